@@ -1166,6 +1166,106 @@ def test_following_begins_with_the_last_lines_that_match():
         out="b | error 2\na | error 3\nb | error 4\n")
 
 
+FAKE_JOURNALCTL = """#!/bin/sh
+printf '%%s\\n' "$*" >>%(dir)s/asked
+case "$*" in *--lines=0*) ;; *) cat %(dir)s/entries ;; esac
+case "$*" in *--follow*) cat %(dir)s/later; echo >%(dir)s/told; exec sleep 1000 ;; esac
+"""
+
+
+def with_journal(supd, entries, later=()):
+    """A journalctl in PATH that has these entries: (path, second, text)."""
+    def written(name, some):
+        with open(os.path.join(supd.directory, name), "w", encoding="utf-8") as file:
+            for path, second, text in some:
+                # 2024-05-01T12:00:00Z
+                entry = {"SUPD_PATH": path, "SUPD_STREAM": "stdout", "MESSAGE": text,
+                         "__REALTIME_TIMESTAMP": str(int((1714564800 + second) * 1000000))}
+                file.write(json.dumps(entry) + "\n")
+    written("entries", entries)
+    written("later", later)
+    program = os.path.join(supd.directory, "journalctl")
+    with open(program, "w", encoding="utf-8") as file:
+        file.write(FAKE_JOURNALCTL % {"dir": supd.directory})
+    os.chmod(program, 0o755)
+    return {"PATH": supd.directory + ":" + os.environ.get("PATH", "/usr/bin:/bin")}
+
+
+def in_journal(path):
+    return said(path, "", "0.0", stream="journal")
+
+
+def journal_and_file(parameters, supd):
+    yield begins("/user/a", "1.0")
+    yield begins("/user/j", "0.0")
+    yield in_journal("/user/j")
+    for second in (1, 3):
+        yield said("/user/a", "a%d" % second, "1.%d" % second,
+                   time="2024-05-01T12:00:0%d.000Z" % second, more=second < 3)
+
+
+JOURNAL = [("/user/j", 0.5, "j0"), ("/user/j", 2, "j2 \x1b[2J"), ("/other", 2.5, [104, 255]),
+           ("/user/j", 4, [0xff, 65])]
+
+
+def test_logs_read_the_journal_and_merge_it_by_time():
+    def body(s):
+        env = with_journal(s, JOURNAL[:2] + JOURNAL[3:])
+        expect(supctl(s, "logs", "a", "j", env=env), 0,
+               "j | j0\na | a1\nj | j2 \x1b[2J\na | a3\nj | \ufffdA\n")
+        with open(os.path.join(s.directory, "asked"), encoding="utf-8") as asked:
+            check(asked.read().split() == ["--quiet", "--all", "--no-pager", "--output=json",
+                                           "--lines=all", "SUPD_PATH=/user/j"], "asked")
+        expect(supctl(s, "logs", "-n", "1", env=env), 0, "a | a3\nj | \ufffdA\n")
+        expect(supctl(s, "logs", "-r", "-g", "[aj][023]", env=env), 0,
+               "a | a3\nj | j2 \x1b[2J\nj | j0\n")
+        expect(supctl(s, "logs", "--until", "2024-05-01T12:00:02Z", "-t", env=env), 0,
+               "2024-05-01 12:00:00.500 j | j0\n2024-05-01 12:00:01.000 a | a1\n"
+               "2024-05-01 12:00:02.000 j | j2 \x1b[2J\n")
+        result = supctl(s, "logs", "-o", "json", "j", "--since", "2024-05-01", env=env)
+        check(json.loads(result.out.splitlines()[0]) == {
+            "path": "/user/j", "time": "2024-05-01T12:00:00.500Z", "stream": "stdout",
+            "text": "j0"}, result)
+        with open(os.path.join(s.directory, "asked"), encoding="utf-8") as asked:
+            check("--since=2024-05-01 00:00:00.000 UTC" in asked.read().splitlines()[-1], "since")
+    using(Supd(Logs=journal_and_file), body)
+
+
+def test_a_journal_alone_is_read_and_without_journalctl_that_is_said():
+    def answer(parameters, supd):
+        yield begins("/user/j", "0.0")
+        yield said("/user/j", "", "0.0", stream="journal", more=False)
+
+    def body(s):
+        expect(supctl(s, "logs", "j", env=with_journal(s, JOURNAL[:1])), 0, "j0\n")
+        expect(supctl(s, "logs", "j", env={"PATH": "/nonexistent"}), 1, "",
+               "journalctl: No such file or directory (the journal has the output of /user/j)")
+    using(Supd(Logs=answer), body)
+
+
+def test_following_goes_on_with_the_journal_as_well():
+    def answer(parameters, supd):
+        yield begins("/user/a", "1.0")
+        yield begins("/user/j", "0.0")
+        yield in_journal("/user/j")
+        if "follow" in parameters:
+            yield said("/user/a", "a1", "1.1")
+            yield Hang
+
+    def body(s):
+        env = with_journal(s, JOURNAL[:1], [("/user/j", 9, "j9")])
+        ctl = subprocess.Popen(command("-s", s.path, "logs", "-f"), env=environment(**env),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        seen = sorted(ctl.stdout.readline() for _ in range(3))
+        check(seen == [b"a | a1\n", b"j | j0\n", b"j | j9\n"], seen)
+        ctl.terminate()
+        ctl.wait(GUARD_S)
+        check(ctl.stdout.read() == b"" and ctl.stderr.read() == b"", "nothing is left")
+        ctl.stdout.close()
+        ctl.stderr.close()
+    using(Supd(Logs=answer), body)
+
+
 def test_logs_that_are_not_there_are_explained():
     def answer(parameters, supd):
         yield Error("InvalidState", name="/user/web", state="running",

@@ -215,5 +215,34 @@ def nothing_left(box):
     until(lambda: "Z" not in s.family().values(), lambda: f"zombies: {s.family()}")
 
 
+@test("output in the journal is told of to a client that asks for places, as supctl does")
+def in_the_journal(box):
+    s = box.supd({"j": {"command": ["sleep", "1000"], "output": "null"},
+                  "k": {"command": ["sleep", "1000"], "output": "null"}, "a": counter(1)})
+    s.wait_for("a", state="running")
+    s.write({"j": {"command": ["sleep", "1000"], "output": "journal"},
+             "k": {"command": ["sleep", "1000"], "output": {"stderr": "journal"}},
+             "a": counter(1)})
+    s.ctl("apply")
+    s.wait_for("k", state="running")
+    client = Varlink(s.socket)
+    client.send("Logs", {"names": ["j", "k", "a"], "since": "@"}, more=True)
+    seen = []
+    while True:
+        reply = client.receive()
+        seen.append((reply["parameters"]["path"],
+                     reply["parameters"]["stream"].partition("@")[0]))
+        if not reply.get("continues"):
+            break
+    for path in ("/user/j", "/user/k"):
+        check(seen.count((path, "journal")) == 1 and (path, "") in seen, seen)
+    check(("/user/a", "journal") not in seen, seen)
+    try:
+        list(Varlink(s.socket).stream("Logs", {"names": ["j"]}))
+        check(False, "a client that does not ask for places")
+    except VarlinkError as error:
+        equal(error.name, "InvalidState", "the error")
+
+
 if __name__ == "__main__":
     main()

@@ -8,51 +8,18 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/assert.h"
-#include "base/map.h"
-#include "base/moment.h"
-#include "base/pattern.h"
-#include "ctl/text/kept.h"
-#include "ctl/text/log_text.h"
+#include "ctl/verb/logs.h"
 #include "ctl/verb/verb.h"
 
-#define ACTORS_MAX   4096
-#define TEXT_MAX     (8 * 1024 * 1024)
-#define FOLLOW_LINES 10
-/* "2026-11-21T09:12:33.123Z", as supd writes times. */
-#define TIME_LEN 24
-
-/* An actor and how far its log was read. */
-struct log_place {
-	char *path;     /* owned */
-	char *position; /* owned, NULL: not known */
-	struct kept_origin lines;
-};
-
-struct log_stream {
-	struct ctl *ctl;
-	char **names;
-	uint32_t n_names;
-	bool everything; /* no name was given */
-	bool follow;
-	bool keeps;               /* lines are kept back until supd has told all */
-	bool done;                /* a line came that is too late: the rest is, too */
-	int64_t lines;            /* -1: all */
-	char since[TIME_LEN + 1]; /* "": no bound, as for until */
-	char until[TIME_LEN + 1];
-	struct pattern pattern; /* of --grep; not there: all lines are printed */
-	struct log_place places[ACTORS_MAX];
-	uint32_t n;
-	struct map by_path;
-	bool progress; /* something came since the last call */
-	struct log_style style;
-	struct kept_lines kept;
-	struct strbuf text; /* scratch */
-};
+#define TEXT_MAX (8 * 1024 * 1024)
 
 /* ---- where we are ------------------------------------------------------------------ */
 
@@ -68,7 +35,7 @@ find_place(struct log_stream *stream, struct span path)
 	span_decode(path, text);
 	if (map_get_name(&stream->by_path, strbuf_str(text), &i))
 		return &stream->places[i];
-	if (stream->n == ACTORS_MAX)
+	if (stream->n == LOGS_ACTORS_MAX)
 		return NULL;
 	place = &stream->places[stream->n];
 	place->path = strdup(strbuf_str(text));
@@ -171,8 +138,8 @@ static bool
 is_too_late(const struct log_stream *stream, const struct log_line *line)
 {
 	return stream->until[0] != '\0' && line->time.at != NULL &&
-	       line->time.len == TIME_LEN &&
-	       strncmp(line->time.at, stream->until, TIME_LEN) > 0;
+	       line->time.len == LOGS_TIME_LEN &&
+	       strncmp(line->time.at, stream->until, LOGS_TIME_LEN) > 0;
 }
 
 static bool
@@ -203,11 +170,112 @@ tell(struct log_stream *stream, struct log_place *place, const struct log_line *
 		strbuf_truncate(&out->buf, start);
 		return r;
 	}
-	if (client_has_next(&stream->ctl->client))
+	if (!stream->in_journal.is_child && client_has_next(&stream->ctl->client))
 		print_flush_if_full(out);
 	else
 		print_flush(out);
 	return 0;
+}
+
+/* Print a line, unless it is not wanted; an exit status other than 0 ends it all. */
+static int
+take(struct log_stream *stream, struct log_place *place, const struct log_line *line)
+{
+	stream->done = is_too_late(stream, line);
+	if (stream->done)
+		return CTL_FAILED;
+	if (is_wanted(stream, line) && tell(stream, place, line) < 0)
+		return ctl_no_memory(stream->ctl);
+	return 0;
+}
+
+/* Print what the journal has up to this time; NULL: all of it. */
+static int
+drain_journal(struct log_stream *stream, const struct span *until)
+{
+	struct journal *journal = &stream->in_journal.journal;
+	int status = 0;
+
+	while (status == 0 && ctl_may_go_on(stream->ctl) && journal_peek(journal)) {
+		struct log_place *place = find_place(stream, journal->line.path);
+
+		if (until != NULL && until->len == LOGS_TIME_LEN &&
+		    strncmp(journal->line.time.at, until->at, LOGS_TIME_LEN) > 0)
+			break;
+		status = place != NULL ? take(stream, place, &journal->line)
+		                       : ctl_no_memory(stream->ctl);
+		journal_take(journal);
+	}
+	return status;
+}
+
+/* Of the child that follows the journal: what has to end with it. */
+static volatile sig_atomic_t journalctl_pid;
+
+static void
+on_term(int signo)
+{
+	(void)signo;
+	if (journalctl_pid > 0)
+		(void)kill((pid_t)journalctl_pid, SIGTERM);
+	_exit(0);
+}
+
+/* Follow the journal in a child, which ends with us, beside what supd tells. */
+static int
+follow_journal(struct log_stream *stream)
+{
+	struct log_journal *in = &stream->in_journal;
+	const pid_t pid = fork();
+	int status;
+
+	if (pid != 0)
+		return pid < 0 ? ctl_no_memory(stream->ctl) : 0;
+	(void)signal(SIGTERM, on_term);
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	in->is_child = true;
+	status = journal_open(&in->journal, stream->ctl, in->paths, in->n,
+	                      in->is_past ? "" : stream->since,
+	                      in->is_past ? 0 : stream->lines, true);
+	journalctl_pid = in->journal.pid;
+	if (status == 0)
+		(void)drain_journal(stream, NULL);
+	journal_close(&in->journal);
+	_exit(status);
+}
+
+/* Read the journal from now on, if an actor has its output there. */
+static int
+begin_journal(struct log_stream *stream)
+{
+	struct log_journal *in = &stream->in_journal;
+
+	if (in->is_read || in->n == 0)
+		return 0;
+	in->is_read = true;
+	if (stream->follow)
+		return follow_journal(stream);
+	return journal_open(&in->journal, stream->ctl, in->paths, in->n, stream->since,
+	                    -1, false);
+}
+
+/* supd has told that an actor has its output in the journal. */
+static int
+note_journal(struct log_stream *stream, const struct log_place *place)
+{
+	struct log_journal *in = &stream->in_journal;
+
+	for (uint32_t i = 0; i < in->n; i++)
+		if (in->paths[i] == place->path)
+			return 0;
+	if (!in->is_read)
+		in->paths[in->n++] = place->path;
+	/* The last lines of it are known when all are read. */
+	if (!stream->follow && stream->lines >= 0)
+		stream->keeps = true;
+	return client_has_next(&stream->ctl->client) || !stream->follow
+	           ? 0
+	           : begin_journal(stream);
 }
 
 static int
@@ -225,6 +293,7 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	struct log_line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
 	struct log_place *place;
 	struct scan scan;
+	int status;
 
 	if (reply->parameters.at == NULL)
 		return 0;
@@ -245,12 +314,12 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	/* No line, but where an actor begins. */
 	if (line.stream.len == 0)
 		return 0;
-	stream->done = is_too_late(stream, &line);
-	if (stream->done)
-		return CTL_FAILED;
-	if (is_wanted(stream, &line) && tell(stream, place, &line) < 0)
-		return ctl_no_memory(ctl);
-	return 0;
+	if (span_is(line.stream, "journal") && line.text.len == 0)
+		return note_journal(stream, place);
+	status = begin_journal(stream);
+	if (status == 0 && !stream->follow && line.time.at != NULL)
+		status = drain_journal(stream, &line.time);
+	return status != 0 ? status : take(stream, place, &line);
 }
 
 /* Of several that are followed one is gone: the others go on. */
@@ -326,92 +395,16 @@ read_all(struct log_stream *stream)
 
 	while (again && status == 0)
 		status = subscribe(stream, &again);
+	if (status == 0 && !stream->follow) {
+		status = begin_journal(stream);
+		if (status == 0)
+			status = drain_journal(stream, NULL);
+		journal_close(&stream->in_journal.journal);
+	}
 	return stream->done ? 0 : status;
 }
 
 /* ---- the verb ---------------------------------------------------------------------- */
-
-/* A time as people write it, as supd wants it: a time of RFC 3339. */
-static bool
-parse_time(const char *text, char ret[TIME_LEN + 1])
-{
-	struct timespec now;
-	char seconds_text[TIME_LEN + 1];
-	uint64_t us;
-	time_t seconds;
-	struct tm tm;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	if (moment_parse_past(
-	        text, (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000,
-	        &us) < 0)
-		return false;
-	seconds = (time_t)(us / 1000000);
-	if (gmtime_r(&seconds, &tm) == NULL)
-		return false;
-	(void)strftime(seconds_text, sizeof(seconds_text), "%Y-%m-%dT%H:%M:%S", &tm);
-	return snprintf(ret, TIME_LEN + 1, "%s.%03uZ", seconds_text,
-	                (unsigned int)(us / 1000 % 1000)) == TIME_LEN;
-}
-
-/* From when until when, which lines. */
-static int
-configure_filter(struct log_stream *stream)
-{
-	const struct options *options = &stream->ctl->options;
-	const struct {
-		unsigned int given;
-		const char *name;
-		const char *text;
-		char *ret;
-	} times[] = {
-	    {OPTION_SINCE, "--since", options->since, stream->since},
-	    {OPTION_UNTIL, "--until", options->until, stream->until},
-	};
-	struct err why;
-
-	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
-		if ((options->given & times[i].given) == 0 ||
-		    parse_time(times[i].text, times[i].ret))
-			continue;
-		complain(stream->ctl, NULL, "%s '%s': write a time, as %s", times[i].name,
-		         times[i].text, MOMENT_FORMS);
-		return CTL_USAGE;
-	}
-	if ((options->given & OPTION_GREP) != 0 &&
-	    pattern_compile(&stream->pattern, options->grep, &why) < 0) {
-		complain(stream->ctl, NULL, "-g '%s': %s", options->grep, why.text);
-		return CTL_USAGE;
-	}
-	return 0;
-}
-
-/* What the options say; without them all of it, and before following the last lines. */
-static int
-configure(struct log_stream *stream)
-{
-	const struct options *options = &stream->ctl->options;
-	const unsigned int ends = options->given & (OPTION_UNTIL | OPTION_REVERSE);
-
-	stream->follow = (options->given & OPTION_FOLLOW) != 0;
-	stream->style.json = options->json;
-	stream->style.timed = (options->given & OPTION_STAMPS) != 0;
-	stream->lines = -1;
-	if (stream->follow && (options->given & OPTION_SINCE) == 0)
-		stream->lines = FOLLOW_LINES;
-	if ((options->given & OPTION_LINES) != 0 &&
-	    !ctl_parse_lines(options->lines, &stream->lines)) {
-		complain(stream->ctl, NULL, "-n '%s': write a number, or all",
-		         options->lines);
-		return CTL_USAGE;
-	}
-	if (stream->follow && ends != 0) {
-		complain(stream->ctl, NULL, "-f has no end: leave out %s",
-		         (ends & OPTION_UNTIL) != 0 ? "--until" : "-r");
-		return CTL_USAGE;
-	}
-	return configure_filter(stream);
-}
 
 static void
 print_kept(void *user, const char *text, size_t len)
@@ -434,7 +427,7 @@ read_past(struct log_stream *stream)
 	int status;
 
 	stream->keeps = reverse || (selects(stream) && stream->lines >= 0);
-	if (!stream->keeps)
+	if (follow && !stream->keeps)
 		return 0;
 	stream->follow = false;
 	status = read_all(stream);
@@ -447,6 +440,8 @@ read_past(struct log_stream *stream)
 	stream->keeps = false;
 	stream->follow = follow;
 	stream->done = !follow;
+	stream->in_journal.is_past = true;
+	stream->in_journal.is_read = false;
 	return status;
 }
 
@@ -463,12 +458,13 @@ verb_logs(struct ctl *ctl, char **names, uint32_t n)
 	if (stream == NULL)
 		return ctl_no_memory(ctl);
 	stream->ctl = ctl;
+	stream->in_journal.journal.pid = -1;
 	stream->everything = n == 0;
 	stream->names = n == 0 ? all : names;
 	stream->n_names = n == 0 ? 1 : n;
 	map_init(&stream->by_path);
 	strbuf_init(&stream->text, TEXT_MAX);
-	status = configure(stream);
+	status = logs_configure(stream);
 	if (stream->follow)
 		ctl->client.hangup_fd = ctl->out.fd;
 	if (status == 0)

@@ -162,6 +162,8 @@ add_source(struct request *request, const struct actor *actor, size_t n,
 
 	if (output->kind == OUTPUT_FILE)
 		format = READER_FOREIGN;
+	else if (output->kind == OUTPUT_JOURNAL)
+		format = READER_JOURNAL;
 	else if (!log->json && !log->timestamps)
 		format = READER_PLAIN;
 	add_text(sb, actor->path);
@@ -179,10 +181,13 @@ add_source(struct request *request, const struct actor *actor, size_t n,
 	request->n_sources++;
 }
 
+/* The journal is for a client that asks for places, as supctl does: it is told that the
+ * lines are there. */
 static bool
-is_readable(const struct conf_output *output)
+is_readable(const struct request *request, const struct conf_output *output)
 {
-	return output->kind == OUTPUT_LOG || output->kind == OUTPUT_FILE;
+	return output->kind == OUTPUT_LOG || output->kind == OUTPUT_FILE ||
+	       (output->kind == OUTPUT_JOURNAL && request->wanted.positions);
 }
 
 /* What can be read of one actor; false: nothing. */
@@ -201,10 +206,10 @@ add_sources(struct request *request, struct ref ref)
 	if (map_put(&request->slots, ref.slot, 0) < 0)
 		request->text.failed = true;
 	process = &actor->conf->process;
-	if (is_readable(&process->out))
+	if (is_readable(request, &process->out))
 		add_source(request, actor, n++, &process->out,
 		           process->out_is_err ? "output" : "stdout");
-	if (!process->out_is_err && is_readable(&process->err))
+	if (!process->out_is_err && is_readable(request, &process->err))
 		add_source(request, actor, n++, &process->err, "stderr");
 	return n > 0;
 }

@@ -293,9 +293,12 @@ begin(struct log_reader *reader)
 		if (r < 0)
 			return complain(reader, i, r);
 	}
-	for (size_t i = 0; reader->positions && i < reader->n; i++)
+	for (size_t i = 0; reader->positions && i < reader->n; i++) {
 		if (i == 0 || !is_same_actor(reader, i - 1, i))
 			add_answer(reader, i, &nothing, "");
+		if (reader->sources[i].format == READER_JOURNAL)
+			add_answer(reader, i, &nothing, "journal");
+	}
 	return 0;
 }
 

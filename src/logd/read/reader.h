@@ -30,6 +30,9 @@
  * on there, with nothing left out and nothing twice.  READER_END as position: only what
  * comes from now on.
  *
+ * A source of the format journal is told of by one more answer, with the stream "journal"
+ * and no text: the client reads the journal with its own rights.
+ *
  * Sources of one actor stand together; their places are one text.
  */
 #ifndef LOGD_READER_H
@@ -37,12 +40,15 @@
 
 #include "base/names.h"
 
-#define READER_FORMAT_MAP(X)     \
-	X(READER_TIMED, "timed") \
-	X(READER_PLAIN, "plain") \
-	X(READER_JSON, "json")   \
-	X(READER_FOREIGN, "foreign")
-/* A time before each line; lines; objects; lines of a file that is not rotated by us. */
+#define READER_FORMAT_MAP(X)         \
+	X(READER_TIMED, "timed")     \
+	X(READER_PLAIN, "plain")     \
+	X(READER_JSON, "json")       \
+	X(READER_FOREIGN, "foreign") \
+	X(READER_JOURNAL, "journal")
+/* A time before each line; lines; objects; lines of a file that is not rotated by us;
+ * what may be left from before the lines went to the journal, as with a time before each.
+ */
 enum reader_format { READER_FORMAT_MAP(AS_ENUM) READER_FORMAT_MAX };
 
 /* Sources of one request. */

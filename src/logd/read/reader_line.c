@@ -116,8 +116,9 @@ reader_line_parse(struct reader_line *ret, enum reader_format format, const char
 	if (format == READER_JSON && parse_json(ret, text, len))
 		return;
 	*ret = (struct reader_line){.text = text, .len = len};
-	if (format != READER_TIMED || len <= READER_TIME_LEN ||
-	    text[READER_TIME_LEN] != ' ' || !reader_time_is(text, READER_TIME_LEN))
+	if ((format != READER_TIMED && format != READER_JOURNAL) ||
+	    len <= READER_TIME_LEN || text[READER_TIME_LEN] != ' ' ||
+	    !reader_time_is(text, READER_TIME_LEN))
 		return;
 	ret->time = text;
 	ret->text = text + READER_TIME_LEN + 1;

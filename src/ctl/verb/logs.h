@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: ISC */
+/* logs.h - what a call of logs is to print, and how far it is. */
+#ifndef CTL_LOGS_H
+#define CTL_LOGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/pattern.h"
+#include "ctl/text/journalctl.h"
+#include "ctl/text/kept.h"
+#include "ctl/text/log_text.h"
+
+#define LOGS_ACTORS_MAX 4096
+/* "2026-11-21T09:12:33.123Z", as supd writes times. */
+#define LOGS_TIME_LEN 24
+
+/* An actor and how far its log was read. */
+struct log_place {
+	char *path;     /* owned */
+	char *position; /* owned, NULL: not known */
+	struct kept_origin lines;
+};
+
+/* Actors whose output is in the journal. */
+struct log_journal {
+	char *paths[LOGS_ACTORS_MAX]; /* of the places */
+	uint32_t n;
+	bool is_read; /* a journalctl was started for them */
+	bool is_past; /* what there was is printed: only new lines are wanted */
+	bool is_child;
+	struct journal journal;
+};
+
+struct log_stream {
+	struct ctl *ctl;
+	char **names;
+	uint32_t n_names;
+	bool everything; /* no name was given */
+	bool follow;
+	bool keeps;    /* lines are kept back until supd has told all */
+	bool done;     /* a line came that is too late: the rest is, too */
+	int64_t lines; /* -1: all */
+	char since[LOGS_TIME_LEN + 1]; /* "": no bound, as for until */
+	char until[LOGS_TIME_LEN + 1];
+	struct pattern pattern; /* of --grep; not there: all lines are printed */
+	struct log_place places[LOGS_ACTORS_MAX];
+	uint32_t n;
+	struct map by_path;
+	bool progress; /* something came since the last call */
+	struct log_style style;
+	struct kept_lines kept;
+	struct strbuf text; /* scratch */
+	struct log_journal in_journal;
+};
+
+int logs_configure(struct log_stream *stream);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: ISC */
+/* logs_configure.c - the options of logs. */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/assert.h"
+#include "base/moment.h"
+#include "ctl/verb/logs.h"
+
+#define FOLLOW_LINES 10
+
+/* A time as people write it, as supd wants it: a time of RFC 3339. */
+static bool
+parse_time(const char *text, char ret[LOGS_TIME_LEN + 1])
+{
+	struct timespec now;
+	char seconds_text[LOGS_TIME_LEN + 1];
+	uint64_t us;
+	time_t seconds;
+	struct tm tm;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	if (moment_parse_past(
+	        text, (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000,
+	        &us) < 0)
+		return false;
+	seconds = (time_t)(us / 1000000);
+	if (gmtime_r(&seconds, &tm) == NULL)
+		return false;
+	(void)strftime(seconds_text, sizeof(seconds_text), "%Y-%m-%dT%H:%M:%S", &tm);
+	return snprintf(ret, LOGS_TIME_LEN + 1, "%s.%03uZ", seconds_text,
+	                (unsigned int)(us / 1000 % 1000)) == LOGS_TIME_LEN;
+}
+
+/* From when until when, which lines. */
+static int
+configure_filter(struct log_stream *stream)
+{
+	const struct options *options = &stream->ctl->options;
+	const struct {
+		unsigned int given;
+		const char *name;
+		const char *text;
+		char *ret;
+	} times[] = {
+	    {OPTION_SINCE, "--since", options->since, stream->since},
+	    {OPTION_UNTIL, "--until", options->until, stream->until},
+	};
+	struct err why;
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		if ((options->given & times[i].given) == 0 ||
+		    parse_time(times[i].text, times[i].ret))
+			continue;
+		complain(stream->ctl, NULL, "%s '%s': write a time, as %s", times[i].name,
+		         times[i].text, MOMENT_FORMS);
+		return CTL_USAGE;
+	}
+	if ((options->given & OPTION_GREP) != 0 &&
+	    pattern_compile(&stream->pattern, options->grep, &why) < 0) {
+		complain(stream->ctl, NULL, "-g '%s': %s", options->grep, why.text);
+		return CTL_USAGE;
+	}
+	return 0;
+}
+
+/* What the options say; without them all of it, and before following the last lines. */
+int
+logs_configure(struct log_stream *stream)
+{
+	const struct options *options = &stream->ctl->options;
+	const unsigned int ends = options->given & (OPTION_UNTIL | OPTION_REVERSE);
+
+	stream->follow = (options->given & OPTION_FOLLOW) != 0;
+	stream->style.json = options->json;
+	stream->style.timed = (options->given & OPTION_STAMPS) != 0;
+	stream->lines = -1;
+	if (stream->follow && (options->given & OPTION_SINCE) == 0)
+		stream->lines = FOLLOW_LINES;
+	if ((options->given & OPTION_LINES) != 0 &&
+	    !ctl_parse_lines(options->lines, &stream->lines)) {
+		complain(stream->ctl, NULL, "-n '%s': write a number, or all",
+		         options->lines);
+		return CTL_USAGE;
+	}
+	if (stream->follow && ends != 0) {
+		complain(stream->ctl, NULL, "-f has no end: leave out %s",
+		         (ends & OPTION_UNTIL) != 0 ? "--until" : "-r");
+		return CTL_USAGE;
+	}
+	return configure_filter(stream);
+}
