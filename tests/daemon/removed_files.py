@@ -76,6 +76,16 @@ def runtime_directory(box):
     s.ended(0)
 
 
+@test("the runtime directory gets another name: it is made anew under its own")
+def renamed(box):
+    s = box.supd({"a": {}})
+    pid = s.started("a")
+    os.rename(s.runtime, s.runtime + ".away")
+    lost(s)
+    check(os.path.exists(os.path.join(s.runtime, "supd.lock")), "no lock")
+    equal(s.actor("a")["pid"], pid, "the pid of a")
+
+
 @test("what was removed while no guardian looked is made anew by the next one")
 def unseen(box):
     s = box.supd({"a": {}, "b": {}})

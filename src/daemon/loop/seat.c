@@ -5,6 +5,8 @@
 #include "daemon/loop/seat.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "os/self/fd.h"
+#include "os/self/signals.h"
 
 #define LOCK "supd.lock"
 /* Whatever is done in the directories, it is looked at so often at most. */
@@ -30,18 +33,15 @@
 #define RETRY_SECONDS_MIN 1.
 #define RETRY_SECONDS_MAX 60.
 
-/* inotify(7) of a directory. */
-struct seat_watch {
-	int fd; /* -1: nothing tells of a removal */
-	ev_io io;
-};
-
 struct seat {
 	struct shell *shell;
 	dev_t lock_dev;
 	ino_t lock_ino;
-	struct seat_watch of_lock;   /* the runtime directory */
-	struct seat_watch of_socket; /* that of the control socket */
+	int of_lock;   /* the runtime directory, ... */
+	int above;     /* ... the directory above, ... */
+	int of_socket; /* ... and the control socket's; -1: none tells of a removal */
+	int signal_fd; /* a name in one of them is gone */
+	ev_io changed;
 	ev_timer timer;
 	double retry_seconds; /* 0: nothing is missing */
 };
@@ -59,36 +59,27 @@ static void
 on_change(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct seat *seat = io->data;
-	char events[4096];
 
 	(void)loop;
 	(void)revents;
-	while (read(io->fd, events, sizeof(events)) > 0)
-		continue;
+	(void)signals_take(io->fd);
 	if (!ev_is_active(&seat->timer))
 		look_soon(seat);
 }
 
+/* Watch this directory in place of the one before. */
 static void
-stop_watch(const struct seat *seat, struct seat_watch *watch)
+begin_watch(int *watch, int take_fd, bool is_above, struct err *err)
 {
-	ev_io_stop(seat->shell->loop, &watch->io);
-	fd_close(&watch->fd);
-}
+	int r = take_fd < 0 ? take_fd : fd_tell_removals(take_fd, is_above);
 
-static void
-begin_watch(const struct seat *seat, struct seat_watch *watch, int take_fd,
-            const struct err *err)
-{
-	stop_watch(seat, watch);
-	if (take_fd < 0) {
+	fd_close(watch);
+	*watch = take_fd;
+	if (take_fd >= 0 && r < 0)
+		err_set(err, -r, "watch a directory of supd's own files");
+	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "%s: its removal is noticed at SIGHUP only",
 		         err->text);
-		return;
-	}
-	watch->fd = fd_raise(take_fd);
-	ev_io_set(&watch->io, watch->fd, EV_READ);
-	ev_io_start(seat->shell->loop, &watch->io);
 }
 
 /* Watch the directories that have the names now. */
@@ -97,11 +88,15 @@ watch(struct seat *seat)
 {
 	struct err err;
 	int fd = fd_watch_directory(seat->shell->runtime_dir, &err);
+	int above = fd < 0 ? -1 : openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	begin_watch(seat, &seat->of_lock, fd, &err);
+	begin_watch(&seat->of_lock, fd, false, &err);
+	/* A directory that only others may list: its removal is noticed all the same. */
+	if (above >= 0)
+		begin_watch(&seat->above, fd_raise(above), true, &err);
 	/* Its author chose the path: a child enters the directory. */
 	fd = control_file_do(seat->shell, SOCKWORK_WATCH, (gid_t)-1, &err);
-	begin_watch(seat, &seat->of_socket, fd, &err);
+	begin_watch(&seat->of_socket, fd, false, &err);
 }
 
 /* ---- make anew --------------------------------------------------------------------- */
@@ -219,14 +214,6 @@ on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 
 /* ---- start and end ----------------------------------------------------------------- */
 
-static void
-init_watch(struct seat *seat, struct seat_watch *watch)
-{
-	watch->fd = -1;
-	ev_io_init(&watch->io, on_change, -1, EV_READ);
-	watch->io.data = seat;
-}
-
 struct seat *
 seat_new(struct shell *shell, struct err *err)
 {
@@ -237,8 +224,16 @@ seat_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	seat->shell = shell;
-	init_watch(seat, &seat->of_lock);
-	init_watch(seat, &seat->of_socket);
+	seat->of_lock = seat->above = seat->of_socket = -1;
+	seat->signal_fd = signals_listen(SIGIO);
+	if (seat->signal_fd < 0) {
+		err_set(err, -seat->signal_fd, "watch over the runtime directory");
+		free(seat);
+		return NULL;
+	}
+	ev_io_init(&seat->changed, on_change, seat->signal_fd, EV_READ);
+	seat->changed.data = seat;
+	ev_io_start(shell->loop, &seat->changed);
 	seat->lock_dev = (dev_t)shell->handover->hello.lock_dev;
 	seat->lock_ino = (ino_t)shell->handover->hello.lock_ino;
 	ev_init(&seat->timer, on_timer);
@@ -254,8 +249,11 @@ seat_free(struct seat *seat)
 {
 	if (seat == NULL)
 		return;
-	stop_watch(seat, &seat->of_lock);
-	stop_watch(seat, &seat->of_socket);
+	fd_close(&seat->of_lock);
+	fd_close(&seat->above);
+	fd_close(&seat->of_socket);
+	ev_io_stop(seat->shell->loop, &seat->changed);
+	fd_close(&seat->signal_fd);
 	ev_timer_stop(seat->shell->loop, &seat->timer);
 	free(seat);
 }

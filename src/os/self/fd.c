@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -266,21 +265,28 @@ fd_lock(const char *dir, const char *name, struct err *err)
 	return -err->code;
 }
 
-/*
- * An inotify descriptor that is readable once a name in a directory, or the directory
- * itself, was removed or moved.  Non-blocking, close-on-exec, the caller's; or -errno
- * with a sentence in err.
- */
+/* Open a directory, for fd_tell_removals().  The descriptor, at or above FD_WINDOW, or
+ * -errno with a sentence. */
 int
 fd_watch_directory(const char *path, struct err *err)
 {
-	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	int fd = fd_raise(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 
-	if (fd >= 0 && inotify_add_watch(fd, path,
-	                                 IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF |
-	                                     IN_MOVE_SELF | IN_ONLYDIR) >= 0)
+	if (fd >= 0)
 		return fd;
 	err_set(err, errno, "watch %s", path);
-	fd_close(&fd);
 	return -err->code;
+}
+
+/*
+ * SIGIO, which the caller listens to, tells that a name in the directory was removed, or
+ * renamed where `is_above` is set, until the directory is closed (F_NOTIFY in fcntl(2)).
+ * The close of an inotify descriptor would last up to 24 ms.  0 or -errno.
+ */
+int
+fd_tell_removals(int directory_fd, bool is_above)
+{
+	const int what = is_above ? DN_RENAME : DN_DELETE;
+
+	return fcntl(directory_fd, F_NOTIFY, what | DN_MULTISHOT) < 0 ? -errno : 0;
 }

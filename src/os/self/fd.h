@@ -26,6 +26,7 @@ void fd_close(int *fd);
 int fd_write_all(int fd, const void *data, size_t len);
 int fd_lock(const char *dir, const char *name, struct err *err);
 int fd_watch_directory(const char *path, struct err *err);
+int fd_tell_removals(int directory_fd, bool is_above);
 int fd_open_directory(int dir_fd, const char *name);
 int fd_mkdir_parents(const char *path, mode_t mode);
 
