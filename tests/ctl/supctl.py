@@ -1757,7 +1757,7 @@ def test_without_a_supd_the_socket_and_the_remedy_are_named():
                          (("ping",), 1), (("events", "-f"), 1), (("watch", "a"), 1)):
         result = supctl(None, "-s", "/nonexistent/s", *verb)
         expect(result, status, None, "no supd at /nonexistent/s: No such file")
-        check("supd -c FILE" in result.err and result.err.count("\n") == 1, result)
+        check("supd FILE" in result.err and result.err.count("\n") == 1, result)
 
 
 def test_a_socket_that_is_not_for_this_user_is_5():

@@ -281,7 +281,7 @@ def bare(box):
     end(process)
 
 
-@test("what cannot be found without HOME is asked for in words (78, 71)", root=True)
+@test("what cannot be found without HOME is asked for in words (78)", root=True)
 def lost(box):
     plain = Plain(box)
     result = plain.supd("--check")
@@ -292,13 +292,51 @@ def lost(box):
                  extra_groups=[])
     equal(result.code, 78, "nobody's exit status")
     has(result.err, r"/nonexistent/\.config/supd/supd\.yaml", "stderr")
-    if not os.path.exists("/run/supd") and not os.stat("/run").st_mode & stat.S_IWOTH:
-        result = plain.supd("-c", plain.configure("config"))
-        equal(result.code, 71, "exit status without a runtime directory")
-        has(result.err, "/run/supd: Permission denied.*-r", "stderr")
-    result = plain.ctl("ping")
-    equal(result.code, 1, "supctl's exit status without a supd")
-    has(result.err, "/run/supd/control.sock", "supctl's stderr")
+    result = plain.ctl("-s", box.dir, "ping")
+    equal(result.code, 2, "supctl's exit status with a directory for a socket")
+    has(result.err, f"is a directory, not a socket.*-r {box.dir}", "supctl's stderr")
+
+
+@test("without any environment the runtime directory is one of the user, and supctl finds it")
+def no_environment(box):
+    plain = Plain(box, TMPDIR=box.path("run"))
+    file = plain.configure("config", f"log: {{directory: {box.path('state')}}}\n")
+    process = plain.start(file)
+    where = box.path(f"run/supd-{os.geteuid() or UID}")
+    equal(stat.S_IMODE(os.stat(where).st_mode) & 0o077, 0, "what others may do in it")
+    equal(plain.ctl("-r", where, "is-active", "a").code, 0, "supctl -r")
+    del plain.environ["TMPDIR"]
+    equal(plain.ctl("is-active", "a").code, 0, "the only supd of this user")
+    end(process)
+    plain.environ["TMPDIR"] = box.path("run")
+    os.chmod(where, 0o777)
+    result = plain.supd(file)
+    equal(result.code, 78, "exit status where others may write to it")
+    has(result.err, f"{where} is not of user .* alone.*-r", "stderr")
+
+
+@test("supctl looks at ./run")
+def in_place(box):
+    plain = Plain(box)
+    file = plain.configure("config", f"log: {{directory: {box.path('state')}}}\n")
+    plain.environ["SUPD_SOCKET"] = box.path("run/control.sock")
+    process = plain.start(file, "-r", box.path("run"))
+    del plain.environ["SUPD_SOCKET"]
+    result = run(SUPCTL, "is-active", "a", env=plain.environ, cwd=box.dir, **IDS)
+    equal(result.code, 0, "the exit status")
+    end(process)
+
+
+@test("without a configuration one sentence says what to do, and nothing was made")
+def first_run(box):
+    plain = Plain(box, HOME=box.path("home"), XDG_RUNTIME_DIR=box.path("run"))
+    result = plain.supd()
+    equal(result.code, 78, "exit status")
+    has(result.err, r"^supd: no configuration yet: there is no \S+/supd\.yaml; .*\n$", "stderr")
+    result = plain.supd("missing.yaml")
+    equal(result.code, 78, "exit status of a missing file")
+    has(result.err, "cannot read missing.yaml: No such file", "stderr")
+    equal(os.listdir(box.path("run")) + os.listdir(box.path("home")), [], "what was made")
 
 
 @test("where its log cannot be written is said at the check, and lost are no lines")

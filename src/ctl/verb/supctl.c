@@ -35,6 +35,7 @@ enum {
 	LONG_TYPE,
 	LONG_SETTLE,
 	LONG_RERUN,
+	LONG_RUNTIME_DIR,
 };
 
 /* The colon: getopt leaves it to us to say what is wrong. */
@@ -73,11 +74,12 @@ static const struct option long_options[] = {
     {"grep", required_argument, NULL, 'g'},
     {"timestamps", no_argument, NULL, 't'},
     {"reverse", no_argument, NULL, 'r'},
+    {"runtime-dir", required_argument, NULL, LONG_RUNTIME_DIR},
     {NULL, 0, NULL, 0},
 };
 
 static const char usage_head[] =
-    "usage: supctl [-s SOCKET] [-o text|json] [--no-color] [--timeout D] VERB "
+    "usage: supctl [-s SOCKET | -r DIR] [-o text|json] [--no-color] [--timeout D] VERB "
     "[ARGS...]\n"
     "\n"
     "Talk to a running supd.\n"
@@ -86,6 +88,7 @@ static const char usage_head[] =
 static const char usage_tail[] =
     "\n"
     "  -s SOCKET      the control socket (else $SUPD_SOCKET, else the usual place)\n"
+    "  -r DIR         the runtime directory, in which the control socket is\n"
     "  -o text|json   what to print\n"
     "  --no-color     no colours, as with NO_COLOR in the environment\n"
     "  --timeout D    give up after this time, as 500ms or 1m30s; exit status 124\n"
@@ -154,6 +157,14 @@ take_option(const struct ctl *ctl, int option, const char *argument,
 		if (options->s_is_signal)
 			return take_verb_option(LONG_SIGNAL, options) ? 0 : CTL_USAGE;
 		options->socket = optarg;
+		return 0;
+	case 'r':
+		if (!options->is_before_verb)
+			return take_verb_option('r', options) ? 0 : CTL_USAGE;
+		options->runtime_dir = optarg;
+		return 0;
+	case LONG_RUNTIME_DIR:
+		options->runtime_dir = optarg;
 		return 0;
 	case 'o':
 		options->json = strcmp(optarg, "json") == 0;
@@ -277,6 +288,7 @@ run_verb(struct ctl *ctl, const struct verb *verb, struct options *options, int 
 	int r;
 
 	/* As in kill(1); before the verb it is the socket. */
+	options->is_before_verb = false;
 	options->s_is_signal = (verb->options & OPTION_SIGNAL) != 0;
 	r = take_options(ctl, argc, argv, VERB_OPTIONS, options);
 	n = (uint32_t)(argc - optind);
@@ -305,10 +317,10 @@ run_verb(struct ctl *ctl, const struct verb *verb, struct options *options, int 
 static int
 run(struct ctl *ctl, int argc, char **argv)
 {
-	struct options options = {.timeout_ms = CLIENT_FOREVER};
+	struct options options = {.timeout_ms = CLIENT_FOREVER, .is_before_verb = true};
 	const struct verb *verb;
 	const char *name;
-	int r = take_options(ctl, argc, argv, "+" SHORT_OPTIONS, &options);
+	int r = take_options(ctl, argc, argv, "+" SHORT_OPTIONS "r:", &options);
 
 	if (r != 0)
 		return r;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -58,6 +59,8 @@ complain(const struct ctl *ctl, const char *target, const char *fmt, ...)
 int
 complain_unreachable(const struct ctl *ctl, int r)
 {
+	struct stat st;
+
 	if (r == -EACCES || r == -EPERM) {
 		complain(ctl, NULL,
 		         "%s: permission denied (allowed are root, the user of supd, and "
@@ -70,9 +73,17 @@ complain_unreachable(const struct ctl *ctl, int r)
 		         ctl->socket);
 		return CTL_TIMED_OUT;
 	}
+	if (stat(ctl->socket, &st) == 0 && S_ISDIR(st.st_mode)) {
+		complain(
+		    ctl, NULL,
+		    "%s is a directory, not a socket: write 'supctl -r %s …' for the "
+		    "supd that has its control socket there",
+		    ctl->socket, ctl->socket);
+		return CTL_USAGE;
+	}
 	complain(ctl, NULL,
-	         "no supd at %s: %s (start one with 'supd -c FILE' or 'systemctl start "
-	         "supd', or name its socket with -s)",
+	         "no supd at %s: %s (start one with 'supd FILE' or 'systemctl start "
+	         "supd', or name its socket with -s, or its directory with -r)",
 	         ctl->socket, strerror(-r));
 	return ctl->family == FAMILY_LOOK ? CTL_NO_SUCH_ACTOR : CTL_FAILED;
 }

@@ -11,33 +11,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "paths.h"
-
-#define SOCKET_NAME "control.sock"
-
-/*
- * The socket to talk to, owned by the caller: -s, $SUPD_SOCKET, for others than root the
- * one of their session if there is one, else the system's.  NULL: out of memory.
- */
-static char *
-find_socket(const char *option)
-{
-	const char *path = option != NULL ? option : getenv("SUPD_SOCKET");
-	const char *session = getenv("XDG_RUNTIME_DIR");
-	char *found = NULL;
-
-	if (path != NULL && path[0] != '\0')
-		return strdup(strncmp(path, "unix:", 5) == 0 ? path + 5 : path);
-	if (geteuid() != 0 && session != NULL && session[0] == '/') {
-		if (asprintf(&found, "%s/supd/" SOCKET_NAME, session) < 0)
-			return NULL;
-		if (access(found, F_OK) == 0)
-			return found;
-		free(found);
-	}
-	return strdup(SUPD_RUNDIR "/" SOCKET_NAME);
-}
-
 /* Nothing is known yet; enough to print and to complain. */
 void
 ctl_init(struct ctl *ctl)
@@ -54,7 +27,7 @@ ctl_configure(struct ctl *ctl, const struct options *options, enum verb_family f
 	ctl->options = *options;
 	ctl->family = family;
 	ctl->out.colour = ctl->out.colour && !options->no_color;
-	ctl->socket = find_socket(options->socket);
+	ctl->socket = ctl_find_socket(options->socket, options->runtime_dir);
 	if (ctl->socket == NULL) {
 		return ctl_no_memory(ctl);
 	}

@@ -57,7 +57,8 @@ enum exit_status {
 #define OPTION_WITH_MAX 64
 
 struct options {
-	const char *socket; /* NULL: the default */
+	const char *socket;      /* NULL: the default */
+	const char *runtime_dir; /* instead: the socket is in it */
 	bool json;
 	bool no_color;
 	bool help;
@@ -77,6 +78,7 @@ struct options {
 	const char *rollback; /* the same */
 	const char *signal;   /* name or number, checked by its verb; NULL: none */
 	bool s_is_signal;     /* -s means --signal, not --socket */
+	bool is_before_verb;  /* -r means --runtime-dir, not --reverse */
 	const char *sort;     /* the verb knows the words */
 	const char *with[OPTION_WITH_MAX];
 	uint32_t n_with;
@@ -114,6 +116,7 @@ struct call {
 };
 
 void ctl_init(struct ctl *ctl);
+char *ctl_find_socket(const char *socket, const char *directory);
 int ctl_configure(struct ctl *ctl, const struct options *options,
                   enum verb_family family);
 void ctl_done(struct ctl *ctl);

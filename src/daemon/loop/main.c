@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -39,7 +40,7 @@ static const char usage_text[] =
     "  -c, --config FILE       the tree (default " SUPD_CONF ", or\n"
     "                          $XDG_CONFIG_HOME/supd/supd.yaml for others than root)\n"
     "  -r, --runtime-dir DIR   control socket and lock (default $RUNTIME_DIRECTORY,\n"
-    "                          " SUPD_RUNDIR " or $XDG_RUNTIME_DIR/supd)\n"
+    "                          " SUPD_RUNDIR ", or a directory of the user)\n"
     "      --check             only say what is wrong with FILE\n"
     "      --schema            print the JSON Schema of FILE\n"
     "      --simulate          print what the policy of FILE will do if actors keep\n"
@@ -191,6 +192,45 @@ no_conf_file(void)
 	return EX_CONFIG;
 }
 
+/* The first thing that a new user sees. */
+static int
+no_such_file(const char *file, bool is_default)
+{
+	if (is_default)
+		(void)fprintf(
+		    stderr,
+		    "supd: no configuration yet: there is no %s; write one, or name "
+		    "a file: supd FILE (supd.yaml(5) has an example)\n",
+		    file);
+	else
+		(void)fprintf(stderr, "supd: cannot read %s: %s\n", file,
+		              strerror(ENOENT));
+	return EX_CONFIG;
+}
+
+/*
+ * The directory that a user has without any environment is below one that all users
+ * write to: it must be of that user alone.  False: it is not, which was said.
+ */
+static bool
+check_private(const char *directory)
+{
+	struct stat st;
+
+	if (geteuid() == 0 || strncmp(directory, SUPD_RUNDIR, strlen(SUPD_RUNDIR)) == 0)
+		return true;
+	if (mkdir(directory, 0700) == 0 || lstat(directory, &st) < 0)
+		return true;
+	if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 0022) == 0)
+		return true;
+	(void)fprintf(
+	    stderr,
+	    "supd: the runtime directory %s is not of user %u alone: remove it, "
+	    "or choose another with -r\n",
+	    directory, (unsigned int)geteuid());
+	return false;
+}
+
 static int
 check(const struct supd_options *options)
 {
@@ -280,6 +320,8 @@ main(int argc, char **argv)
 	enum mode mode;
 	const struct walker_times times = {WALKER_ADOPT_MS, WALKER_TRIAL_MS};
 	int link_fd = -1;
+	bool is_named;
+	bool chosen;
 
 	if (argc > 1 && strcmp(argv[1], ROLE_WALKER) == 0) {
 		argv[1] = argv[0];
@@ -305,7 +347,8 @@ main(int argc, char **argv)
 		return EX_USAGE;
 	if (mode == MODE_SCHEMA)
 		return schema();
-	if (options.conf_file == NULL)
+	is_named = options.conf_file != NULL;
+	if (!is_named)
 		options.conf_file = supd_default_conf(conf_file);
 	if (options.conf_file == NULL)
 		return no_conf_file();
@@ -315,9 +358,18 @@ main(int argc, char **argv)
 		return simulate_file(options.conf_file, options.seed);
 	if (mode == MODE_CAN_ADOPT)
 		return candidate_run(&options);
-	if (options.runtime_dir == NULL)
+	chosen = options.runtime_dir == NULL;
+	if (chosen)
 		options.runtime_dir = supd_default_runtime_dir(runtime_dir);
 	if (link_fd >= 0)
 		return guard(&options, link_fd);
+	/* Before a directory is made for it. */
+	if (access(options.conf_file, F_OK) < 0 && errno == ENOENT)
+		return no_such_file(options.conf_file, !is_named);
+	if (chosen && !check_private(options.runtime_dir))
+		return EX_CONFIG;
+	/* What was chosen is so for every guardian. */
+	if (chosen)
+		(void)setenv("RUNTIME_DIRECTORY", options.runtime_dir, 1);
 	return walker_run(options.runtime_dir, argv, &times);
 }

@@ -64,6 +64,7 @@
 #include "os/self/signals.h"
 #include "os/spawn/spawn.h"
 #include "paths.h"
+#include "varlink/places.h"
 
 /* ---- defaults ---------------------------------------------------------------------- */
 
@@ -90,12 +91,26 @@ supd_default_conf(char buf[SUPD_PATH_MAX])
 	return n >= 0 && n < SUPD_PATH_MAX ? buf : NULL;
 }
 
-/* $RUNTIME_DIRECTORY, else /run/supd, else $XDG_RUNTIME_DIR/supd (CONTROL.md). */
+/* May we make files there? */
+static bool
+is_usable(const char *directory)
+{
+	return access(directory, W_OK) == 0;
+}
+
+/* $RUNTIME_DIRECTORY, else /run/supd; for users other than root, who may not have it, the
+ * first place that they have (CONTROL.md). */
 const char *
 supd_default_runtime_dir(char buf[SUPD_PATH_MAX])
 {
 	const char *given = getenv("RUNTIME_DIRECTORY");
-	const char *user = getenv("XDG_RUNTIME_DIR");
+	struct places_from from = {
+	    .runtime = getenv("XDG_RUNTIME_DIR"),
+	    .state = getenv("XDG_STATE_HOME"),
+	    .temporary = getenv("TMPDIR"),
+	    .uid = (unsigned int)geteuid(),
+	};
+	char home[SUPD_PATH_MAX];
 
 	if (given != NULL && given[0] == '/') {
 		/* systemd may name several, the first is ours. */
@@ -103,10 +118,20 @@ supd_default_runtime_dir(char buf[SUPD_PATH_MAX])
 		               given);
 		return buf;
 	}
-	if (geteuid() == 0 || user == NULL || user[0] != '/')
+	if (geteuid() == 0)
 		return SUPD_RUNDIR;
-	(void)snprintf(buf, SUPD_PATH_MAX, "%s/supd", user);
-	return buf;
+	if (places_runtime(&from, 0, buf, SUPD_PATH_MAX) == 0)
+		return buf;
+	if (is_usable(SUPD_RUNDIR))
+		return SUPD_RUNDIR;
+	from.home = conf_own_home(getenv("HOME"), home, sizeof(home));
+	/* The home of a user of services is often not there. */
+	if (from.home != NULL && !is_usable(from.home))
+		from.home = NULL;
+	for (int i = 1; i < PLACES_MAX; i++)
+		if (places_runtime(&from, i, buf, SUPD_PATH_MAX) == 0)
+			return buf;
+	return SUPD_RUNDIR;
 }
 
 /* ---- signals ----------------------------------------------------------------------- */
