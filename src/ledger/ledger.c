@@ -282,7 +282,7 @@ ledger_copy(struct ledger *ledger, const struct ledger *old)
 	copy_area(ledger, to->events, old, from->events, old->header->events_bytes);
 	copy_area(ledger, to->tokens, old, from->tokens, LEDGER_TOKENS_BYTES);
 	memcpy(ledger->header->facts, old->header->facts, sizeof(old->header->facts));
-	ledger->header->spawn = old->header->spawn;
+	memcpy(ledger->header->spawns, old->header->spawns, sizeof(old->header->spawns));
 	journal_number_on(ledger, old);
 	/* Its memory was taken when the ledger was made. */
 	(void)past_index(ledger);

@@ -180,7 +180,11 @@ void ledger_write_task(struct ledger *ledger, uint32_t place,
 int ledger_read_task(const struct ledger *ledger, uint32_t place,
                      struct ledger_task *ret);
 
-/* ---- a spawn ---- */
+/* ---- starts under way ---- */
+
+/* So many actors may be on their way to their programs at once; and a task. */
+#define LEDGER_SPAWNS     8
+#define LEDGER_SPAWN_TASK LEDGER_SPAWNS
 
 /* What is between clone and exec.  The kernel writes pid, the child step and code. */
 struct ledger_spawn {
@@ -191,7 +195,7 @@ struct ledger_spawn {
 	struct spawn_trace trace;
 };
 
-struct ledger_spawn *ledger_spawn(const struct ledger *ledger);
+struct ledger_spawn *ledger_spawn(const struct ledger *ledger, uint32_t place);
 
 /* ---- supd as a whole ---- */
 

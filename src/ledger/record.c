@@ -171,12 +171,13 @@ ledger_status(const struct ledger *ledger, uint32_t slot)
 
 /* ---- a spawn, and supd as a whole -------------------------------------------------- */
 
-/* What is on the way to be started: one at a time.  The kernel and the
- * child write here, too. */
+/* What is on the way to be started in one of the places.  The kernel and the child write
+ * here, too. */
 struct ledger_spawn *
-ledger_spawn(const struct ledger *ledger)
+ledger_spawn(const struct ledger *ledger, uint32_t place)
 {
-	return &ledger->header->spawn;
+	ASSERT(place <= LEDGER_SPAWN_TASK);
+	return &ledger->header->spawns[place];
 }
 
 /* The facts, from now on; death before leaves those before. */

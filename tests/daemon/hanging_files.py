@@ -51,6 +51,45 @@ def program(box):
     check(s.actor("a")["pid"] == s.pids["a"], "it is the one that runs")
 
 
+@test("programs that cannot be read hold up no restart and no answer while they are waited for",
+      root=True)
+def beside(box):
+    fuse = Fuse(box, "read", content=PROBE)
+    s = box.supd({**{f"h{n}": {"binary": fuse.path(f"f{n}"), **CALM} for n in range(5)}, **OTHERS},
+                 start="parallel", wait=False)
+    s.started("clock", 3)
+    others_work(s)
+    for n in range(5):
+        failed_start(s, f"h{n}", "exec: timeout")
+    failed = s.seen("failure", "h0")[0]["mono"]
+    begun = [event for event in s.seen("started", "clock") if event["mono"] < failed]
+    check(len(begun) >= 2, f"{len(begun)} starts of another actor before the first failure")
+    fuse.answer()
+    for n in range(5):
+        s.started(f"h{n}")
+        equal(len(s.seen("started", f"h{n}")), 1, "starts")
+
+
+@test("more hanging programs than there are places: others wait their turn, also over a crash; "
+      "what waits can be stopped", root=True)
+def queue(box):
+    fuse = Fuse(box, "read", content=PROBE)
+    hanging = [f"h{n}" for n in range(10)]
+    s = box.supd({**{name: {"binary": fuse.path(name), **CALM} for name in hanging},
+                  "gone": {}, "late": {}}, start="parallel", wait=False)
+    fuse.held("read")
+    s.until(lambda: s.ctl("ping").code == 0, "an answer")
+    s.crash()
+    s.until(lambda: s.ctl("ping").code == 0, "an answer")
+    s.ctl_ok("stop", "gone")
+    s.started("late")
+    equal(s.counts["S", "late"], 1, "starts of late")
+    fuse.answer()
+    for name in hanging:
+        s.started(name)
+        equal(len(s.seen("started", name)), 1, "starts")
+
+
 @test("a directory, an output and an environment file that do not answer: the same, also "
       "over a crash", root=True)
 def files(box):

@@ -69,7 +69,7 @@ START_TEST(all_of_a_new_ledger_is_zero_and_writable)
 		ck_assert_str_eq(ledger_status(ledger, slot), "");
 	}
 	ck_assert_int_eq(ledger_facts(ledger, &facts), -ENOENT);
-	ck_assert_uint_eq(ledger_spawn(ledger)->life, 0);
+	ck_assert_uint_eq(ledger_spawn(ledger, 0)->life, 0);
 	ck_assert_uint_eq(ledger_past(ledger, "/user/a"), 0);
 	ck_assert_uint_eq(ledger_entries(ledger), 0);
 	ck_assert_uint_eq(ledger_performed(ledger), 0);
@@ -406,7 +406,7 @@ START_TEST(a_copy_has_everything_but_the_core_and_the_journal)
 	ledger_set_past(old, "/user/a", 5);
 	ledger_append(old, JOURNAL_POST, 1, &event, 1);
 	ledger_set_performed(old, 1);
-	ledger_spawn(old)->life = 77;
+	ledger_spawn(old, 3)->life = 77;
 	memset(ledger_core(old), 'c', CORE_BYTES);
 	memset(ledger_events(old), 'e', EVENTS_BYTES);
 	memset(ledger_tokens(old), 't', LEDGER_TOKENS_BYTES);
@@ -425,7 +425,7 @@ START_TEST(a_copy_has_everything_but_the_core_and_the_journal)
 	ck_assert_int_eq(ledger_facts(ledger, &found), 0);
 	ck_assert_uint_eq(found.secret[0], 11);
 	ck_assert_uint_eq(ledger_past(ledger, "/user/a"), 5);
-	ck_assert_uint_eq(ledger_spawn(ledger)->life, 77);
+	ck_assert_uint_eq(ledger_spawn(ledger, 3)->life, 77);
 	ck_assert_int_eq(((char *)ledger_events(ledger))[EVENTS_BYTES - 1], 'e');
 	ck_assert_int_eq(((char *)ledger_events(ledger))[EVENTS_BYTES], 0);
 	ck_assert_int_eq(((char *)ledger_tokens(ledger))[LEDGER_TOKENS_BYTES - 1], 't');

@@ -32,29 +32,24 @@
 #include "ledger/ledger.h"
 #include "os/self/fd.h"
 
-#define LIMITS_MAX 32
-#define NAMES_MAX  (SPAWN_FDS_MAX * STORE_NAME_MAX)
+#define NAMES_MAX (SPAWN_FDS_MAX * STORE_NAME_MAX)
 
-/* Prepare what all launches share; -errno. */
+/* Prepare for launches, one at a time; -errno. */
 int
-launcher_init(struct launcher *launcher, char **own_environ, struct err *err)
+launch_init(struct launch *launch, char **own_environ, struct err *err)
 {
-	int r;
+	const int r = environment_init(&launch->environment, own_environ);
 
-	*launcher = (struct launcher){0};
-	r = environment_init(&launcher->environment, own_environ);
-	if (r < 0) {
+	if (r < 0)
 		err_set(err, -r, "environment");
-		return r;
-	}
-	return 0;
+	return r;
 }
 
-/* Give back what launcher_init() took. */
+/* Give back what launch_init() took. */
 void
-launcher_done(struct launcher *launcher)
+launch_done(struct launch *launch)
 {
-	environment_done(&launcher->environment);
+	environment_done(&launch->environment);
 }
 
 /* ---- environment ------------------------------------------------------------------- */
@@ -111,11 +106,10 @@ add_passed(struct environment *environment, const struct passed *passed)
 }
 
 static int
-build_environment(struct launcher *launcher, const struct shell *shell,
+build_environment(struct environment *environment, const struct shell *shell,
                   const struct actor *actor, const char *mark, struct program *program,
                   enum spawn_step *ret_step)
 {
-	struct environment *environment = &launcher->environment;
 	const struct conf_process *process = &actor->conf->process;
 	char address[NOTIFY_NAME_MAX];
 
@@ -155,12 +149,12 @@ build_environment(struct launcher *launcher, const struct shell *shell,
 
 static size_t
 fill_limits(const struct shell *shell, const struct conf_process *process,
-            struct spawn_limit limits[LIMITS_MAX])
+            struct spawn_limit limits[LAUNCH_LIMITS_MAX])
 {
 	size_t n = 0;
 
 	limits[n++] = (struct spawn_limit){RLIMIT_NOFILE, shell->nofile};
-	for (size_t i = 0; i < process->n_limits && n < LIMITS_MAX; i++)
+	for (size_t i = 0; i < process->n_limits && n < LAUNCH_LIMITS_MAX; i++)
 		limits[n++] = (struct spawn_limit){process->limits[i].resource,
 		                                   process->limits[i].value};
 	return n;
@@ -224,28 +218,33 @@ find_passed(const struct shell *shell, const struct actor *actor, struct passed 
 	return r;
 }
 
-static int
-spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *actor,
-         const struct outputs *outputs, const struct program *program,
-         struct spawn_result *ret)
+/* What the child is to be. */
+static void
+fill_spawn(struct launch *launch, const struct shell *shell, const struct actor *actor,
+           const struct outputs *outputs, const struct program *program,
+           struct spawn_trace *trace)
 {
 	const struct conf_process *process = &actor->conf->process;
-	struct spawn_limit limits[LIMITS_MAX];
-	int fds[SPAWN_FDS_MAX] = {outputs->in, outputs->out.fd, outputs->err.fd};
-	const struct spawn spawn = {
+
+	launch->fds[0] = outputs->in;
+	launch->fds[1] = outputs->out.fd;
+	launch->fds[2] = outputs->err.fd;
+	for (size_t i = 0; i < program->passed.n; i++)
+		launch->fds[3 + i] = program->passed.fds[i];
+	launch->spawn = (struct spawn){
 	    .file = program->file,
-	    .path = environment_get(&launcher->environment, "PATH"),
+	    .path = environment_get(&launch->environment, "PATH"),
 	    .argv = program->argv,
-	    .envp = launcher->environment.vars,
+	    .envp = launch->environment.vars,
 	    .listen_pid = program->listen_pid,
 	    .watchdog_pid = program->watchdog_pid,
 	    .files = {outputs->in_file, outputs->out.file, outputs->err.file},
 	    .environment_files = process->environment_files,
 	    .on_file = environment_take_file,
-	    .on_file_data = &launcher->environment,
-	    .room = launcher->environment.room,
+	    .on_file_data = &launch->environment,
+	    .room = launch->environment.room,
 	    .room_size = ENVFILE_BYTES_MAX + 1,
-	    .fds = fds,
+	    .fds = launch->fds,
 	    .n_fds = 3 + program->passed.n,
 	    .cgroup_fd = program->cgroup_fd,
 	    .has_ids = process->has_user,
@@ -253,28 +252,27 @@ spawn_it(struct launcher *launcher, struct shell *shell, const struct actor *act
 	    .gid = process->gid,
 	    .groups = process->groups,
 	    .n_groups = process->n_groups,
-	    .limits = limits,
-	    .n_limits = fill_limits(shell, process, limits),
+	    .limits = launch->limits,
+	    .n_limits = fill_limits(shell, process, launch->limits),
 	    .attributes = &process->attributes,
 	    .root = process->root,
 	    .is_apart = program->is_limited,
 	    .keeps_oom = system_is_spared(shell->system, actor),
 	    .umask = process->umask,
-	    .trace = &ledger_spawn(shell->ledger)->trace,
+	    .trace = trace,
 	    .directory = process->directory != NULL ? process->directory : "/",
 	};
-
-	int r;
-
-	ASSERT(spawn.n_fds <= SPAWN_FDS_MAX);
+	ASSERT(launch->spawn.n_fds <= SPAWN_FDS_MAX);
 	ASSERT(process->unknown == NULL);
-	for (size_t i = 0; i < program->passed.n; i++)
-		fds[3 + i] = program->passed.fds[i];
-	r = os_spawn(&shell->spawner, &spawn, ret);
-	if (r < 0 && ret->said[0] != '\0')
+}
+
+/* Say in the log what is wrong with a file of variables, if that is why it failed. */
+static void
+log_said(const struct actor *actor, const struct spawn_result *result)
+{
+	if (result->said[0] != '\0')
 		log_line(LOG_LEVEL_ERROR, "%s: environment_file: %s", actor->path,
-		         ret->said);
-	return r;
+		         result->said);
 }
 
 /* Do the processes of this actor live in a cgroup of its own? */
@@ -346,12 +344,15 @@ launch_mark(const struct shell *shell, uint32_t slot, uint32_t life,
 }
 
 /*
- * Start one process of the actor; its containment is opened in any case and is the
- * caller's to close.  -errno with ret->step saying what failed.
+ * Begin to start one process of the actor; its containment is opened in any case and is
+ * the caller's to close.  0 with its place: os_spawn_is_over() tells when launch_end() is
+ * to follow, and until then the launch, the actor's configuration and the trace are the
+ * child's.  Or -errno with ret->step saying what failed.
  */
 int
-launch(struct launcher *launcher, struct shell *shell, const struct actor *actor,
-       uint32_t life, struct containment *containment, struct spawn_result *ret)
+launch_begin(struct launch *launch, struct shell *shell, const struct actor *actor,
+             uint32_t life, struct containment *containment, struct spawn_trace *trace,
+             struct spawn_place **ret_place, struct spawn_result *ret)
 {
 	const struct conf_process *process = &actor->conf->process;
 	struct program program = {
@@ -364,7 +365,7 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 	char mark[PROC_MARK_MAX];
 	int r;
 
-	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1};
+	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1, .said = ""};
 	launch_mark(shell, actor->ref.slot, life, mark);
 	ret->step = SPAWN_STEP_CGROUP;
 	r = open_containment(shell, actor, mark, containment, &program.cgroup_fd);
@@ -387,13 +388,15 @@ launch(struct launcher *launcher, struct shell *shell, const struct actor *actor
 		goto done;
 	}
 	ret->step = SPAWN_STEP_ENVIRONMENT;
-	r = build_environment(launcher, shell, actor, mark, &program, &ret->step);
+	r = build_environment(&launch->environment, shell, actor, mark, &program,
+	                      &ret->step);
 	if (r < 0)
 		goto done;
 	r = outputs_open(shell, actor, false, &outputs, &ret->step);
 	if (r < 0)
 		goto done;
-	r = spawn_it(launcher, shell, actor, &outputs, &program, ret);
+	fill_spawn(launch, shell, actor, &outputs, &program, trace);
+	r = os_spawn_begin(&shell->spawner, &launch->spawn, ret_place, ret);
 	outputs_close(&outputs);
 done:
 	fd_close(&program.passed.ready_fd);
@@ -401,25 +404,41 @@ done:
 	return r;
 }
 
+/* The start is over, or given up: what came of it, as of os_spawn(). */
+int
+launch_end(struct shell *shell, const struct actor *actor, struct spawn_place *take_place,
+           struct spawn_result *ret)
+{
+	const int r = os_spawn_end(&shell->spawner, take_place, ret);
+
+	if (r < 0 && actor != NULL)
+		log_said(actor, ret);
+	return r;
+}
+
 /*
  * Start another command as the actor's own would be: with its user, its directory, its
  * output, but nothing to read and none of its sockets.  The environment was built by the
- * caller, in the launcher.  -errno with ret->step saying what failed.
+ * caller, in the launch.  -errno with ret->step saying what failed.
  */
 int
-launch_helper(struct launcher *launcher, struct shell *shell, const struct actor *actor,
-              char **argv, int cgroup_fd, struct spawn_result *ret)
+launch_helper(struct launch *launch, struct shell *shell, const struct actor *actor,
+              char **argv, int cgroup_fd, struct spawn_trace *trace,
+              struct spawn_result *ret)
 {
 	const struct program program = {
 	    .file = argv[0], .argv = argv, .cgroup_fd = cgroup_fd};
 	struct outputs outputs;
 	int r;
 
-	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1};
+	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1, .said = ""};
 	r = outputs_open(shell, actor, true, &outputs, &ret->step);
 	if (r < 0)
 		return r;
-	r = spawn_it(launcher, shell, actor, &outputs, &program, ret);
+	fill_spawn(launch, shell, actor, &outputs, &program, trace);
+	r = os_spawn(&shell->spawner, &launch->spawn, ret);
 	outputs_close(&outputs);
+	if (r < 0)
+		log_said(actor, ret);
 	return r;
 }

@@ -11,23 +11,32 @@
 
 struct shell;
 
-/* What all launches share. */
-struct launcher {
+#define LAUNCH_LIMITS_MAX 32
+
+/* What a child reads until it is at its program: a start under way has one of its own. */
+struct launch {
 	struct environment environment;
+	struct spawn spawn;
+	struct spawn_limit limits[LAUNCH_LIMITS_MAX];
+	int fds[SPAWN_FDS_MAX];
 };
 
-int launcher_init(struct launcher *launcher, char **own_environ, struct err *err);
-void launcher_done(struct launcher *launcher);
+int launch_init(struct launch *launch, char **own_environ, struct err *err);
+void launch_done(struct launch *launch);
 int launch_draw_secret(struct shell *shell);
 void launch_mark_begin(const struct shell *shell, char ret[PROC_MARK_MAX]);
 void launch_mark(const struct shell *shell, uint32_t slot, uint32_t life,
                  char ret[PROC_MARK_MAX]);
 bool launch_in_cgroup(const struct shell *shell, const struct actor *actor);
-int launch(struct launcher *launcher, struct shell *shell, const struct actor *actor,
-           uint32_t life, struct containment *containment, struct spawn_result *ret);
+int launch_begin(struct launch *launch, struct shell *shell, const struct actor *actor,
+                 uint32_t life, struct containment *containment,
+                 struct spawn_trace *trace, struct spawn_place **ret_place,
+                 struct spawn_result *ret);
+int launch_end(struct shell *shell, const struct actor *actor,
+               struct spawn_place *take_place, struct spawn_result *ret);
 
-int launch_helper(struct launcher *launcher, struct shell *shell,
-                  const struct actor *actor, char **argv, int cgroup_fd,
+int launch_helper(struct launch *launch, struct shell *shell, const struct actor *actor,
+                  char **argv, int cgroup_fd, struct spawn_trace *trace,
                   struct spawn_result *ret);
 
 #endif

@@ -164,7 +164,7 @@ arm(struct loop *loop)
 	ev_timer_stop(shell->loop, &loop->timer);
 	/* A call that waited its turn behind another one may have posted just now. */
 	if (loop->post->posted.n > 0 || due_ms <= shell->now_ms ||
-	    control_is_waiting(shell->control)) {
+	    control_is_waiting(shell->control) || procs_wants_turn(shell->procs)) {
 		ev_idle_start(shell->loop, &loop->idle);
 		return;
 	}
@@ -194,10 +194,12 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	if (is_due)
 		(void)shell_post(shell,
 		                 &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
-	while (loop->post->posted.n > 0 && !shell->exiting) {
-		step(loop);
-		post_set_time(shell, loop->post->posted.n > 0);
-	}
+	do {
+		while (loop->post->posted.n > 0 && !shell->exiting) {
+			step(loop);
+			post_set_time(shell, loop->post->posted.n > 0);
+		}
+	} while (!shell->exiting && procs_bear(shell->procs));
 	tasks_on_turn(shell->tasks);
 	procs_on_turn(shell->procs);
 	/* One complete turn proves this guardian works: tell the walker to drop the
@@ -224,14 +226,18 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	keeper_turn(shell, false);
 }
 
-/* Before all callbacks: what they do is dated to now, not to before the sleep. */
+/* Before all callbacks: what they do is dated to now, not to before the sleep; and that a
+ * process has begun is told before what it says. */
 static void
 on_check(struct ev_loop *ev, ev_check *watcher, int revents)
 {
+	struct shell *shell = watcher->data;
+
 	(void)ev;
 	(void)revents;
-	keeper_turn(watcher->data, true);
-	post_set_time(watcher->data, false);
+	keeper_turn(shell, true);
+	post_set_time(shell, false);
+	procs_look(shell->procs);
 }
 
 static void

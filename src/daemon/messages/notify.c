@@ -247,6 +247,11 @@ take_message(struct notify *notify, struct actor *actor)
 	struct event events[SAID_MAX];
 	size_t n;
 
+	/* Its start is told first. */
+	if (proctable_is_coming(notify->shell->proctable, actor->ref)) {
+		pause_place(notify, actor->ref.slot);
+		return false;
+	}
 	if (!may_speak(notify, actor, message)) {
 		log_paced(
 		    &notify->at[actor->ref.slot].pace, LOG_LEVEL_WARNING,
@@ -297,12 +302,8 @@ drain_one(struct notify *notify, uint32_t slot)
 }
 
 static void
-on_resume(struct ev_loop *loop, ev_timer *timer, int revents)
+resume_all(struct notify *notify)
 {
-	struct notify *notify = timer->data;
-
-	(void)loop;
-	(void)revents;
 	while (notify->paused != NO_SLOT) {
 		struct notify_slot *place = &notify->at[notify->paused];
 		struct epoll_event event = {.events = EPOLLIN,
@@ -314,6 +315,21 @@ on_resume(struct ev_loop *loop, ev_timer *timer, int revents)
 			(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_MOD, place->fd,
 			                &event);
 	}
+}
+
+static void
+on_resume(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	(void)loop;
+	(void)revents;
+	resume_all(timer->data);
+}
+
+void
+notify_resume(struct notify *notify, uint32_t slot)
+{
+	if (notify != NULL && slot < notify->cap && notify->at[slot].is_paused)
+		resume_all(notify);
 }
 
 void

@@ -94,7 +94,8 @@ listen_to(struct readiness *readiness, uint32_t slot)
 	ssize_t n;
 
 	/* Else it stays where it is until the next turn. */
-	if (!shell_has_room(readiness->shell, 1))
+	if (!shell_has_room(readiness->shell, 1) ||
+	    proctable_is_coming(readiness->shell->proctable, ref))
 		return;
 	n = look(readiness, fd, buf);
 	if ((n > 0 && memchr(buf, '\n', (size_t)n) != NULL) ||

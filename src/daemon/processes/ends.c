@@ -136,8 +136,12 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 	notify_drain(procs->shell->notify);
 	(void)procs_collect(procs);
 	while (os_reap_peek_any(&reap) > 0) {
-		struct proc *proc = proc_by_pid(procs->table, reap.pid);
-		struct task *task = task_by_pid(procs->shell->tasks, reap.pid);
+		struct proc *proc;
+		struct task *task;
+
+		births_meet(procs, reap.pid);
+		proc = proc_by_pid(procs->table, reap.pid);
+		task = task_by_pid(procs->shell->tasks, reap.pid);
 
 		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
 			if (!on_stopped_or_continued(procs, &reap)) {

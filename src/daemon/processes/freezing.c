@@ -126,6 +126,7 @@ pass(struct procs *procs)
 void
 procs_on_turn(struct procs *procs)
 {
+	births_on_turn(procs);
 	for (int i = 0; i < PASSES_AT_ONCE && procs->n_unsettled > 0; i++)
 		pass(procs);
 	if (procs->n_unsettled == 0 || ev_is_active(&procs->again))

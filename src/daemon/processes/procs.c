@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/messages/notify.h"
 #include "daemon/messages/output.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks.h"
@@ -24,9 +25,6 @@
 #include "os/process/usage.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
-
-/* How long a child that was on its way to exec may take to get there. */
-#define EXEC_TIMEOUT_MS 5000
 
 /* Post an event of this life. */
 void
@@ -97,6 +95,7 @@ static void
 spawn_failed(struct procs *procs, struct proc *proc, int error,
              const struct spawn_result *result)
 {
+	proc->birth = BIRTH_DONE;
 	proc->failed.step = result->step;
 	proc->failed.which = result->which;
 	proc->failed.error = error;
@@ -111,6 +110,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = proc->ref.slot};
 	struct actor *actor = actors_get(&shell->actors, proc->ref);
 
+	proc->birth = BIRTH_DONE;
 	proc->pid = result->pid;
 	proc->pidfd = result->pidfd;
 	containment_born(&proc->containment, result->pid);
@@ -134,6 +134,10 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	}
 	proc_record(procs, proc);
 	proc_post(procs, proc, (struct event){.kind = EVENT_SPAWNED, .code = -1});
+	/* What it has said meanwhile. */
+	if (proc->told == proc->life)
+		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
+	notify_resume(shell->notify, proc->ref.slot);
 }
 
 /* The start has failed, but its child may not be gone. */
@@ -151,34 +155,16 @@ remember_hung(struct procs *procs, const struct proc *proc,
 	hung_add(&procs->hung, proc->ref, result->pidfd);
 }
 
+/* The start of this process is over: the core is told. */
 static void
-launch_it(struct procs *procs, struct proc *proc, const struct actor *actor)
+on_over(struct procs *procs, struct proc *proc, int r, const struct spawn_result *result)
 {
-	struct ledger_spawn *intent = ledger_spawn(procs->shell->ledger);
-	struct spawn_result result;
-	int r;
-
-	/* A new guardian that finds a life here and a pid knows the actor of the process.
-	 */
-	intent->trace = (struct spawn_trace){0};
-	intent->task = 0;
-	intent->ref = proc->ref;
-	if (hung_has(&procs->hung, proc->ref)) {
-		result = (struct spawn_result){.step = SPAWN_STEP_EXEC, .which = -1};
-		spawn_failed(procs, proc, EBUSY, &result);
+	if (r == 0) {
+		proc_born(procs, proc, result);
 		return;
 	}
-	atomic_store(&intent->life, proc->life);
-	r = launch(&procs->launcher, procs->shell, actor, proc->life, &proc->containment,
-	           &result);
-	if (r < 0) {
-		remember_hung(procs, proc, &result);
-		spawn_failed(procs, proc, -r, &result);
-	} else {
-		output_begun(procs->shell->output, actor, proc->awaits);
-		proc_born(procs, proc, &result);
-	}
-	atomic_store(&intent->life, 0);
+	remember_hung(procs, proc, result);
+	spawn_failed(procs, proc, -r, result);
 }
 
 void
@@ -200,11 +186,12 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	    .pidfd = -1,
 	    .used = true,
 	};
-	proc->deferred = procs_waits_for(shell, actor->elder);
-	if (!proc->deferred)
-		launch_it(procs, proc, actor);
-	else
-		proc_record(procs, proc);
+	if (!procs_waits_for(shell, actor->elder)) {
+		births_order(procs, proc);
+		return;
+	}
+	proc->birth = BIRTH_AFTER_ELDER;
+	proc_record(procs, proc);
 }
 
 /*
@@ -212,10 +199,9 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
  * its parent.
  */
 bool
-procs_is_born(struct procs *procs, const bool *ended)
+procs_is_born(struct procs *procs, const struct ledger_spawn *spawn, uint64_t end_ms,
+              const bool *ended)
 {
-	const struct ledger_spawn *spawn = ledger_spawn(procs->shell->ledger);
-	const uint64_t end_ms = clock_mono_ms() + EXEC_TIMEOUT_MS;
 	const pid_t pid = spawn->trace.pid;
 
 	while (spawn->trace.step == SPAWN_STEP_NONE) {
@@ -247,18 +233,12 @@ void
 procs_inherit(struct procs *procs, struct ref heir)
 {
 	const struct actor *actor = actors_get(&procs->shell->actors, heir);
-	const struct spawn_result removed = {.step = SPAWN_STEP_REMOVED, .which = -1};
 	struct proc *proc = actor == NULL ? NULL : &procs->table->at[heir.slot];
 
-	if (proc == NULL || !proc->used || !proc->deferred ||
+	if (proc == NULL || !proc->used || proc->birth != BIRTH_AFTER_ELDER ||
 	    proc->ref.tenant != heir.tenant)
 		return;
-	proc->deferred = false;
-	/* Removed as well, meanwhile: it has no place among the actors any more. */
-	if (actor->conf_owner != NULL)
-		spawn_failed(procs, proc, ECANCELED, &removed);
-	else
-		launch_it(procs, proc, actor);
+	births_order(procs, proc);
 }
 
 /* Have stop_command ask it to end; false: there is none, or it has failed. */
@@ -410,6 +390,8 @@ procs_reserve(struct procs *procs, uint32_t slots)
 	if (unsettled == NULL)
 		return -ENOMEM;
 	procs->unsettled = unsettled;
+	if (births_reserve(&procs->births, slots) < 0)
+		return -ENOMEM;
 	return proctable_reserve(procs->table, slots);
 }
 
@@ -431,7 +413,7 @@ procs_new(struct shell *shell, procs_helper_failed *on_helper_failed, struct err
 	procs->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
 	procs->sweeper = proc_sweep_new(shell->walker_pid);
 	freezing_init(procs);
-	r = launcher_init(&procs->launcher, shell->environ, err);
+	r = births_init(procs, on_over, err);
 	if (r == 0 && (procs->epoll_fd < 0 || procs->sweeper == NULL)) {
 		r = -errno;
 		err_set(err, errno, "watch processes");
@@ -452,6 +434,7 @@ procs_free(struct procs *procs)
 {
 	if (procs == NULL)
 		return;
+	births_done(procs);
 	ends_unwatch(procs);
 	freezing_done(procs);
 	for (uint32_t slot = 0; slot < procs->table->cap; slot++)
@@ -460,6 +443,5 @@ procs_free(struct procs *procs)
 	proc_sweep_free(procs->sweeper);
 	leftovers_done(&procs->strays);
 	hung_done(&procs->hung);
-	launcher_done(&procs->launcher);
 	free(procs);
 }

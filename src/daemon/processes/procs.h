@@ -57,10 +57,26 @@ void procs_on_turn(struct procs *procs);
 /* A signal for the main process, sent on behalf of a person; -ESRCH: there is none. */
 int procs_signal(struct procs *procs, struct ref ref, int signo);
 
-/* Did the child that the guardian before us was starting when it died get to its program?
- * Waits until it has, has failed, or has ended (*ended).  True if there is a process,
- * alive or dead. */
-bool procs_is_born(struct procs *procs, const bool *ended);
+struct ledger;
+struct ledger_spawn;
+
+/* Did a child that the guardian before us was starting when it died get to its program?
+ * Waits until it has, has failed, has ended (*ended), or that time has come: then it is
+ * killed.  True if there is a process, alive or dead. */
+bool procs_is_born(struct procs *procs, const struct ledger_spawn *spawn, uint64_t end_ms,
+                   const bool *ended);
+
+/* Tell of the starts that are over by now. */
+void procs_look(struct procs *procs);
+/* The core has nothing to do: go on with starting processes, waiting for a moment.  True
+ * if the core has now. */
+bool procs_bear(struct procs *procs);
+/* True if the next turn is to go on with that, even if nothing happens meanwhile. */
+bool procs_wants_turn(const struct procs *procs);
+/* True if children are on their way to their programs: they read the configuration. */
+bool procs_are_starting(const struct procs *procs);
+/* The ledger is in force no more; freed when no child writes there. */
+void procs_drop_ledger(struct procs *procs, struct ledger *take_ledger);
 
 /* Collect everything that is dead by now; returns how many ends were posted. */
 size_t procs_collect(struct procs *procs);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* procs_private.h - what the files about processes share.
  *
- *	procs.c   born, told, asked
+ *	procs.c   ordered, told, asked
+ *	births.c  on their way to their programs, born
  *	freezing.c  standing still
  *	ends.c    reaped
  *	gone.c    gone with all that they forked
@@ -24,6 +25,7 @@
 #include "daemon/launch/launch.h"
 #include "daemon/processes/procs.h"
 #include "daemon/state/proctable.h"
+#include "ledger/ledger.h"
 #include "os/process/containment.h"
 #include "os/process/leftover.h"
 #include "os/process/proc.h"
@@ -31,11 +33,39 @@
 
 #define PROCS_NONE UINT32_MAX
 
+/* A start under way. */
+struct birth {
+	struct launch launch;
+	struct spawn_place *start; /* NULL: this place is free */
+	struct ref ref;
+	pid_t pid;
+	struct ledger *ledger; /* where its intent is */
+	unsigned int waited_us;
+	bool is_slow; /* it is not waited for any more, but looked at */
+};
+
+/* The start is over: 0, or -errno as of os_spawn(). */
+typedef void births_on_over(struct procs *procs, struct proc *proc, int r,
+                            const struct spawn_result *result);
+
+struct births {
+	births_on_over *on_over;
+	struct birth at[LEDGER_SPAWNS];
+	uint8_t order[LEDGER_SPAWNS]; /* places of those under way, the oldest first */
+	unsigned int n;
+	uint32_t *waiting; /* a ring of slots: what was ordered and has no place yet */
+	uint32_t first, n_waiting, cap;
+	uint64_t until_ms; /* so long this turn may start processes; 0: not known yet */
+	unsigned int pause_ms; /* of the timer */
+	ev_timer timer;
+	struct launch task; /* of a helper process of an actor */
+};
+
 struct procs {
 	struct shell *shell;
 	procs_helper_failed *on_helper_failed;
 	struct proctable *table;
-	struct launcher launcher;
+	struct births births;
 	struct hung hung; /* children that were given up and are not gone */
 	int epoll_fd;
 	ev_io death;
@@ -59,6 +89,14 @@ int proc_signal(struct procs *procs, struct proc *proc, int signo);
 int proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted,
                     int signo);
 void procs_order_again(struct procs *procs, struct proc *proc);
+
+/* births.c */
+int births_init(struct procs *procs, births_on_over *on_over, struct err *err);
+void births_done(struct procs *procs);
+int births_reserve(struct births *births, uint32_t slots);
+void births_order(struct procs *procs, struct proc *proc);
+void births_meet(struct procs *procs, pid_t pid);
+void births_on_turn(struct procs *procs);
 
 /* freezing.c */
 void freezing_init(struct procs *procs);

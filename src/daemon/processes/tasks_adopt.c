@@ -80,10 +80,9 @@ tasks_restore(struct tasks *tasks)
 
 /* The dead one was between clone and exec of a task: what became of that? */
 void
-tasks_finish_spawn(struct tasks *tasks)
+tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn, uint64_t end_ms)
 {
 	struct shell *shell = tasks->shell;
-	struct ledger_spawn *spawn = ledger_spawn(shell->ledger);
 	const pid_t pid = spawn->trace.pid;
 	struct task *task = &tasks->at[(spawn->task - 1) % LEDGER_TASKS_MAX];
 	const struct actor *actor = actors_get(&shell->actors, task->order.ref);
@@ -102,7 +101,7 @@ tasks_finish_spawn(struct tasks *tasks)
 	task->containment.is_foreign = true;
 	(void)map_put(&shell->proctable->by_pid, (uint64_t)pid,
 	              PROCS_TASK | (uint32_t)(task - tasks->at));
-	if (procs_is_born(shell->procs, &task->ended)) {
+	if (procs_is_born(shell->procs, spawn, end_ms, &task->ended)) {
 		if (!task->ended && task->order.timeout_ms != DURATION_INFINITE)
 			task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
 		task_record(tasks, task);

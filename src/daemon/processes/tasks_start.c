@@ -228,7 +228,7 @@ launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, cha
 {
 	const uint32_t place = (uint32_t)(task - tasks->at);
 	struct shell *shell = tasks->shell;
-	struct launcher *launcher = &shell->procs->launcher;
+	struct launch *launch = &shell->procs->births.task;
 	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX];
 	int cgroup_fd = -1;
 	int r;
@@ -244,10 +244,12 @@ launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, cha
 	if (r < 0)
 		goto done;
 	ret->step = SPAWN_STEP_ENVIRONMENT;
-	r = build_environment(&launcher->environment, shell, actor, &task->order, mark,
+	r = build_environment(&launch->environment, shell, actor, &task->order, mark,
 	                      &ret->step);
 	if (r == 0)
-		r = launch_helper(launcher, shell, actor, argv, cgroup_fd, ret);
+		r = launch_helper(launch, shell, actor, argv, cgroup_fd,
+		                  &ledger_spawn(shell->ledger, LEDGER_SPAWN_TASK)->trace,
+		                  ret);
 done:
 	fd_close(&cgroup_fd);
 	return r;
@@ -285,7 +287,7 @@ tasks_start(struct tasks *tasks, struct task *task)
 	struct shell *shell = tasks->shell;
 	const struct actor *actor = actors_get(&shell->actors, task->order.ref);
 	char **argv = actor == NULL ? NULL : argv_of(shell, actor, &task->order);
-	struct ledger_spawn *intent = ledger_spawn(shell->ledger);
+	struct ledger_spawn *intent = ledger_spawn(shell->ledger, LEDGER_SPAWN_TASK);
 	struct spawn_result result = {.pid = -1, .pidfd = -1, .step = SPAWN_STEP_REMOVED};
 	int r = -ECANCELED;
 

@@ -30,6 +30,9 @@
 #include "ledger/ledger.h"
 #include "os/self/clock.h"
 
+/* How long children that were on their way to exec may take to get there. */
+#define EXEC_TIMEOUT_MS 5000
+
 /* ---- is it whole? ------------------------------------------------------------------ */
 
 static int
@@ -181,7 +184,7 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .killing = record->asked.killing,
 	    .freeze.is_wanted = record->frozen,
 	    .late = record->asked.late,
-	    .deferred = record->deferred,
+	    .birth = record->deferred ? BIRTH_AFTER_ELDER : BIRTH_DONE,
 	    .adopted = record->pid != 0,
 	    .uncompared = true,
 	    .told = record->told,
@@ -255,8 +258,8 @@ enter_containment(struct shell *shell, struct proc *proc, const struct actor *ac
 /*
  * The child did not get as far as its program: the start has failed in a step, or, if the
  * child was killed before that, there was no start at all.  In that case the action that
- * asks for it again starts it, or, if that action was performed long ago, the end of its
- * predecessor does.
+ * asks for it again starts it, or, if that action was performed already, compare() or the
+ * end of its predecessor does.
  */
 static void
 fail_spawn(struct procs *procs, struct proc *proc, const struct ledger_spawn *spawn,
@@ -270,16 +273,19 @@ fail_spawn(struct procs *procs, struct proc *proc, const struct ledger_spawn *sp
 	proc->failed.step = (enum spawn_step)spawn->trace.step;
 	proc->failed.which = spawn->trace.which;
 	proc->failed.error = proc->failed.step != SPAWN_STEP_NONE ? spawn->trace.code : 0;
-	if (proc->failed.step == SPAWN_STEP_NONE && was_deferred)
-		proc->used = proc->deferred = true;
-	else if (proc->failed.step == SPAWN_STEP_NONE)
+	if (proc->failed.step != SPAWN_STEP_NONE)
+		return;
+	proc->used = was_deferred;
+	if (was_deferred)
+		proc->birth = BIRTH_AFTER_ELDER;
+	else
 		proc->life--;
 }
 
+/* What became of a start that was under way? */
 static void
-finish_spawn(struct shell *shell)
+finish_spawn(struct shell *shell, struct ledger_spawn *spawn, uint64_t end_ms)
 {
-	struct ledger_spawn *spawn = ledger_spawn(shell->ledger);
 	struct actor *actor = actors_get(&shell->actors, spawn->ref);
 	const uint32_t life = atomic_load(&spawn->life);
 	struct procs *procs = shell->procs;
@@ -295,14 +301,14 @@ finish_spawn(struct shell *shell)
 	       ends_take_exit(procs))
 		continue;
 	if (spawn->task != 0)
-		tasks_finish_spawn(shell->tasks);
+		tasks_finish_spawn(shell->tasks, spawn, end_ms);
 	if (spawn->task != 0 || actor == NULL)
 		return;
 	proc = &procs->table->at[spawn->ref.slot];
 	if (proc->life == life &&
 	    (proc->pid != 0 || proc->ended || proc->failed.error != 0))
 		return;
-	was_deferred = proc->life == life && proc->deferred;
+	was_deferred = proc->life == life && proc->birth != BIRTH_DONE;
 	*proc = (struct proc){
 	    .containment = proc->containment,
 	    .ref = spawn->ref,
@@ -312,17 +318,30 @@ finish_spawn(struct shell *shell)
 	    .used = true,
 	    .adopted = true,
 	    .uncompared = true,
+	    .told = proc->told,
 	};
 	enter_containment(shell, proc, actor, life);
 	actor->pid = pid;
 	actor->process_started_ms = shell->now_ms;
 	(void)map_put(&procs->table->by_pid, (uint64_t)pid, spawn->ref.slot);
-	if (procs_is_born(procs, &proc->ended)) {
-		proc_record(procs, proc);
-		return;
-	}
-	fail_spawn(procs, proc, spawn, was_deferred);
+	if (!procs_is_born(procs, spawn, end_ms, &proc->ended))
+		fail_spawn(procs, proc, spawn, was_deferred);
 	proc_record(procs, proc);
+}
+
+/* Each start is finished, and its place is free; what was not begun compare() begins. */
+static void
+finish_spawns(struct shell *shell)
+{
+	const uint64_t end_ms = clock_mono_ms() + EXEC_TIMEOUT_MS;
+
+	for (uint32_t place = 0; place <= LEDGER_SPAWN_TASK; place++) {
+		struct ledger_spawn *spawn = ledger_spawn(shell->ledger, place);
+
+		finish_spawn(shell, spawn, end_ms);
+		keeper_beat(shell);
+		atomic_store(&spawn->life, 0);
+	}
 }
 
 /* ---- all of it ---- */
@@ -376,7 +395,7 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 	proc_sweep_include_left(shell->procs->sweeper, shell->handover->hello.left,
 	                        LINK_LEFT_MAX);
 	tasks_restore(shell->tasks);
-	finish_spawn(shell);
+	finish_spawns(shell);
 	ends_take_exits(shell->procs);
 	mainpid_adopt(shell->procs);
 	fosters_adopt(shell->procs);

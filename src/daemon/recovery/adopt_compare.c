@@ -62,9 +62,12 @@ compare_slot(struct procs *procs, struct proc *proc, const struct node_view *vie
 	struct shell *shell = procs->shell;
 	const struct actor *actor = actors_get(&shell->actors, proc->ref);
 
+	/* Ordered, and not begun. */
+	if (view->alive && !view->spawned && proc->life != view->life && !proc->used)
+		procs_spawn(procs, proc->ref, view->life);
 	if (!view->alive || proc->life != view->life)
 		return;
-	if (proc->deferred) {
+	if (proc->birth != BIRTH_DONE) {
 		if (!procs_waits_for(shell, actor->elder))
 			procs_inherit(procs, proc->ref);
 	} else if (proc->failed.step != SPAWN_STEP_NONE) {
@@ -95,7 +98,7 @@ acknowledge(struct shell *shell)
 		struct node_view view;
 
 		if (view_owner(shell, proc, &view) && view.alive && !view.spawned &&
-		    proc->life == view.life && !proc->deferred &&
+		    proc->life == view.life && proc->birth == BIRTH_DONE &&
 		    proc->failed.step == SPAWN_STEP_NONE)
 			proc_post(shell->procs, proc,
 			          (struct event){.kind = EVENT_SPAWNED, .code = -1});

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "daemon/processes/procs.h"
 #include "daemon/reload/additions_log.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/keeper.h"
@@ -339,8 +340,14 @@ additions_release(struct shell *shell, struct grown *grown)
 {
 	ASSERT(grown->n_users > 0);
 	grown->n_users--;
-	if (grown->n_users == 0 && !grown->is_posted)
+	if (grown->n_users > 0 || grown->is_posted)
+		return;
+	if (!procs_are_starting(shell->procs)) {
 		drop(shell, grown);
+		return;
+	}
+	/* A child may read it. */
+	shell->additions->n_idle++;
 }
 
 void
@@ -360,6 +367,12 @@ additions_on_turn(struct shell *shell)
 			drop(shell, grown);
 	}
 	additions->posted = (struct core_size){0};
+	if (additions->n_idle == 0 || procs_are_starting(shell->procs))
+		return;
+	additions->n_idle = 0;
+	for (uint32_t i = additions->n; i-- > 0;)
+		if (additions->at[i]->n_users == 0 && !additions->at[i]->is_posted)
+			drop(shell, additions->at[i]);
 }
 
 /* ---- after a death ---- */

@@ -15,6 +15,7 @@
 
 #include "base/strbuf.h"
 #include "daemon/metrics/metrics.h"
+#include "daemon/processes/procs.h"
 #include "daemon/reload/follow.h"
 #include "daemon/reload/loading.h"
 #include "daemon/reload/reload_private.h"
@@ -59,7 +60,8 @@ reload_prepare(struct shell *shell, const char *file, struct reload *ret, struct
 	int r;
 
 	*ret = (struct reload){.file = file != NULL ? file : shell->conf_file};
-	free_retired(shell, false);
+	if (!procs_are_starting(shell->procs))
+		free_retired(shell, false);
 	ret->conf = loading_apply(shell, ret->file, &ret->reports, err);
 	if (ret->conf == NULL && err->code != 0)
 		return -err->code;
@@ -250,7 +252,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	shell->before_wall_us = shell->conf_wall_us;
 	shell->conf_wall_us = clock_wall_us();
 	reload_hand_over(shell);
-	ledger_free(before);
+	procs_drop_ledger(shell->procs, before);
 	tables_done(&tables);
 	mailboxes_retire(shell, shell->mailboxes, &mailboxes);
 	*shell->mailboxes = mailboxes;

@@ -178,7 +178,7 @@ reload_make_room(struct shell *shell, const struct core_size *need, struct err *
 		return -ENOMEM;
 	reload_use_ledger(shell, ledger);
 	reload_hand_over(shell);
-	ledger_free(before);
+	procs_drop_ledger(shell->procs, before);
 	follow_limits(shell, shell->conf);
 	return 0;
 }

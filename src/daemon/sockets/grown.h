@@ -37,6 +37,7 @@ struct additions {
 	uint32_t cap;
 	uint32_t n;
 	uint32_t n_posted;
+	uint32_t n_idle;         /* without users, but a child may read them */
 	struct core_size posted; /* what the core will need for the posted additions */
 	uint64_t next_id;
 	uint64_t generation; /* of the log */

@@ -55,6 +55,14 @@ proctable_is_main(const struct proctable *table, struct ref ref, pid_t pid)
 	return proc != NULL && pid > 0 && proc->pid == pid;
 }
 
+bool
+proctable_is_coming(const struct proctable *table, struct ref ref)
+{
+	const struct proc *proc = proc_now(table, ref);
+
+	return proc != NULL && proc->birth == BIRTH_UNDER_WAY;
+}
+
 uint32_t
 proctable_life(const struct proctable *table, struct ref ref)
 {

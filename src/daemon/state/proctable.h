@@ -25,6 +25,14 @@ enum stop_command {
 	STOP_COMMAND_FAILED, /* stop_signal is sent instead */
 };
 
+/* How far the process is that the core has ordered; a record says only whether it is
+ * there. */
+enum proc_birth {
+	BIRTH_DONE,        /* the core knows what came of it */
+	BIRTH_AFTER_ELDER, /* never two processes of one path */
+	BIRTH_UNDER_WAY,   /* waits for a place, or is on its way to its program */
+};
+
 /* Standing still, with all descendants; written by freezing.c. */
 struct proc_freeze {
 	bool is_wanted;
@@ -57,8 +65,8 @@ struct proc {
 	bool used; /* the containment is open */
 	bool stopping;
 	bool killing;
-	bool late;           /* was asked to end later than the core thinks */
-	bool deferred;       /* waits for its elder: never two processes of one path */
+	bool late; /* was asked to end later than the core thinks */
+	enum proc_birth birth;
 	bool adopted;        /* the walker is the parent, and reaps the process */
 	bool uncompared;     /* its state is not compared with the core yet (adopt.c) */
 	uint32_t told;       /* the life that has said READY=1 */
@@ -101,6 +109,9 @@ struct proc *proc_now(const struct proctable *table, struct ref ref);
 bool proctable_contains(const struct proctable *table, struct ref ref, pid_t pid,
                         uid_t uid);
 bool proctable_is_main(const struct proctable *table, struct ref ref, pid_t pid);
+/* True if the core does not know yet what came of the start of the actor's process: what
+ * the process says is to be told later. */
+bool proctable_is_coming(const struct proctable *table, struct ref ref);
 /* The life of the process that the actor has, or 0. */
 uint32_t proctable_life(const struct proctable *table, struct ref ref);
 /* 1 + how much was said on this stream before its process began; 0: not known. */

@@ -25,7 +25,7 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->main_start = proc->main_start;
 	memcpy(record->awaits, proc->awaits, sizeof(record->awaits));
 	record->used = proc->used;
-	record->deferred = proc->deferred;
+	record->deferred = proc->birth != BIRTH_DONE;
 	record->asked.stopping = proc->stopping;
 	record->asked.killing = proc->killing;
 	record->frozen = proc->freeze.is_wanted || proc->freeze.is_unsettled;
@@ -74,7 +74,7 @@ record_ready(struct shell *shell, struct ref ref)
 		return false;
 	proc->told = proc->life;
 	record_slot(shell, ref.slot);
-	return true;
+	return proc->birth == BIRTH_DONE;
 }
 
 /* Put down what concerns supd as a whole. */

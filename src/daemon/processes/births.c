@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: ISC */
+/* births.c - from the order of a process to a process that runs its program.
+ *
+ * LEDGER_SPAWNS starts are under way at once; what is ordered beyond that waits in a
+ * queue.  The kernel clears a word of each when its child has executed the program or has
+ * ended, and only a futex tells of that, no descriptor.  So, when the turn has nothing
+ * else to do, it waits for the oldest for a moment: an exec takes a tenth of a
+ * millisecond, and no system call more than that wait is made for it.  A start that takes
+ * longer is not waited for again: a timer looks at it, and every time supd wakes.  It
+ * keeps its place, and supervision goes on beside it.
+ *
+ * A start has its place, which is also its intent in the ledger, until it is over: then
+ * the process is known, watched, put down and told.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "daemon/messages/output.h"
+#include "daemon/processes/procs_private.h"
+#include "daemon/state/post.h"
+#include "daemon/state/shell.h"
+#include "os/self/clock.h"
+
+/* How long a start is waited for: alone; and while others wait for a place, at a time. */
+enum { ALONE_US = 2000, TOGETHER_US = 250 };
+
+/* So long a turn starts processes before it looks for other things to do. */
+enum { TURN_MS = 5 };
+
+/* The pauses in which slow starts are looked at, doubling. */
+enum { PAUSE_MIN_MS = 4, PAUSE_MAX_MS = 20 };
+
+/* How long the end of supd waits for a start that was killed. */
+enum { KILL_US = 200000 };
+
+/* ---- a start ----------------------------------------------------------------------- */
+
+/* Free the ledger, unless it is in force, or a start has its intent there. */
+static void
+let_go(struct procs *procs, struct ledger *ledger)
+{
+	const struct births *births = &procs->births;
+
+	for (unsigned int i = 0; i < births->n; i++)
+		if (births->at[births->order[i]].ledger == ledger)
+			return;
+	if (ledger != procs->shell->ledger)
+		ledger_free(ledger);
+}
+
+void
+procs_drop_ledger(struct procs *procs, struct ledger *take_ledger)
+{
+	let_go(procs, take_ledger);
+}
+
+/* A place without a start. */
+static uint8_t
+free_place(const struct births *births)
+{
+	for (uint8_t place = 0; place < LEDGER_SPAWNS; place++)
+		if (births->at[place].start == NULL)
+			return place;
+	ASSERT(!"a place is free");
+	return 0;
+}
+
+static void
+begin(struct procs *procs, struct proc *proc, const struct actor *actor)
+{
+	struct births *births = &procs->births;
+	const uint8_t place = free_place(births);
+	struct ledger_spawn *intent = ledger_spawn(procs->shell->ledger, place);
+	struct birth *birth = &births->at[place];
+	struct spawn_result result = {.step = SPAWN_STEP_EXEC, .which = -1};
+	int r;
+
+	if (hung_has(&procs->hung, proc->ref)) {
+		births->on_over(procs, proc, -EBUSY, &result);
+		return;
+	}
+	/* A new guardian that finds a life here and a pid knows the actor of the process.
+	 */
+	intent->trace = (struct spawn_trace){0};
+	intent->task = 0;
+	intent->ref = proc->ref;
+	atomic_store(&intent->life, proc->life);
+	r = launch_begin(&birth->launch, procs->shell, actor, proc->life,
+	                 &proc->containment, &intent->trace, &birth->start, &result);
+	if (r < 0) {
+		births->on_over(procs, proc, r, &result);
+		atomic_store(&intent->life, 0);
+		return;
+	}
+	output_begun(procs->shell->output, actor, proc->awaits);
+	birth->ref = proc->ref;
+	birth->pid = result.pid;
+	birth->ledger = procs->shell->ledger;
+	birth->is_slow = false;
+	birth->waited_us = 0;
+	births->order[births->n++] = place;
+}
+
+/* The i-th start is over, or given up. */
+static void
+end(struct procs *procs, unsigned int i)
+{
+	struct births *births = &procs->births;
+	const uint8_t place = births->order[i];
+	struct birth *birth = &births->at[place];
+	struct proc *proc = &procs->table->at[birth->ref.slot];
+	struct spawn_place *start = birth->start;
+	struct spawn_result result;
+	int r;
+
+	births->n--;
+	memmove(births->order + i, births->order + i + 1, births->n - i);
+	birth->start = NULL;
+	r = launch_end(procs->shell, actors_get(&procs->shell->actors, birth->ref), start,
+	               &result);
+	births->on_over(procs, proc, r, &result);
+	atomic_store(&ledger_spawn(procs->shell->ledger, place)->life, 0);
+	if (birth->ledger != procs->shell->ledger)
+		let_go(procs, birth->ledger);
+}
+
+void
+procs_look(struct procs *procs)
+{
+	const struct births *births = &procs->births;
+
+	for (unsigned int i = 0; i < births->n;)
+		if (os_spawn_is_over(births->at[births->order[i]].start))
+			end(procs, i);
+		else
+			i++;
+}
+
+/* A child has ended: if it was on its way to its program its start is over. */
+void
+births_meet(struct procs *procs, pid_t pid)
+{
+	const struct births *births = &procs->births;
+
+	for (unsigned int i = 0; i < births->n; i++) {
+		const struct birth *birth = &births->at[births->order[i]];
+
+		if (birth->pid == pid && os_spawn_is_over(birth->start)) {
+			end(procs, i);
+			return;
+		}
+	}
+}
+
+/* ---- the queue --------------------------------------------------------------------- */
+
+/* Start what waits, as far as there are places. */
+static void
+begin_waiting(struct procs *procs)
+{
+	const struct spawn_result removed = {.step = SPAWN_STEP_REMOVED, .which = -1};
+	struct births *births = &procs->births;
+
+	while (births->n_waiting > 0 && births->n < LEDGER_SPAWNS) {
+		const uint32_t slot = births->waiting[births->first];
+		struct proc *proc = &procs->table->at[slot];
+		const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+
+		births->first = (births->first + 1) % births->cap;
+		births->n_waiting--;
+		/* Removed, meanwhile: it has no place among the actors any more. */
+		if (actor == NULL || actor->conf_owner != NULL)
+			births->on_over(procs, proc, -ECANCELED, &removed);
+		else
+			begin(procs, proc, actor);
+	}
+}
+
+/* Start the process, now or when there is a place. */
+void
+births_order(struct procs *procs, struct proc *proc)
+{
+	struct births *births = &procs->births;
+
+	/* A record that is written before it is born says that it was not begun. */
+	proc->birth = BIRTH_UNDER_WAY;
+	ASSERT(births->n_waiting < births->cap);
+	births->waiting[(births->first + births->n_waiting++) % births->cap] =
+	    proc->ref.slot;
+	if (births->n == LEDGER_SPAWNS)
+		procs_look(procs);
+	begin_waiting(procs);
+}
+
+/* The oldest start that is worth to wait for; NULL: there is none. */
+static struct birth *
+oldest_quick(struct births *births)
+{
+	for (unsigned int i = 0; i < births->n; i++)
+		if (!births->at[births->order[i]].is_slow)
+			return &births->at[births->order[i]];
+	return NULL;
+}
+
+bool
+procs_bear(struct procs *procs)
+{
+	const size_t before = procs->shell->post->posted.n;
+	struct births *births = &procs->births;
+	struct birth *birth;
+
+	if (births->n == 0 && births->n_waiting == 0)
+		return false;
+	if (births->until_ms == 0)
+		births->until_ms = clock_mono_ms() + TURN_MS;
+	for (;;) {
+		const bool is_alone = births->n_waiting == 0;
+
+		procs_look(procs);
+		begin_waiting(procs);
+		birth = oldest_quick(births);
+		if (birth == NULL || clock_mono_ms() > births->until_ms ||
+		    (is_alone && procs->shell->post->posted.n > before))
+			break;
+		if (!os_spawn_await(birth->start, is_alone ? ALONE_US : TOGETHER_US)) {
+			birth->waited_us += is_alone ? ALONE_US : TOGETHER_US;
+			birth->is_slow = birth->waited_us >= ALONE_US;
+		}
+	}
+	return procs->shell->post->posted.n > before;
+}
+
+bool
+procs_wants_turn(const struct procs *procs)
+{
+	const struct births *births = &procs->births;
+
+	for (unsigned int i = 0; i < births->n; i++)
+		if (!births->at[births->order[i]].is_slow)
+			return true;
+	return births->n_waiting > 0 && births->n < LEDGER_SPAWNS;
+}
+
+bool
+procs_are_starting(const struct procs *procs)
+{
+	return procs->births.n > 0;
+}
+
+/* ---- slow starts ------------------------------------------------------------------- */
+
+static void
+arm(struct procs *procs, unsigned int pause_ms)
+{
+	struct births *births = &procs->births;
+
+	births->pause_ms = pause_ms;
+	ev_timer_set(&births->timer, pause_ms / 1e3, 0.);
+	ev_timer_start(procs->shell->loop, &births->timer);
+}
+
+static void
+on_pause(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct procs *procs = timer->data;
+	struct births *births = &procs->births;
+	const unsigned int pause_ms = births->pause_ms;
+
+	(void)loop;
+	(void)revents;
+	procs_look(procs);
+	for (unsigned int i = 0; i < births->n && pause_ms >= PAUSE_MAX_MS;)
+		if (os_spawn_urge(births->at[births->order[i]].start))
+			end(procs, i);
+		else
+			i++;
+	if (births->n > 0)
+		arm(procs, 2 * pause_ms < PAUSE_MAX_MS ? 2 * pause_ms : PAUSE_MAX_MS);
+}
+
+/* The turn is over. */
+void
+births_on_turn(struct procs *procs)
+{
+	struct births *births = &procs->births;
+
+	births->until_ms = 0;
+	if (births->n > 0 && !ev_is_active(&births->timer))
+		arm(procs, PAUSE_MIN_MS);
+}
+
+/* ---- all of them ------------------------------------------------------------------- */
+
+/* Room for so many orders; -ENOMEM. */
+int
+births_reserve(struct births *births, uint32_t slots)
+{
+	uint32_t *grown = calloc(slots, sizeof(*grown));
+
+	if (grown == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < births->n_waiting; i++)
+		grown[i] = births->waiting[(births->first + i) % births->cap];
+	free(births->waiting);
+	births->waiting = grown;
+	births->first = 0;
+	births->cap = slots;
+	return 0;
+}
+
+/* Prepare; `on_over` is told of each start that is over.  0 or -errno. */
+int
+births_init(struct procs *procs, births_on_over *on_over, struct err *err)
+{
+	struct births *births = &procs->births;
+	int r = launch_init(&births->task, procs->shell->environ, err);
+
+	births->on_over = on_over;
+	ev_timer_init(&births->timer, on_pause, 0., 0.);
+	births->timer.data = procs;
+	for (uint32_t place = 0; place < LEDGER_SPAWNS && r == 0; place++)
+		r = launch_init(&births->at[place].launch, procs->shell->environ, err);
+	return r;
+}
+
+/* Kill what is on its way, and give everything back. */
+void
+births_done(struct procs *procs)
+{
+	struct births *births = &procs->births;
+
+	ev_timer_stop(procs->shell->loop, &births->timer);
+	for (unsigned int i = 0; i < births->n; i++) {
+		struct birth *birth = &births->at[births->order[i]];
+		struct spawn_result result;
+
+		(void)kill(birth->pid, SIGKILL);
+		(void)os_spawn_await(birth->start, KILL_US);
+		(void)launch_end(procs->shell, NULL, birth->start, &result);
+		if (result.pidfd >= 0)
+			fd_close(&result.pidfd);
+	}
+	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++)
+		launch_done(&births->at[place].launch);
+	launch_done(&births->task);
+	free(births->waiting);
+}
