@@ -238,6 +238,28 @@ START_TEST(with_more_starts_than_the_window_has_numbers_all_work)
 }
 END_TEST
 
+START_TEST(where_descriptors_are_scarce_no_child_copies_all_of_them)
+{
+	const size_t n = 8;
+	size_t n_taken = 0;
+	char text[64];
+
+	ck_assert_int_eq(os_spawn_give_window(&spawner) > 0, spawner.has_clone3);
+	for (size_t i = 0; i < n; i++) {
+		prepare(i, "exit 7");
+		begin(&starts[i]);
+	}
+	/* All three descriptors of each child are staged. */
+	for (int fd = 0; fd < FD_WINDOW; fd++)
+		n_taken += spawner.is_taken[fd];
+	ck_assert_uint_eq(n_taken, spawner.has_clone3 ? 3 * n : 0);
+	for (size_t i = 0; i < n; i++)
+		ck_assert_int_eq(finish(&starts[i]), 0);
+	for (size_t i = 0; i < n; i++)
+		ck_assert_int_eq(collect(&starts[i], text), 7);
+}
+END_TEST
+
 START_TEST(a_start_that_is_too_late_is_killed_and_has_failed)
 {
 	struct start *start = &starts[0];
@@ -278,6 +300,7 @@ main(void)
 	               each_start_tells_its_own_failure_and_our_errno_is_left_alone);
 	tcase_add_test(tcase, each_child_has_its_own_oom_score_adj_and_user);
 	tcase_add_test(tcase, with_more_starts_than_the_window_has_numbers_all_work);
+	tcase_add_test(tcase, where_descriptors_are_scarce_no_child_copies_all_of_them);
 	tcase_add_loop_test(tcase, a_start_that_is_too_late_is_killed_and_has_failed, 0,
 	                    2);
 	suite_add_tcase(suite, tcase);

@@ -62,10 +62,8 @@ follow_limits(struct shell *shell, const struct conf *conf)
 	         err.text);
 	if (fd_limit(&limit) < 0 || limit.rlim_cur >= needed + CONTROL_CONNS_MAX)
 		return;
-	if (limit.rlim_cur < needed + CLIENTS_MIN) {
-		(void)os_spawn_give_window(&shell->spawner);
-		needed -= FD_WINDOW;
-	}
+	if (limit.rlim_cur < needed + CLIENTS_MIN)
+		needed -= os_spawn_give_window(&shell->spawner);
 	shell->clients_max = CLIENTS_MIN;
 	if (limit.rlim_cur > needed + CLIENTS_MIN)
 		shell->clients_max = (uint32_t)(limit.rlim_cur - needed);

@@ -108,7 +108,7 @@ void
 os_spawn_done(struct spawner *spawner)
 {
 	spawn_places_free(spawner);
-	(void)os_spawn_give_window(spawner);
+	(void)spawn_window_empty(spawner, 0);
 	fd_close(&spawner->null_fd);
 	fd_close(&spawner->oom_fd);
 	*spawner = (struct spawner){.null_fd = -1, .oom_fd = -1};

@@ -38,6 +38,8 @@
  * the parent from all else. */
 #define SPAWN_PATIENCE_MS  3000
 #define SPAWN_HALVINGS_MAX 2
+/* The numbers of the window below this are kept when descriptors are scarce. */
+#define SPAWN_WINDOW_LEAST 32
 /* So many may hang in our memory at once; what is started then gets a copy of it. */
 #define SPAWN_HUNG_MAX 64
 

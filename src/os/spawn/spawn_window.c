@@ -37,16 +37,13 @@ spawn_window_fill(struct spawner *spawner)
 	}
 }
 
-/*
- * Give up the window: its numbers are needed for something else.  Spawning takes longer
- * then.  Returns how many there were; numbers of children under way stay.
- */
+/* Let go of the numbers from this on; how many. */
 size_t
-os_spawn_give_window(struct spawner *spawner)
+spawn_window_empty(struct spawner *spawner, int from)
 {
 	size_t n = 0;
 
-	for (int fd = 0; fd < FD_WINDOW; fd++) {
+	for (int fd = from; fd < FD_WINDOW; fd++) {
 		if (!spawner->is_slot[fd] || spawner->is_taken[fd])
 			continue;
 		(void)close(fd);
@@ -54,6 +51,17 @@ os_spawn_give_window(struct spawner *spawner)
 		n++;
 	}
 	return n;
+}
+
+/*
+ * Give up most of the window: its numbers are needed for something else.  A child with
+ * more descriptors than the rest has room for takes longer to start then.  Returns how
+ * many there were; numbers of children under way stay.
+ */
+size_t
+os_spawn_give_window(struct spawner *spawner)
+{
+	return spawn_window_empty(spawner, SPAWN_WINDOW_LEAST);
 }
 
 /* Put /dev/null back where a descriptor was staged. */
