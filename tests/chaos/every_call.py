@@ -196,6 +196,40 @@ class CrashesAtOnce(Story):
         return all(s.counts["ready", f"/user/{name}"] >= 2 for name in "abc")
 
 
+MANY = [f"a{n}" for n in range(11)]  # more than there are places for starts (births.c)
+
+
+class ManyStart(Story):
+    """Several are on their way to their programs when the guardian dies; others wait."""
+    tree = {"b": {}}
+    untouched = ("b",)
+    order = False
+
+    def act(self, s):
+        fails = {"binary": os.path.join(s.dir, "nowhere"),
+                 "on_failure": [{"when": "exec", "then": "stop"}]}
+        s.write({"b": {}, **{name: {} for name in MANY}, "x": fails}, start="parallel")
+        return [Wish(s, "Apply")]
+
+    def done(self, s):
+        return (all(s.counts["ready", f"/user/{name}"] >= 1 for name in MANY)
+                and s.counts["failure", "/user/x"] >= 1)
+
+
+class ManyCrashes(Story):
+    tree = {**{name: {} for name in MANY}, "b": {}}
+    untouched = ("b",)
+    order = False
+
+    def act(self, s):
+        for name in MANY:
+            s.tell(name, "exit=7")
+        return []
+
+    def done(self, s):
+        return all(s.counts["ready", f"/user/{name}"] >= 2 for name in MANY)
+
+
 class Backoff(Story):
     tree = {**Story.tree, "a": {"backoff": {"min": "60ms", "max": "1s", "jitter": 0,
                                               "reset": "manual"}}}
@@ -542,6 +576,8 @@ STORIES = [
     ("a start of four actors", Start),
     ("the crash of an actor", Crash),
     ("three crashes at once", CrashesAtOnce),
+    ("a start of twelve actors at once, one of which fails", ManyStart),
+    ("eleven crashes at once", ManyCrashes),
     ("a crash with a backoff", Backoff),
     ("a reset of its backoff that an actor asks for", BackoffReset),
     ("a stop", Stop),
