@@ -38,7 +38,7 @@ struct header {
 	_Atomic uint64_t commit;    /* epoch << 32 | entries in the journal */
 	_Atomic uint64_t performed; /* epoch << 32 | actions */
 	uint64_t core_sums[2];
-	struct ledger_spawn spawns[LEDGER_SPAWNS + 1];
+	struct ledger_spawn spawns[LEDGER_SPAWNS];
 	char facts[TWIN_BYTES(sizeof(struct ledger_facts))]
 	    __attribute__((aligned(sizeof(uint64_t))));
 };

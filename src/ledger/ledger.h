@@ -35,7 +35,7 @@
 #include "os/spawn/spawn.h"
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 16
+#define LEDGER_VERSION 17
 
 struct ledger;
 
@@ -182,9 +182,8 @@ int ledger_read_task(const struct ledger *ledger, uint32_t place,
 
 /* ---- starts under way ---- */
 
-/* So many actors may be on their way to their programs at once; and a task. */
-#define LEDGER_SPAWNS     8
-#define LEDGER_SPAWN_TASK LEDGER_SPAWNS
+/* So many processes may be on their way to their programs at once. */
+#define LEDGER_SPAWNS 8
 
 /* What is between clone and exec.  The kernel writes pid, the child step and code. */
 struct ledger_spawn {

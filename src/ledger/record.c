@@ -176,7 +176,7 @@ ledger_status(const struct ledger *ledger, uint32_t slot)
 struct ledger_spawn *
 ledger_spawn(const struct ledger *ledger, uint32_t place)
 {
-	ASSERT(place <= LEDGER_SPAWN_TASK);
+	ASSERT(place < LEDGER_SPAWNS);
 	return &ledger->header->spawns[place];
 }
 

@@ -101,7 +101,8 @@ def crashes(box):
     s = box.supd({"a": {"ready": {"fd": 3}, "command": waiter(box, "a", "echo >&3; exec 3>&-")},
                   "b": {"ready": {"fd": 3}, "command": waiter(box, "b", "exec 3>&-")}},
                  start="parallel", wait=False)
-    s.event("started", "b")
+    for name in "ab":
+        s.event("started", name)
     s.wait_for("b", state="starting")
     pids = [s.actor(name)["pid"] for name in "ab"]
     die(s)

@@ -67,7 +67,7 @@ environment_init(struct environment *environment, char **own)
 	while (own[n] != NULL)
 		n++;
 	environment->base = calloc(n + 1, sizeof(char *));
-	environment->vars = calloc(ENVIRONMENT_VARS_MAX + 1, sizeof(char *));
+	environment->vars = malloc((ENVIRONMENT_VARS_MAX + 1) * sizeof(char *));
 	environment->bytes = malloc(ENVIRONMENT_BYTES_MAX);
 	environment->room = malloc(ENVFILE_BYTES_MAX + 1);
 	if (environment->base == NULL || environment->vars == NULL ||

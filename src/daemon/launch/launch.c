@@ -266,15 +266,6 @@ fill_spawn(struct launch *launch, const struct shell *shell, const struct actor 
 	ASSERT(process->unknown == NULL);
 }
 
-/* Say in the log what is wrong with a file of variables, if that is why it failed. */
-static void
-log_said(const struct actor *actor, const struct spawn_result *result)
-{
-	if (result->said[0] != '\0')
-		log_line(LOG_LEVEL_ERROR, "%s: environment_file: %s", actor->path,
-		         result->said);
-}
-
 /* Do the processes of this actor live in a cgroup of its own? */
 bool
 launch_in_cgroup(const struct shell *shell, const struct actor *actor)
@@ -345,9 +336,9 @@ launch_mark(const struct shell *shell, uint32_t slot, uint32_t life,
 
 /*
  * Begin to start one process of the actor; its containment is opened in any case and is
- * the caller's to close.  0 with its place: os_spawn_is_over() tells when launch_end() is
- * to follow, and until then the launch, the actor's configuration and the trace are the
- * child's.  Or -errno with ret->step saying what failed.
+ * the caller's to close.  0 with its place: os_spawn_is_over() tells when os_spawn_end()
+ * is to follow, and until then the launch, the actor's configuration and the trace are
+ * the child's.  Or -errno with ret->step saying what failed.
  */
 int
 launch_begin(struct launch *launch, struct shell *shell, const struct actor *actor,
@@ -404,27 +395,15 @@ done:
 	return r;
 }
 
-/* The start is over, or given up: what came of it, as of os_spawn(). */
-int
-launch_end(struct shell *shell, const struct actor *actor, struct spawn_place *take_place,
-           struct spawn_result *ret)
-{
-	const int r = os_spawn_end(&shell->spawner, take_place, ret);
-
-	if (r < 0 && actor != NULL)
-		log_said(actor, ret);
-	return r;
-}
-
 /*
- * Start another command as the actor's own would be: with its user, its directory, its
- * output, but nothing to read and none of its sockets.  The environment was built by the
- * caller, in the launch.  -errno with ret->step saying what failed.
+ * Begin to start another command, as the actor's own would be: with its user, its
+ * directory, its output, but nothing to read and none of its sockets.  The environment
+ * was built by the caller, in the launch.  As launch_begin().
  */
 int
 launch_helper(struct launch *launch, struct shell *shell, const struct actor *actor,
               char **argv, int cgroup_fd, struct spawn_trace *trace,
-              struct spawn_result *ret)
+              struct spawn_place **ret_place, struct spawn_result *ret)
 {
 	const struct program program = {
 	    .file = argv[0], .argv = argv, .cgroup_fd = cgroup_fd};
@@ -436,9 +415,7 @@ launch_helper(struct launch *launch, struct shell *shell, const struct actor *ac
 	if (r < 0)
 		return r;
 	fill_spawn(launch, shell, actor, &outputs, &program, trace);
-	r = os_spawn(&shell->spawner, &launch->spawn, ret);
+	r = os_spawn_begin(&shell->spawner, &launch->spawn, ret_place, ret);
 	outputs_close(&outputs);
-	if (r < 0)
-		log_said(actor, ret);
 	return r;
 }

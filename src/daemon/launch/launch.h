@@ -32,11 +32,8 @@ int launch_begin(struct launch *launch, struct shell *shell, const struct actor 
                  uint32_t life, struct containment *containment,
                  struct spawn_trace *trace, struct spawn_place **ret_place,
                  struct spawn_result *ret);
-int launch_end(struct shell *shell, const struct actor *actor,
-               struct spawn_place *take_place, struct spawn_result *ret);
-
 int launch_helper(struct launch *launch, struct shell *shell, const struct actor *actor,
                   char **argv, int cgroup_fd, struct spawn_trace *trace,
-                  struct spawn_result *ret);
+                  struct spawn_place **ret_place, struct spawn_result *ret);
 
 #endif

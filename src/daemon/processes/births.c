@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "daemon/messages/output.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/post.h"
 #include "daemon/state/shell.h"
@@ -72,34 +71,25 @@ free_place(const struct births *births)
 }
 
 static void
-begin(struct procs *procs, struct proc *proc, const struct actor *actor)
+begin(struct procs *procs, uint32_t who)
 {
 	struct births *births = &procs->births;
 	const uint8_t place = free_place(births);
 	struct ledger_spawn *intent = ledger_spawn(procs->shell->ledger, place);
 	struct birth *birth = &births->at[place];
-	struct spawn_result result = {.step = SPAWN_STEP_EXEC, .which = -1};
+	struct spawn_result result = {
+	    .step = SPAWN_STEP_REMOVED, .which = -1, .said = ""};
 	int r;
 
-	if (hung_has(&procs->hung, proc->ref)) {
-		births->on_over(procs, proc, -EBUSY, &result);
-		return;
-	}
-	/* A new guardian that finds a life here and a pid knows the actor of the process.
-	 */
 	intent->trace = (struct spawn_trace){0};
-	intent->task = 0;
-	intent->ref = proc->ref;
-	atomic_store(&intent->life, proc->life);
-	r = launch_begin(&birth->launch, procs->shell, actor, proc->life,
-	                 &proc->containment, &intent->trace, &birth->start, &result);
+	r = births->ways->begin(procs, who, &birth->launch, intent, &birth->start,
+	                        &result);
 	if (r < 0) {
-		births->on_over(procs, proc, r, &result);
+		births->ways->over(procs, who, r, &result);
 		atomic_store(&intent->life, 0);
 		return;
 	}
-	output_begun(procs->shell->output, actor, proc->awaits);
-	birth->ref = proc->ref;
+	birth->who = who;
 	birth->pid = result.pid;
 	birth->ledger = procs->shell->ledger;
 	birth->is_slow = false;
@@ -114,7 +104,6 @@ end(struct procs *procs, unsigned int i)
 	struct births *births = &procs->births;
 	const uint8_t place = births->order[i];
 	struct birth *birth = &births->at[place];
-	struct proc *proc = &procs->table->at[birth->ref.slot];
 	struct spawn_place *start = birth->start;
 	struct spawn_result result;
 	int r;
@@ -122,9 +111,8 @@ end(struct procs *procs, unsigned int i)
 	births->n--;
 	memmove(births->order + i, births->order + i + 1, births->n - i);
 	birth->start = NULL;
-	r = launch_end(procs->shell, actors_get(&procs->shell->actors, birth->ref), start,
-	               &result);
-	births->on_over(procs, proc, r, &result);
+	r = os_spawn_end(&procs->shell->spawner, start, &result);
+	births->ways->over(procs, birth->who, r, &result);
 	atomic_store(&ledger_spawn(procs->shell->ledger, place)->life, 0);
 	if (birth->ledger != procs->shell->ledger)
 		let_go(procs, birth->ledger);
@@ -164,35 +152,26 @@ births_meet(struct procs *procs, pid_t pid)
 static void
 begin_waiting(struct procs *procs)
 {
-	const struct spawn_result removed = {.step = SPAWN_STEP_REMOVED, .which = -1};
 	struct births *births = &procs->births;
 
 	while (births->n_waiting > 0 && births->n < LEDGER_SPAWNS) {
-		const uint32_t slot = births->waiting[births->first];
-		struct proc *proc = &procs->table->at[slot];
-		const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+		const uint32_t who = births->waiting[births->first];
 
 		births->first = (births->first + 1) % births->cap;
 		births->n_waiting--;
-		/* Removed, meanwhile: it has no place among the actors any more. */
-		if (actor == NULL || actor->conf_owner != NULL)
-			births->on_over(procs, proc, -ECANCELED, &removed);
-		else
-			begin(procs, proc, actor);
+		begin(procs, who);
 	}
 }
 
-/* Start the process, now or when there is a place. */
+/* Start a process, now or when there is a place: of the actor in a slot, or, with
+ * PROCS_TASK, the helper process at a place of the tasks. */
 void
-births_order(struct procs *procs, struct proc *proc)
+births_order(struct procs *procs, uint32_t who)
 {
 	struct births *births = &procs->births;
 
-	/* A record that is written before it is born says that it was not begun. */
-	proc->birth = BIRTH_UNDER_WAY;
 	ASSERT(births->n_waiting < births->cap);
-	births->waiting[(births->first + births->n_waiting++) % births->cap] =
-	    proc->ref.slot;
+	births->waiting[(births->first + births->n_waiting++) % births->cap] = who;
 	if (births->n == LEDGER_SPAWNS)
 		procs_look(procs);
 	begin_waiting(procs);
@@ -297,11 +276,12 @@ births_on_turn(struct procs *procs)
 
 /* ---- all of them ------------------------------------------------------------------- */
 
-/* Room for so many orders; -ENOMEM. */
+/* Room for orders of so many slots and of all tasks; -ENOMEM. */
 int
 births_reserve(struct births *births, uint32_t slots)
 {
-	uint32_t *grown = calloc(slots, sizeof(*grown));
+	const uint32_t cap = slots + LEDGER_TASKS_MAX;
+	uint32_t *grown = calloc(cap, sizeof(*grown));
 
 	if (grown == NULL)
 		return -ENOMEM;
@@ -310,20 +290,22 @@ births_reserve(struct births *births, uint32_t slots)
 	free(births->waiting);
 	births->waiting = grown;
 	births->first = 0;
-	births->cap = slots;
+	births->cap = cap;
 	return 0;
 }
 
-/* Prepare; `on_over` is told of each start that is over.  0 or -errno. */
+/* Prepare; the ways are those of actors and of tasks.  0 or -errno. */
 int
-births_init(struct procs *procs, births_on_over *on_over, struct err *err)
+births_init(struct procs *procs, const struct birth_ways *ways, struct err *err)
 {
 	struct births *births = &procs->births;
-	int r = launch_init(&births->task, procs->shell->environ, err);
+	int r = births_reserve(births, 0);
 
-	births->on_over = on_over;
+	births->ways = ways;
 	ev_timer_init(&births->timer, on_pause, 0., 0.);
 	births->timer.data = procs;
+	if (r < 0)
+		err_set(err, -r, "starts");
 	for (uint32_t place = 0; place < LEDGER_SPAWNS && r == 0; place++)
 		r = launch_init(&births->at[place].launch, procs->shell->environ, err);
 	return r;
@@ -342,12 +324,11 @@ births_done(struct procs *procs)
 
 		(void)kill(birth->pid, SIGKILL);
 		(void)os_spawn_await(birth->start, KILL_US);
-		(void)launch_end(procs->shell, NULL, birth->start, &result);
+		(void)os_spawn_end(&procs->shell->spawner, birth->start, &result);
 		if (result.pidfd >= 0)
 			fd_close(&result.pidfd);
 	}
 	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++)
 		launch_done(&births->at[place].launch);
-	launch_done(&births->task);
 	free(births->waiting);
 }

@@ -40,6 +40,21 @@ procs_order_again(struct procs *procs, struct proc *proc)
 	}
 }
 
+/* Have stop_command ask it to end; false: there is none, or it has failed. */
+bool
+procs_ask_by_command(struct procs *procs, struct proc *proc, const struct actor *actor)
+{
+	if (proc->pid == 0 || actor->conf->process.stop_command == NULL ||
+	    proc->stop_command == STOP_COMMAND_FAILED)
+		return false;
+	if (proc->stop_command == STOP_COMMAND_NOT_ASKED) {
+		proc->stop_command = STOP_COMMAND_ORDERED;
+		proc_record(procs, proc);
+	}
+	procs_order_again(procs, proc);
+	return true;
+}
+
 /* Where it could not ask the process to end, the signal does. */
 void
 procs_stop_command_ended(struct procs *procs, const struct task_order *order,

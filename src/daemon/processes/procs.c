@@ -16,7 +16,7 @@
 #include "daemon/messages/notify.h"
 #include "daemon/messages/output.h"
 #include "daemon/processes/procs_private.h"
-#include "daemon/processes/tasks.h"
+#include "daemon/processes/tasks_private.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/log.h"
 #include "daemon/state/recording.h"
@@ -155,16 +155,84 @@ remember_hung(struct procs *procs, const struct proc *proc,
 	hung_add(&procs->hung, proc->ref, result->pidfd);
 }
 
-/* The start of this process is over: the core is told. */
-static void
-on_over(struct procs *procs, struct proc *proc, int r, const struct spawn_result *result)
+/* Begin to start the process of the actor in this slot. */
+static int
+begin(struct procs *procs, struct proc *proc, struct launch *launch,
+      struct ledger_spawn *intent, struct spawn_place **ret_place,
+      struct spawn_result *ret)
 {
-	if (r == 0) {
+	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+	int r;
+
+	/* Removed, meanwhile: it has no place among the actors any more. */
+	if (actor == NULL || actor->conf_owner != NULL)
+		return -ECANCELED;
+	ret->step = SPAWN_STEP_EXEC;
+	if (hung_has(&procs->hung, proc->ref))
+		return -EBUSY;
+	/* A new guardian that finds a life here and a pid knows the actor of the process.
+	 */
+	intent->task = 0;
+	intent->ref = proc->ref;
+	atomic_store(&intent->life, proc->life);
+	r = launch_begin(launch, procs->shell, actor, proc->life, &proc->containment,
+	                 &intent->trace, ret_place, ret);
+	if (r == 0)
+		output_begun(procs->shell->output, actor, proc->awaits);
+	return r;
+}
+
+static int
+on_begin(struct procs *procs, uint32_t who, struct launch *launch,
+         struct ledger_spawn *intent, struct spawn_place **ret_place,
+         struct spawn_result *ret)
+{
+	struct tasks *tasks = procs->shell->tasks;
+
+	if ((who & PROCS_TASK) != 0)
+		return task_begin(tasks, &tasks->at[who & ~PROCS_TASK], launch, intent,
+		                  ret_place, ret);
+	return begin(procs, &procs->table->at[who], launch, intent, ret_place, ret);
+}
+
+/* Say in the log what is wrong with a file of variables, if that is why it failed. */
+static void
+log_said(const struct procs *procs, struct ref ref, const struct spawn_result *result)
+{
+	if (result->said[0] != '\0')
+		log_line(LOG_LEVEL_ERROR, "%s: environment_file: %s",
+		         shell_path(procs->shell, ref), result->said);
+}
+
+/* A start is over: the core is told. */
+static void
+on_over(struct procs *procs, uint32_t who, int r, const struct spawn_result *result)
+{
+	struct tasks *tasks = procs->shell->tasks;
+	const bool is_task = (who & PROCS_TASK) != 0;
+	struct task *task = is_task ? &tasks->at[who & ~PROCS_TASK] : NULL;
+	struct proc *proc = is_task ? NULL : &procs->table->at[who];
+
+	log_said(procs, is_task ? task->order.ref : proc->ref, result);
+	if (is_task) {
+		task_over(tasks, task, r, result);
+	} else if (r == 0) {
 		proc_born(procs, proc, result);
-		return;
+	} else {
+		remember_hung(procs, proc, result);
+		spawn_failed(procs, proc, -r, result);
 	}
-	remember_hung(procs, proc, result);
-	spawn_failed(procs, proc, -r, result);
+}
+
+static const struct birth_ways ways = {on_begin, on_over};
+
+/* Have the process started. */
+static void
+order(struct procs *procs, struct proc *proc)
+{
+	/* Until then a record says that the start was not begun. */
+	proc->birth = BIRTH_UNDER_WAY;
+	births_order(procs, proc->ref.slot);
 }
 
 void
@@ -187,7 +255,7 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	    .used = true,
 	};
 	if (!procs_waits_for(shell, actor->elder)) {
-		births_order(procs, proc);
+		order(procs, proc);
 		return;
 	}
 	proc->birth = BIRTH_AFTER_ELDER;
@@ -238,22 +306,7 @@ procs_inherit(struct procs *procs, struct ref heir)
 	if (proc == NULL || !proc->used || proc->birth != BIRTH_AFTER_ELDER ||
 	    proc->ref.tenant != heir.tenant)
 		return;
-	births_order(procs, proc);
-}
-
-/* Have stop_command ask it to end; false: there is none, or it has failed. */
-static bool
-stop_by_command(struct procs *procs, struct proc *proc, const struct actor *actor)
-{
-	if (proc->pid == 0 || actor->conf->process.stop_command == NULL ||
-	    proc->stop_command == STOP_COMMAND_FAILED)
-		return false;
-	if (proc->stop_command == STOP_COMMAND_NOT_ASKED) {
-		proc->stop_command = STOP_COMMAND_ORDERED;
-		proc_record(procs, proc);
-	}
-	procs_order_again(procs, proc);
-	return true;
+	order(procs, proc);
 }
 
 static void
@@ -282,7 +335,7 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 		proc->late = procs->shell->is_replaying;
 		proc_record(procs, proc);
 	}
-	if (!bark && stop_by_command(procs, proc, actor)) {
+	if (!bark && procs_ask_by_command(procs, proc, actor)) {
 		continue_if_stopped(procs, proc, actor);
 		return;
 	}
@@ -413,7 +466,7 @@ procs_new(struct shell *shell, procs_helper_failed *on_helper_failed, struct err
 	procs->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
 	procs->sweeper = proc_sweep_new(shell->walker_pid);
 	freezing_init(procs);
-	r = births_init(procs, on_over, err);
+	r = births_init(procs, &ways, err);
 	if (r == 0 && (procs->epoll_fd < 0 || procs->sweeper == NULL)) {
 		r = -errno;
 		err_set(err, errno, "watch processes");

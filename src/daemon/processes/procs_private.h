@@ -37,28 +37,33 @@
 struct birth {
 	struct launch launch;
 	struct spawn_place *start; /* NULL: this place is free */
-	struct ref ref;
+	uint32_t who;              /* a slot, or PROCS_TASK and the place of a task */
 	pid_t pid;
 	struct ledger *ledger; /* where its intent is */
 	unsigned int waited_us;
 	bool is_slow; /* it is not waited for any more, but looked at */
 };
 
-/* The start is over: 0, or -errno as of os_spawn(). */
-typedef void births_on_over(struct procs *procs, struct proc *proc, int r,
-                            const struct spawn_result *result);
+struct birth_ways {
+	/* Begin: the intent is put down first.  As launch_begin(). */
+	int (*begin)(struct procs *procs, uint32_t who, struct launch *launch,
+	             struct ledger_spawn *intent, struct spawn_place **ret_place,
+	             struct spawn_result *ret);
+	/* The start is over: 0, or -errno as of os_spawn() or of begin(). */
+	void (*over)(struct procs *procs, uint32_t who, int r,
+	             const struct spawn_result *result);
+};
 
 struct births {
-	births_on_over *on_over;
+	const struct birth_ways *ways;
 	struct birth at[LEDGER_SPAWNS];
 	uint8_t order[LEDGER_SPAWNS]; /* places of those under way, the oldest first */
 	unsigned int n;
-	uint32_t *waiting; /* a ring of slots: what was ordered and has no place yet */
+	uint32_t *waiting; /* a ring: what was ordered and has no place yet */
 	uint32_t first, n_waiting, cap;
 	uint64_t until_ms; /* so long this turn may start processes; 0: not known yet */
 	unsigned int pause_ms; /* of the timer */
 	ev_timer timer;
-	struct launch task; /* of a helper process of an actor */
 };
 
 struct procs {
@@ -89,12 +94,14 @@ int proc_signal(struct procs *procs, struct proc *proc, int signo);
 int proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted,
                     int signo);
 void procs_order_again(struct procs *procs, struct proc *proc);
+bool procs_ask_by_command(struct procs *procs, struct proc *proc,
+                          const struct actor *actor);
 
 /* births.c */
-int births_init(struct procs *procs, births_on_over *on_over, struct err *err);
+int births_init(struct procs *procs, const struct birth_ways *ways, struct err *err);
 void births_done(struct procs *procs);
 int births_reserve(struct births *births, uint32_t slots);
-void births_order(struct procs *procs, struct proc *proc);
+void births_order(struct procs *procs, uint32_t who);
 void births_meet(struct procs *procs, pid_t pid);
 void births_on_turn(struct procs *procs);
 

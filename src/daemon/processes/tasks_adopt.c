@@ -68,7 +68,7 @@ tasks_restore(struct tasks *tasks)
 
 		if (r < 0 || record.ref.slot == REF_NONE.slot)
 			continue;
-		/* Else this is a ledger that kills its reader: DECISIONS 9. */
+		/* A ledger with any other kind is given up: DECISIONS 9. */
 		ASSERT(record.kind < TASK_KIND_MAX);
 		restore(tasks, task, &record);
 		if (!task->is_left)

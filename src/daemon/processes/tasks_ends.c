@@ -146,6 +146,11 @@ task_kill(struct tasks *tasks, struct task *task, bool is_late)
 		task_record(tasks, task);
 	}
 	count_kill(tasks, task);
+	if (task->is_coming) {
+		/* When it has come, or instead. */
+		tasks_arm(tasks);
+		return;
+	}
 	if (task->pid != 0)
 		(void)proc_signal_pid(procs, &task->pid, task->pidfd, task->adopted,
 		                      SIGKILL);
@@ -303,6 +308,7 @@ tasks_end_all(struct tasks *tasks)
 		}
 		if (!is_left || clock_mono_ms() > end_ms)
 			return;
+		(void)procs_bear(tasks->shell->procs);
 		(void)procs_collect(tasks->shell->procs);
 		procs_take_exits(tasks->shell->procs);
 		tasks_check(tasks);

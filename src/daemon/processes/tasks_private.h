@@ -17,6 +17,7 @@
 #include <ev.h>
 
 #include "base/map.h"
+#include "daemon/launch/launch.h"
 #include "daemon/processes/tasks.h"
 #include "ledger/ledger.h"
 #include "os/process/containment.h"
@@ -28,7 +29,8 @@ struct task {
 	struct task_result result;
 	pid_t pid; /* 0: none, or reaped */
 	int pidfd;
-	bool adopted; /* the walker is the parent, and reaps the process */
+	bool adopted;   /* the walker is the parent, and reaps the process */
+	bool is_coming; /* ordered, and what came of it is not known yet */
 	bool killing;
 	bool ended; /* the main process */
 	bool told;
@@ -69,6 +71,11 @@ void tasks_finish(struct tasks *tasks, struct task *task);
 
 /* tasks_start.c */
 void tasks_start(struct tasks *tasks, struct task *task);
+int task_begin(struct tasks *tasks, struct task *task, struct launch *launch,
+               struct ledger_spawn *intent, struct spawn_place **ret_place,
+               struct spawn_result *ret);
+void task_over(struct tasks *tasks, struct task *task, int r,
+               const struct spawn_result *result);
 void task_mark(const struct shell *shell, uint32_t place, char ret[PROC_MARK_MAX]);
 void task_leaf(uint32_t place, char ret[PROC_MARK_MAX]);
 

@@ -224,11 +224,11 @@ open_containment(struct shell *shell, const struct actor *actor, struct task *ta
 
 static int
 launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, char **argv,
-          struct spawn_result *ret)
+          struct launch *launch, struct spawn_trace *trace,
+          struct spawn_place **ret_place, struct spawn_result *ret)
 {
 	const uint32_t place = (uint32_t)(task - tasks->at);
 	struct shell *shell = tasks->shell;
-	struct launch *launch = &shell->procs->births.task;
 	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX];
 	int cgroup_fd = -1;
 	int r;
@@ -247,12 +247,33 @@ launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, cha
 	r = build_environment(&launch->environment, shell, actor, &task->order, mark,
 	                      &ret->step);
 	if (r == 0)
-		r = launch_helper(launch, shell, actor, argv, cgroup_fd,
-		                  &ledger_spawn(shell->ledger, LEDGER_SPAWN_TASK)->trace,
+		r = launch_helper(launch, shell, actor, argv, cgroup_fd, trace, ret_place,
 		                  ret);
 done:
 	fd_close(&cgroup_fd);
 	return r;
+}
+
+/* Begin to start what this place was given an order for.  As launch_begin(). */
+int
+task_begin(struct tasks *tasks, struct task *task, struct launch *launch,
+           struct ledger_spawn *intent, struct spawn_place **ret_place,
+           struct spawn_result *ret)
+{
+	struct shell *shell = tasks->shell;
+	const struct actor *actor = actors_get(&shell->actors, task->order.ref);
+	char **argv = actor == NULL ? NULL : argv_of(shell, actor, &task->order);
+
+	if (argv == NULL || task->killing)
+		return -ECANCELED;
+	/* A new guardian that finds this place here and a pid knows the task of the
+	 * process.
+	 */
+	intent->ref = task->order.ref;
+	intent->task = (uint32_t)(task - tasks->at) + 1;
+	atomic_store(&intent->life, 1);
+	return launch_it(tasks, task, actor, argv, launch, &intent->trace, ret_place,
+	                 ret);
 }
 
 static void
@@ -276,47 +297,39 @@ born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
 	task_record(tasks, task);
 }
 
-/*
- * Start what this place was given an order for.  What cannot be started has failed, and
- * is told of like one that has ended: never from within here.
- */
+/* The start is over.  What cannot be started has failed, and is told of like one that has
+ * ended: never from within here. */
 void
-tasks_start(struct tasks *tasks, struct task *task)
+task_over(struct tasks *tasks, struct task *task, int r,
+          const struct spawn_result *result)
 {
-	const uint32_t place = (uint32_t)(task - tasks->at);
-	struct shell *shell = tasks->shell;
-	const struct actor *actor = actors_get(&shell->actors, task->order.ref);
-	char **argv = actor == NULL ? NULL : argv_of(shell, actor, &task->order);
-	struct ledger_spawn *intent = ledger_spawn(shell->ledger, LEDGER_SPAWN_TASK);
-	struct spawn_result result = {.pid = -1, .pidfd = -1, .step = SPAWN_STEP_REMOVED};
-	int r = -ECANCELED;
-
-	/* There is room: tasks_new(). */
-	(void)map_put(&tasks->owners, task_key(task->order.ref, task->order.kind), place);
-	tasks->n++;
-	/* A new guardian that finds this place here and a pid knows the task of the
-	 * process.
-	 */
-	task_record(tasks, task);
-	intent->trace = (struct spawn_trace){0};
-	intent->ref = task->order.ref;
-	intent->task = place + 1;
-	atomic_store(&intent->life, 1);
-	if (argv != NULL)
-		r = launch_it(tasks, task, actor, argv, &result);
-	if (r == 0) {
-		born(tasks, task, &result);
-	} else if (result.pid > 0) {
-		/* The start counts as failed when the process is gone: its containment is
-		 * not empty. */
-		born(tasks, task, &result);
-		task_kill(tasks, task, true);
+	task->is_coming = false;
+	if (r == 0 || result->pid > 0) {
+		born(tasks, task, result);
+		/* A failed start counts when the process is gone: its containment is not
+		 * empty. */
+		if (r < 0 || task->killing)
+			task_kill(tasks, task, r < 0);
 	} else {
-		task->result.step = result.step;
+		task->result.step = result->step;
 		task->result.error = -r;
 		tasks->n_ended++;
 		tasks->is_fresh = true;
 		task_record(tasks, task);
 	}
-	atomic_store(&intent->life, 0);
+	tasks_arm(tasks);
+}
+
+/* Have started what this place was given an order for. */
+void
+tasks_start(struct tasks *tasks, struct task *task)
+{
+	const uint32_t place = (uint32_t)(task - tasks->at);
+
+	/* There is room: tasks_new(). */
+	(void)map_put(&tasks->owners, task_key(task->order.ref, task->order.kind), place);
+	tasks->n++;
+	task->is_coming = true;
+	task_record(tasks, task);
+	births_order(tasks->shell->procs, PROCS_TASK | place);
 }

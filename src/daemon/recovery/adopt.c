@@ -335,7 +335,7 @@ finish_spawns(struct shell *shell)
 {
 	const uint64_t end_ms = clock_mono_ms() + EXEC_TIMEOUT_MS;
 
-	for (uint32_t place = 0; place <= LEDGER_SPAWN_TASK; place++) {
+	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++) {
 		struct ledger_spawn *spawn = ledger_spawn(shell->ledger, place);
 
 		finish_spawn(shell, spawn, end_ms);

@@ -28,7 +28,7 @@ enum stop_command {
 /* How far the process is that the core has ordered; a record says only whether it is
  * there. */
 enum proc_birth {
-	BIRTH_DONE,        /* the core knows what came of it */
+	BIRTH_DONE,        /* the core was told what became of the start */
 	BIRTH_AFTER_ELDER, /* never two processes of one path */
 	BIRTH_UNDER_WAY,   /* waits for a place, or is on its way to its program */
 };

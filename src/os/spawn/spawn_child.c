@@ -271,7 +271,7 @@ has_files(const struct spawn *spawn)
 	       spawn->files[1] != NULL || spawn->files[2] != NULL;
 }
 
-/* The user that it will be, at the root that it will have, with the rights for that. */
+/* Take the limits, the root, the user and the rights of the program. */
 static void
 become(struct spawn_child *child)
 {
