@@ -218,6 +218,15 @@ def test_every_verb_is_on_the_first_screen_once():
         check(f"\n{group}\n" in supctl(None, "help").out, group)
 
 
+def test_a_verb_of_another_tool_is_answered_with_ours():
+    for other, ours in (("ps", "list"), ("monit", "top"), ("show", "status"), ("describe", "status"),
+                        ("enable", "enabled: true"), ("daemon-reload", "apply"), ("stat", "status"),
+                        ("is-enabled", "cat"), ("edit", "apply"), ("rollback", "apply --rollback")):
+        result = supctl(None, other)
+        check(result.status == 2 and ours in result.err, result)
+        check(other not in verbs(), f"{other} is a verb")
+
+
 def test_every_verb_has_cases_and_a_golden_file():
     check(set(CASES) == set(verbs()), set(CASES) ^ set(verbs()))
     files = {name for name in os.listdir(GOLDEN) if not name.startswith(".")}

@@ -239,8 +239,11 @@ static int
 unknown_verb(const struct ctl *ctl, const char *name)
 {
 	const char *nearest = verb_nearest(name);
+	const char *elsewhere = verb_elsewhere(name);
 
-	if (nearest != NULL)
+	if (elsewhere != NULL)
+		complain(ctl, NULL, "unknown verb '%s', write '%s'", name, elsewhere);
+	else if (nearest != NULL)
 		complain(ctl, NULL, "unknown verb '%s', did you mean '%s'?", name,
 		         nearest);
 	else
