@@ -70,7 +70,7 @@ def optional(box):
     equal(Report(s, "a", 2).environ["LATER"], "yes", "what is there later")
     text = "children:\n  a:\n    command: [/bin/true]\n    environment_file: %s\n"
     for value, words in ((box.path("nowhere"), "there is no file.*write -/"),
-                         ("relative", "not an absolute path"), (box.dir, "not a regular file"),
+                         ("relative", "there is no file /.*/relative"), (box.dir, "not a regular file"),
                          (box.file("bad", "A=1\n2B=2\n"), "bad:2: what is before the = cannot be a name"),
                          (box.file("big", "A=" + "x" * 300000), "too large")):
         result = run(SUPD, "--check", "-c", box.file("check.yaml", text % value))
