@@ -1588,6 +1588,11 @@ def test_a_process_that_dies_at_once_is_no_success():
                                      "/user/web  running  pid 4711\n", (
             "supctl: start /user/web: it did not live for 1s: exited with 3\\x1b\n"
             "  | oh \\x1b[2J no\n  | !\n")))
+    supd = fails_after(young(), failed_now(generation=2), Logs=logs, Explain=lambda p, s: [
+        Reply({"path": p["name"], "chain": [], "text": "", "last_words": ["one\x1b", "two"]})])
+    using(supd, lambda s: check(supctl(s, "start", "web").err == (
+        "supctl: start /user/web: it did not live for 1s: exited with 3\\x1b\n"
+        "  | one\\x1b\n  | two\n"), s.calls))
     one(fails_after(young(), young(generation=2)), "restart", "web", "--settle", "2s",
         status=1, err="it did not live for 2s: it ended and was started again")
     one(fails_after(young(), young(state="done", uptime_ms=None, pid=None)), "start", "web")

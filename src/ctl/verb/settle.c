@@ -313,7 +313,39 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	return 0;
 }
 
-/* The last lines that the actor wrote, on standard error, where they can be had. */
+/* The last words of the process, as they were noted at its end; false: it has none. */
+static bool
+tell_last_words(struct ctl *ctl, const char *path)
+{
+	struct strbuf lines;
+	struct reply reply;
+	json_t *story = NULL;
+	const json_t *words;
+	const json_t *word;
+	size_t i;
+
+	if (ctl_connect(ctl) == 0 &&
+	    client_send(&ctl->client, "Explain", json_pack("{s:s}", "name", path), false,
+	                NULL) == 0 &&
+	    client_next(&ctl->client, &reply, NULL) == 0 && reply.error.at == NULL)
+		story = json_loadb(reply.parameters.at, reply.parameters.len, 0, NULL);
+	words = json_object_get(story, "last_words");
+	strbuf_init(&lines, BYTES_MAX);
+	json_array_foreach(words, i, word)
+	{
+		const char *text = json_string_value(word);
+
+		if (text != NULL)
+			print_lines(&lines, text, strlen(text), "  | ");
+	}
+	(void)fputs(strbuf_str(&lines), stderr);
+	i = lines.len;
+	strbuf_done(&lines);
+	json_decref(story);
+	return i > 0;
+}
+
+/* The last lines in the log of the actor, on standard error, where they can be had. */
 static void
 tell_last_lines(struct ctl *ctl, const char *path)
 {
@@ -348,7 +380,8 @@ tell(struct settle *settle)
 		         duration_format(settle->ms, duration),
 		         entry->why != NULL ? entry->why
 		                            : "it ended and was started again");
-		tell_last_lines(settle->ctl, entry->path);
+		if (!tell_last_words(settle->ctl, entry->path))
+			tell_last_lines(settle->ctl, entry->path);
 	}
 	if (n_failed > TOLD_MAX)
 		complain(settle->ctl, NULL, "%zu more did not", n_failed - TOLD_MAX);
