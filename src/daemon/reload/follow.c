@@ -20,30 +20,42 @@
 #include "os/spawn/spawn.h"
 
 /* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
-#define OWN_FDS (51 + HELPER_MAX)
-/* And of each actor: pidfd, a watch on its cgroup while it ends, notify socket. */
-#define FDS_PER_ACTOR 3
-/* One of each pipe: standard output, error, and input. */
-#define PIPES_PER_ACTOR 3
+#define OWN_FDS (53 + HELPER_MAX)
+/* And of an actor that is not known yet: pidfd, notify socket, a watch on its cgroup
+ * while it ends, pipes for standard output, error and input. */
+#define FDS_PER_ACTOR 6
 /* Clients where descriptors are short. */
 #define CLIENTS_MIN 8
+
+/* How many descriptors the actor needs as long as it runs. */
+static uint64_t
+count_fds_of(const struct conf_process *process)
+{
+	const bool is_fed =
+	    process->out.kind == OUTPUT_PIPE || process->err.kind == OUTPUT_PIPE;
+	uint64_t n = process->n_sockets + process->fd_store;
+
+	if (process->argv == NULL)
+		return n;
+	n += 1 + process->notify + conf_output_is_captured(&process->out);
+	if (!process->out_is_err)
+		n += conf_output_is_captured(&process->err);
+	return is_fed ? n + 2 : n;
+}
 
 /* How many descriptors the actors and supd's own rooms need. */
 static uint64_t
 count_fds(const struct shell *shell, const struct conf *conf, uint32_t n_slots)
 {
-	uint64_t n = OWN_FDS + (uint64_t)conf->n_actors * FDS_PER_ACTOR +
-	             additions_count_sockets(shell->additions);
+	uint64_t n = OWN_FDS + additions_count_sockets(shell->additions);
 
 	if (conf->has_metrics)
 		n++;
 	/* The ledger may have room for more actors than the configuration has. */
 	if (n_slots > conf->n_actors)
-		n += (uint64_t)(n_slots - conf->n_actors) *
-		     (FDS_PER_ACTOR + PIPES_PER_ACTOR);
+		n += (uint64_t)(n_slots - conf->n_actors) * FDS_PER_ACTOR;
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		n += conf->actors[i].process.n_sockets +
-		     conf->actors[i].process.fd_store + PIPES_PER_ACTOR;
+		n += count_fds_of(&conf->actors[i].process);
 	return n;
 }
 
