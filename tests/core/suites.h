@@ -8,7 +8,7 @@
 #include "tests/lib/rig.h"
 
 /* /user with a supervisor of n running workers. */
-#define FAMILY_MAX 8
+#define FAMILY_MAX 10
 struct family {
 	struct rig rig;
 	struct ref top;
