@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "conf/text/conf.h"
 #include "daemon/forecast/simulate.h"
+#include "daemon/loop/convert.h"
 #include "daemon/loop/supd.h"
 #include "daemon/loop/try_ports.h"
 #include "daemon/recovery/candidate.h"
@@ -42,6 +43,8 @@ static const char usage_text[] =
     "  -r, --runtime-dir DIR   control socket and lock (default $RUNTIME_DIRECTORY,\n"
     "                          " SUPD_RUNDIR ", or a directory of the user)\n"
     "      --check             only say what is wrong with FILE\n"
+    "      --init [KIND FILE…] print a first FILE, or what a procfile, supervisord or\n"
+    "                          systemd file is here\n"
     "      --schema            print the JSON Schema of FILE\n"
     "      --simulate          print what the policy of FILE will do if actors keep\n"
     "                          failing\n"
@@ -67,6 +70,7 @@ enum option_code {
 	OPTION_SEED,
 	OPTION_SHOW,
 	OPTION_CAN_ADOPT,
+	OPTION_INIT,
 };
 
 static const struct option long_options[] = {
@@ -74,6 +78,7 @@ static const struct option long_options[] = {
     {"runtime-dir", required_argument, NULL, 'r'},
     {"check", no_argument, NULL, OPTION_CHECK},
     {"schema", no_argument, NULL, OPTION_SCHEMA},
+    {"init", no_argument, NULL, OPTION_INIT},
     {"simulate", no_argument, NULL, OPTION_SIMULATE},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"log-target", required_argument, NULL, OPTION_LOG_TARGET},
@@ -90,6 +95,7 @@ enum mode {
 	MODE_RUN,
 	MODE_CHECK,
 	MODE_SCHEMA,
+	MODE_INIT,
 	MODE_SIMULATE,
 	MODE_CAN_ADOPT,
 	MODE_DONE,
@@ -119,6 +125,8 @@ take_option(int code, struct supd_options *options, enum mode mode)
 		return MODE_CHECK;
 	case OPTION_SCHEMA:
 		return MODE_SCHEMA;
+	case OPTION_INIT:
+		return MODE_INIT;
 	case OPTION_SIMULATE:
 		return MODE_SIMULATE;
 	case OPTION_LOG_LEVEL:
@@ -172,6 +180,8 @@ parse(int argc, char **argv, struct supd_options *options)
 		if (mode == MODE_DONE || mode == MODE_USAGE)
 			return mode;
 	}
+	if (mode == MODE_INIT)
+		return mode;
 	if (optind < argc && options->conf_file == NULL)
 		options->conf_file = argv[optind++];
 	if (optind < argc)
@@ -199,8 +209,8 @@ no_such_file(const char *file, bool is_default)
 	if (is_default)
 		(void)fprintf(
 		    stderr,
-		    "supd: no configuration yet: there is no %s; write one, or name "
-		    "a file: supd FILE (supd.yaml(5) has an example)\n",
+		    "supd: no configuration yet: there is no %s; 'supd --init' prints "
+		    "one to begin with, and 'supd FILE' takes another file\n",
 		    file);
 	else
 		(void)fprintf(stderr, "supd: cannot read %s: %s\n", file,
@@ -311,6 +321,19 @@ reader_role(void)
 	return reader_run(STDIN_FILENO, STDOUT_FILENO);
 }
 
+/* Do what takes no configuration; returns the exit status, -1: it takes one. */
+static int
+without_conf(enum mode mode, char *const *words, int n)
+{
+	if (mode == MODE_DONE)
+		return fflush(stdout) == 0 ? EX_OK : EX_OSERR;
+	if (mode == MODE_USAGE)
+		return EX_USAGE;
+	if (mode == MODE_SCHEMA)
+		return schema();
+	return mode == MODE_INIT ? convert_print(words, n) : -1;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -320,8 +343,8 @@ main(int argc, char **argv)
 	enum mode mode;
 	const struct walker_times times = {WALKER_ADOPT_MS, WALKER_TRIAL_MS};
 	int link_fd = -1;
-	bool is_named;
-	bool chosen;
+	bool is_named, chosen;
+	int status;
 
 	if (argc > 1 && strcmp(argv[1], ROLE_WALKER) == 0) {
 		argv[1] = argv[0];
@@ -341,14 +364,14 @@ main(int argc, char **argv)
 		return reader_role();
 	options.argv = argv;
 	mode = parse(argc, argv, &options);
-	if (mode == MODE_DONE)
-		return fflush(stdout) == 0 ? EX_OK : EX_OSERR;
-	if (mode == MODE_USAGE)
-		return EX_USAGE;
-	if (mode == MODE_SCHEMA)
-		return schema();
+	status = without_conf(mode, argv + optind, argc - optind);
+	if (status >= 0)
+		return status;
 	is_named = options.conf_file != NULL;
 	if (!is_named)
+		if (mode == MODE_INIT)
+			return convert_print(argv + optind, argc - optind);
+	if (options.conf_file == NULL)
 		options.conf_file = supd_default_conf(conf_file);
 	if (options.conf_file == NULL)
 		return no_conf_file();
