@@ -120,6 +120,44 @@ duration_format(uint64_t ms, char buf[DURATION_TEXT_MAX])
 	return buf;
 }
 
+/*
+ * A duration for people: two units at most, tenths of seconds below ten: "1.8s", "1h25m".
+ * As duration_format() otherwise, which is for values that are read again.
+ */
+const char *
+age_format(uint64_t ms, char buf[DURATION_TEXT_MAX])
+{
+	static const struct {
+		uint64_t ms;
+		char name;
+	} units[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
+	uint64_t rest;
+	size_t i = 0;
+
+	if (ms == DURATION_INFINITE)
+		return "infinity";
+	while (i < ARRAY_SIZE(units) && ms < units[i].ms)
+		i++;
+	if (i == ARRAY_SIZE(units)) {
+		(void)snprintf(buf, DURATION_TEXT_MAX, "%llums", (unsigned long long)ms);
+		return buf;
+	}
+	rest = ms % units[i].ms;
+	if (ms < 10000 && rest >= 100)
+		(void)snprintf(buf, DURATION_TEXT_MAX, "%llu.%llu%c",
+		               (unsigned long long)(ms / units[i].ms),
+		               (unsigned long long)(rest / 100), units[i].name);
+	else if (i + 1 < ARRAY_SIZE(units) && rest >= units[i + 1].ms)
+		(void)snprintf(buf, DURATION_TEXT_MAX, "%llu%c%llu%c",
+		               (unsigned long long)(ms / units[i].ms), units[i].name,
+		               (unsigned long long)(rest / units[i + 1].ms),
+		               units[i + 1].name);
+	else
+		(void)snprintf(buf, DURATION_TEXT_MAX, "%llu%c",
+		               (unsigned long long)(ms / units[i].ms), units[i].name);
+	return buf;
+}
+
 static const char size_suffixes[] = "KMGT";
 
 /* "64K", "10M", "1G", "2T" (binary) or a bare number of bytes; -EINVAL, -ERANGE. */

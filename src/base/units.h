@@ -18,6 +18,7 @@
 
 int duration_parse(const char *text, uint64_t *ret_ms);
 const char *duration_format(uint64_t ms, char buf[DURATION_TEXT_MAX]);
+const char *age_format(uint64_t ms, char buf[DURATION_TEXT_MAX]);
 int size_parse(const char *text, uint64_t *ret_bytes);
 const char *size_format(uint64_t bytes, char buf[SIZE_TEXT_MAX]);
 bool id_parse(const char *text, uint32_t *ret_id);

@@ -54,6 +54,28 @@ struct ref {
 	X(STATE_UNKILLABLE, "unkillable")
 enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 
+/* Why another process, or another start of a supervisor, took the place of one. */
+#define RESTART_KIND_MAP(X)                                                            \
+	X(RESTARTED_FOR_FAILURE, "failure")       /* its own */                        \
+	X(RESTARTED_FOR_END, "end")               /* its own, which was normal */      \
+	X(RESTARTED_FOR_GROUP, "group")           /* a sibling's, by the strategy */   \
+	X(RESTARTED_FOR_SUPERVISOR, "supervisor") /* that was restarted */             \
+	X(RESTARTED_FOR_WATCH, "watch")           /* the end of an actor it watches */ \
+	X(RESTARTED_FOR_RESUME, "resume")         /* nothing is cleared */             \
+	X(RESTARTED_FOR_COMMAND, "command")       /* or another configuration */
+enum restart_kind { RESTART_KIND_MAP(AS_ENUM) RESTART_KIND_MAX };
+
+/* The first so many are automatic restarts. */
+#define RESTART_KINDS_AUTOMATIC RESTARTED_FOR_RESUME
+
+/* How the newest process that ended has ended. */
+struct last_end {
+	bool is_known; /* false: no process has ended yet */
+	bool overdue;  /* it had not stopped in time, and was killed */
+	struct cause cause;
+	uint64_t at_ms;
+};
+
 #define EVENT_KIND_MAP(X)                                 \
 	X(EVENT_BOOT, "boot")                             \
 	X(EVENT_TICK, "tick")                             \
@@ -288,6 +310,7 @@ struct action {
 	X(DECIDED_RESUME_GUARD, "resume guard")                           \
 	X(DECIDED_MANUAL_START, "a failed manual start is not retried")   \
 	X(DECIDED_NOT_ADDED, "an actor that does not start is not added") \
+	X(DECIDED_EMPTY, "`when_empty`: no child is left")                \
 	X(DECIDED_ROOT, "root")
 enum decision_reason { DECISION_REASON_MAP(AS_ENUM) DECISION_REASON_MAX };
 
@@ -338,8 +361,10 @@ struct node_view {
 	bool demanded;      /* it starts on demand, and was needed */
 	uint32_t incarnation;
 	uint32_t generation;
-	uint64_t since_ms;  /* when the state was entered */
-	uint64_t restarts;  /* automatic ones, all time */
+	uint64_t since_ms; /* when the state was entered */
+	uint64_t restarts; /* automatic ones, all time */
+	uint32_t restarts_by[RESTART_KIND_MAX];
+	struct last_end last_end;
 	uint32_t window;    /* restarts counted now */
 	uint32_t limit;     /* how many of them are allowed; 0 with has_limit: none */
 	bool has_limit;     /* false: restarts are not counted */
@@ -372,6 +397,7 @@ struct node_view {
 struct core;
 
 extern const char *const node_state_names[];
+extern const char *const restart_kind_names[];
 extern const char *const event_kind_names[];
 extern const char *const action_kind_names[];
 extern const char *const decision_reason_names[];

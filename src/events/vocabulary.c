@@ -37,8 +37,9 @@ const struct report_sentences report_sentences[NOTICE_MAX] = {
                         "[start in {delay_ms}]"},
     [REPORT_STOPPING] = {"", "is being stopped", ""},
     [REPORT_STOPPED] = {"", "is gone", ""},
-    [REPORT_KILLED_AFTER_TIMEOUT] = {"", "did not stop in time and was killed",
-                                     "did not stop in time, killed"},
+    [REPORT_KILLED_AFTER_TIMEOUT] = {"[: it did not stop within {within}]",
+                                     "did not stop[ within {within}] and was killed",
+                                     "did not stop in time[, {within}], killed"},
     [REPORT_UNKILLABLE] = {": it {text}", "{text}", "{text}"},
     [REPORT_TERMINATED] = {"[, told to {watcher}: {reaction}]",
                            "over for good ({cause|failed})",
@@ -49,8 +50,9 @@ const struct report_sentences report_sentences[NOTICE_MAX] = {
                         "{within}, the last to fail was {offender}",
                         "[more than {restarts}][ within {within}][ within {within_ms}]"
                         "[, the last of {offender}]"},
-    [REPORT_ESCALATED] = {NULL, "passed the failure on to {to}",
-                          "[to {to}: ]{cause}[, began in {elsewhere}]"},
+    [REPORT_ESCALATED] = {NULL, "passed the failure on to {to}[, decided by {rule}]",
+                          "[to {to}: ]{cause}[, began in {elsewhere}][ ({rule}"
+                          "[ ({overruled})])]"},
     [REPORT_HOOK_FAILED] = {": {hook}: [{timed_out}timed out, ]{cause}",
                             "{hook} failed ([{timed_out}timed out, ]{cause})", NULL},
     [REPORT_SUSPENDED] = {"", NULL, NULL},

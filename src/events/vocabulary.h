@@ -71,6 +71,7 @@ enum value_type {
 	X(FIELD_UID, "uid", VALUE_NUMBER)                     \
 	X(FIELD_TIMED_OUT, "timed_out", VALUE_FLAG)           \
 	X(FIELD_CONFIRMED, "existence_confirmed", VALUE_FLAG) \
+	X(FIELD_LEFT, "left_processes", VALUE_FLAG)           \
 	X(FIELD_CHILD_FAILED, "child_failed", VALUE_FLAG)     \
 	X(FIELD_CAUSE, "cause", VALUE_CAUSE)                  \
 	X(FIELD_ORIGIN, "origin", VALUE_TEXT)                 \

@@ -98,11 +98,11 @@ def test_status_of_a_name_is_a_block():
         "/user/web\n"
         "      kind  worker, permanent\n"
         "     state  running for 1m1s, since 2024-05-01 12:00:01\n"
-        "       pid  102 (process number 1)\n"
+        "       pid  102\n"
         "  restarts  1\n"
         "   failure  exited with code 1, 2024-05-01 12:00:00, began in /user/app/api"
         " -> restart (supd.yaml:12)\n"))
-    check(calls == [("Status", {"names": ["web"], "resources": True}, True),
+    check(calls == [("Status", {"names": ["web"], "details": True, "resources": True}, True),
                     ("Logs", {"names": ["/user/web"], "lines": 10}, True)], calls)
 
 
@@ -142,6 +142,14 @@ def test_supervisors_have_no_lines_in_their_blocks():
 def test_a_block_says_in_words_what_is_special():
     special = actor("/user/x", state="backoff", pid=None, uptime_ms=None, ready=False,
                     held=True, description="the x", restarts=3, window=2, limit=3,
+                    restarts_by={"failure": 2, "end": 1, "group": 0, "command": 4},
+                    last_exit={"cause": cause("ended by SIGKILL"), "killed_after_ms": 3000,
+                               "at": "2024-05-01T12:00:00.100Z"},
+                    health="bad", details={
+                        "command": ["/bin/sh", "-c", "x y"], "file": "/etc/a.yaml", "line": 7,
+                        "sockets": [{"name": "http", "address": "tcp:*:80"},
+                                    {"name": "s", "address": "unix:/run/s"}],
+                        "log": "/var/log/x.log"},
                     backoff={"failures": 3, "delay_ms": 800, "due_in_ms": 1250},
                     waits_for=["/user/a", "/user/b"], status="bye\x1b[31m",
                     dead_letters=2, resources={"memory_bytes": 3565158,
@@ -154,9 +162,24 @@ def test_a_block_says_in_words_what_is_special():
         " waits for  /user/a, /user/b\n"
         "    status  \"bye\\x1b[31m\"\n"
         "      dead  2 letters\n"
+        "   command  /bin/sh -c 'x y'\n"
+        "      file  /etc/a.yaml:7\n"
+        "   sockets  http tcp:*:80, s unix:/run/s\n"
+        "    health  bad\n"
+        "       log  /var/log/x.log\n"
         "      uses  memory 3.3M, cpu 1.2s, 1 process, 7 descriptors\n"
-        "  restarts  3; 2 of at most 3\n"
-        "   backoff  3 failures in a row, delay 800ms, restart in 1.2s\n"))
+        "  restarts  3 (2 failure, 1 end, 4 command); 2 of at most 3\n"
+        "   backoff  3 failures in a row, delay 800ms, restart in 1.2s\n"
+        " last exit  ended by SIGKILL: did not stop within 3s, killed,"
+        " 2024-05-01 12:00:00\n"))
+
+
+def test_a_stop_says_that_the_process_had_to_be_killed():
+    stopped = actor("/user/x", state="stopped", pid=None, uptime_ms=None, ready=False,
+                    last_exit={"cause": cause("killed by SIGKILL"), "killed_after_ms": 3000,
+                               "at": "2024-05-01T12:00:00.100Z"})
+    one(Supd(Stop=lambda p, s: [Reply({"actors": [stopped]})]), "stop", "x",
+        out="/user/x  stopped    did not stop within 3s, killed\n")
 
 
 def test_the_block_of_a_supervisor_has_its_children_and_is_degraded():
@@ -169,7 +192,7 @@ def test_the_block_of_a_supervisor_has_its_children_and_is_degraded():
         "            PATH  STATE    PID  UPTIME  RESTARTS  REMARK\n"
         "            db    running  100  1m1s    0\n"
         "            api   failed   -    -       5         killed by SIGSEGV\n"))
-    check([c[1] for c in calls] == [{"names": ["app"], "resources": True}, {}], calls)
+    check([c[1] for c in calls] == [{"names": ["app"], "details": True, "resources": True}, {}], calls)
 
 
 def test_status_of_one_that_does_not_run_is_3():
@@ -382,6 +405,30 @@ def test_explain_prints_the_story():
     calls = one(Supd(Explain=answer), "explain", "web",
                 out="It died.\n  Twice\\x1b[2J.\n")
     check(calls == [("Explain", {"name": "web"}, False)], calls)
+
+
+def test_a_story_has_the_times_and_users_of_the_reader():
+    text = ("/user/a failed at 2024-05-01T12:00:00.123456Z: exited with 3.\n"
+            "  | uid 0 at 2024-05-01T12:00:00Z\n"
+            "Command at 2024-05-01T12:00:01Z: stop /user/a, given by uid 0 (process 5).\n")
+    answer = lambda p, s: [Reply({"path": "/user/a", "chain": [], "last_words": [],
+                                  "text": text})]
+    for options, zone, hour in (((), "UTC", 12), ((), "UTC-3", 15), (("--utc",), "UTC-3", 12)):
+        one(Supd(Explain=answer), *options, "explain", "a", env={"TZ": zone}, out=(
+            "/user/a failed at 2024-05-01 %d:00:00.123: exited with 3.\n"
+            "  | uid 0 at 2024-05-01T12:00:00Z\n"
+            "Command at 2024-05-01 %d:00:01: stop /user/a, given by user root (process 5).\n"
+            % (hour, hour)))
+    one(Supd(Explain=answer), "-o", "json", "explain", "a", out=json.dumps(
+        {"path": "/user/a", "chain": [], "last_words": [], "text": text}) + "\n")
+
+
+def test_explain_without_a_name_is_about_what_is_not_well():
+    answer = lambda p, s: [Reply({"path": p["name"], "chain": [], "last_words": [],
+                                  "text": "The story of %s.\n" % p["name"]})]
+    one(tree(Explain=answer), "explain", out="The story of /user/app/api.\n")
+    one(Supd(Status=status_of([actor("/user/a"), actor("/user/b")])), "explain",
+        out="Nothing is wrong with any of the 2 actors.\n")
 
 
 # ---- start, stop, restart, reset, signal, kill, shutdown ---------------------------
@@ -1670,6 +1717,55 @@ def test_check_runs_supd_and_passes_its_status_on():
             result = supctl(s, "check", "x.yaml", env={"SUPD": supd, "STATUS": str(status)})
             expect(result, status, "--check -c x.yaml\n", err)
     using(Supd(), body)
+
+
+def test_check_without_a_file_is_about_that_of_the_running_supd():
+    def body(s):
+        supd = os.path.join(s.directory, "supd")
+        with open(supd, "w") as f:
+            f.write('#!/bin/sh\necho "$@"\n')
+        os.chmod(supd, 0o755)
+        expect(supctl(s, "check", env={"SUPD": supd}), 0, "--check -c /etc/own.yaml\n")
+        expect(supctl(None, "check", env={"SUPD": supd, "SUPD_SOCKET": "/nonexistent"}), 0,
+               "--check\n")
+    using(Supd(Ping=lambda p, s: [Reply({"version": "9", "pid": 1, "walker_pid": 1,
+                                         "uptime_ms": 1, "config": "/etc/own.yaml"})]), body)
+
+
+def test_check_shows_the_line_of_the_file_and_a_mark():
+    def body(s):
+        supd, bad = (os.path.join(s.directory, name) for name in ("supd", "bad.yaml"))
+        with open(bad, "w") as f:
+            f.write("children:\n  a: {comand: x\x1b}\n")
+        with open(supd, "w") as f:
+            f.write('#!/bin/sh\necho "%s:2:7: error: children.a: unknown" >&2\n'
+                    'echo "%s:9:1: warning: odd" >&2\nexit 78\n' % (bad, bad))
+        os.chmod(supd, 0o755)
+        result = supctl(s, "check", bad, env={"SUPD": supd})
+        check(result.status == 78 and result.out == "", result)
+        check(result.err == "%s:2:7: error: children.a: unknown\n"
+              "      a: {comand: x\\x1b}\n          ^\n%s:9:1: warning: odd\n"
+              "supctl: check %s: the configuration has errors (exit status 78)\n"
+              % (bad, bad, bad), result)
+        result = supctl(s, "-o", "json", "check", bad, env={"SUPD": supd})
+        check(json.loads(result.out) == [
+            {"file": bad, "line": 2, "column": 7, "kind": "error",
+             "message": "children.a: unknown"},
+            {"file": bad, "line": 9, "column": 1, "kind": "warning", "message": "odd"}], result)
+    using(Supd(), body)
+
+
+def test_a_refusal_names_the_groups_that_may():
+    name = __import__("grp").getgrgid(0).gr_name
+    denied = "org.varlink.service.PermissionDenied"
+    one(Supd(Stop=lambda p, s: [Error(denied, observing=False, control=0,
+                                      observers=54321)]), "stop", "a", status=5,
+        err="allowed are root, the user of supd, and members of the group %s)" % name)
+    one(Supd(Status=lambda p, s: [Error(denied, observing=True, control=0,
+                                        observers=54321)]), "status", status=5,
+        err="and members of the group %s and of the group 54321)" % name)
+    one(Supd(Stop=lambda p, s: [Error(denied, observing=False)]), "stop", "a", status=5,
+        err="the user of supd; its control.group is not set)")
 
 
 def test_check_without_a_supd_says_what_is_missing():

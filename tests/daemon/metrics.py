@@ -140,7 +140,7 @@ def causes(box):
             ("supd_actor_failures_total", "/user/a", 'cause="exit"', 1),
             ("supd_actor_last_failure_exit_code", "/user/a", "", 3),
             ("supd_actor_restarts_by_reason_total", "/user/a", 'reason="failure"', 1),
-            ("supd_actor_restarts_by_reason_total", "/user/a", 'reason="order"', 1),
+            ("supd_actor_restarts_by_reason_total", "/user/a", 'reason="command"', 1),
             ("supd_actor_restarts_by_reason_total", "/user/g/b", 'reason="group"', 1),
             ("supd_actor_restarts_by_reason_total", "/user/g/c", 'reason="failure"', 1),
             ("supd_actor_window_limit", "/user/g", "", 5),

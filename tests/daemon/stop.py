@@ -6,7 +6,7 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import alive, check, children, equal, main, test
+from harness import alive, check, children, equal, has, main, test
 
 
 def kids(names, **common):
@@ -25,6 +25,22 @@ def stubborn(box):
     check(not alive(b), "b is alive")
     equal(len(s.seen("killed_after_timeout", "b")), 1, "killed_after_timeout events")
     equal(s.seen("failure"), [], "failures")
+
+
+@test("a stop tells that the process had to be killed, and after how long")
+def told_killed(box):
+    s = box.supd({"a": {"do": ["ignore"], "shutdown": "200ms"}, "b": {}})
+    s.started("b")
+    has(s.ctl_ok("stop", "a").out, r"^/user/a  stopped +did not stop within 200ms, killed\n$",
+        "supctl stop")
+    end = s.actor("a")["last_exit"]
+    equal((end["killed_after_ms"], end["cause"]["signal"]), (200, "KILL"), "the last exit")
+    has(s.ctl("status", "a").out, "last exit  killed by SIGKILL: did not stop within 200ms, killed",
+        "supctl status a")
+    s.ctl_ok("stop", "b")
+    end = s.actor("b")["last_exit"]
+    equal((end["killed_after_ms"], end["cause"]["text"]), (None, "exited with 0"), "b's")
+    equal(s.event("killed_after_timeout", "a")["within"], 200, "the time in the event")
 
 
 @test("brutal_kill sends no polite signal")

@@ -67,6 +67,25 @@ def fields(box):
     equal(sorted(by["backoff"]["backoff"]), ["delay_ms", "due_in_ms", "failures"], "backoff")
 
 
+@test("the block of an actor has its command, file and line, sockets, health and log")
+def details(box):
+    s = box.supd({"run": {"health": {"exec": ["true"], "interval": "50ms"},
+                          "sockets": {"s": f"unix:{box.path('s')}"}}, "sup": {"children": {}}})
+    s.started("run")
+    result = s.call("Status", names=["run"], details=True)["actors"][0]["details"]
+    equal(sorted(result), ["command", "file", "line", "log", "sockets"], "details")
+    equal(result["sockets"], [{"name": "s", "address": f"unix:{box.path('s')}"}], "the sockets")
+    with open(result["file"], encoding="utf8") as file:
+        has(file.read().splitlines()[result["line"] - 1], "command", "the line of the file")
+    out = s.ctl_ok("status", "run").out
+    for label, text in (("command", result["command"][0]), ("file", f"{result['file']}:"),
+                        ("sockets", "s unix:"), ("health", "good"), ("log", result["log"])):
+        has(out, rf"(?m)^ *{label}  {re.escape(text)}", label)
+    sup = s.call("Status", names=["sup"], details=True)["actors"][0]["details"]
+    equal((sup["command"], sup["log"], sup["sockets"]), (None, None, []), "of a supervisor")
+    equal(s.actor("run")["details"], None, "without being asked for")
+
+
 @test("status as text has an aligned line an actor, with a name a block")
 def text(box):
     s = several(box)

@@ -509,7 +509,7 @@ START_TEST(causes_are_told_in_plain_words)
 	check_cause((struct cause){.kind = CAUSE_EARLY_EXIT, .code = 0}, "early_exit",
 	            "ended before it was ready (exited with 0)");
 	check_cause((struct cause){.kind = CAUSE_NORMAL, .code = -1, .signal = 15},
-	            "normal", "ended normally (killed by SIGTERM)");
+	            "normal", "ended by SIGTERM");
 	check_cause(
 	    (struct cause){
 	        .kind = CAUSE_SELF_REPORT, .code = -1, .error = EIO, .key = "disk"},

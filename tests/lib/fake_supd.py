@@ -184,10 +184,10 @@ def actor(path, **fields):
         "path": path, "kind": "worker", "state": "running", "pid": 4711,
         "incarnation": 1, "generation": 1, "ready": True, "held": False, "suspended": 0,
         "sigstopped": False, "since": "2024-05-01T12:00:01.123Z", "uptime_ms": 61000,
-        "restarts": 0, "window": 0, "limit": None, "within_ms": None, "degraded": False, "backoff": None, "last_failure": None,
+        "restarts": 0, "restarts_by": {"failure": 0, "command": 0}, "window": 0, "limit": None, "within_ms": None, "degraded": False, "backoff": None, "last_failure": None, "last_exit": None,
         "strategy": None, "restart": "permanent", "description": None,
         "dead_letters": 0, "health": None, "healthy": True,
-        "status": None, "waits_for": None, "resources": None,
+        "status": None, "waits_for": None, "details": None, "resources": None,
     }
     result.update(fields)
     return result

@@ -343,3 +343,42 @@ reply start a done
 exit a 0
 expect removed a
 view a unknown
+
+story NEW each restart is counted by what it was for, and what a supervisor's restart replaces, too
+tree
+  top one_for_one
+    s one_for_all decider=exit:20->resume,exit:30->escalate,any->restart
+      a
+      b
+boot
+expect S a, S b
+exit a 1
+expect t b, x b, S a, S b
+report failure a exit:1 restart
+view a restarts=1 failure=1
+view b restarts=1 group=1
+exit b 0
+expect t a, x a, S a, S b
+view a restarts=2 group=1
+view b restarts=2 end=1
+exit a 20
+expect S a
+report failure a exit:20 resume
+view a restarts=2 resume=1
+exit a 30
+expect t b, x b, S a, S b
+report escalated s exit:30 origin=a
+report failure s exit:30 restart origin=a
+view s restarts=1 failure=1
+view a restarts=3 supervisor=1 failure=1
+view b restarts=3 supervisor=1
+restart a
+expect t a, x a, S a
+reply restart a done
+view a restarts=3 command=1
+restart s
+expect t b, x b, t a, x a, S a, S b
+reply restart s done
+view s restarts=1 command=1
+view a restarts=3 command=2
+view b restarts=3 command=1

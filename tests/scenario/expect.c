@@ -320,6 +320,10 @@ view_key(struct stage *stage, const struct node_view *view, const char *word)
 		return view->degraded == yes;
 	if (KEY("restarts"))
 		return view->restarts == n;
+	for (size_t i = 0; i < RESTART_KIND_MAX; i++)
+		if (len == strlen(restart_kind_names[i]) &&
+		    strncmp(word, restart_kind_names[i], len) == 0)
+			return view->restarts_by[i] == n;
 	if (KEY("window"))
 		return view->window == n;
 	if (KEY("failures"))

@@ -103,7 +103,9 @@ mix_node(uint64_t hash, const struct core *core, const struct node *node)
 	copy.run.incarnation = 0;
 	copy.run.generation = 0;
 	copy.run.attempts = node->run.attempts < 2 ? node->run.attempts : 2;
-	copy.run.restarts = 0;
+	memset(copy.run.restarts_by, 0, sizeof(copy.run.restarts_by));
+	copy.run.restart_kind = copy.run.started_as = 0;
+	memset(&copy.process.last_end, 0, sizeof(copy.process.last_end));
 	copy.failure.at_ms = 0;
 	copy.hooks.serial = node->hooks.serial != 0;
 	copy.living.probe_serial = 0;

@@ -197,7 +197,7 @@ def long_stop_killed(m):
     os.kill(m.guardian(walker).host, signal.SIGKILL)
     until(lambda: m.show("ActiveState") in ("inactive", "failed"), "the stop")
     check(m.show("Result") == "success", lambda: m.journal(cursor))
-    check("/user/a: exited: ended normally (exited with 0)" in m.journal(cursor),
+    check("/user/a: exited: exited with 0" in m.journal(cursor),
           lambda: m.journal(cursor))
 
 

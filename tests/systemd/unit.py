@@ -113,7 +113,7 @@ def slow_stop(m):
     m.start()
     cursor = m.cursor()
     m.stop()
-    check("/user/a: exited: ended normally (exited with 0)" in m.journal(cursor),
+    check("/user/a: exited: exited with 0" in m.journal(cursor),
           lambda: m.journal(cursor))
     check(m.show("Result") == "success", m.show("Result"))
 

@@ -59,7 +59,7 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	} else if (node->goal != GOAL_RESTART &&
 	           (node->state == STATE_STOPPING || node->goal == GOAL_DOWN)) {
 		/* Its stop has begun, or waits for its turn. */
-		goal_restart(node, START_BY_COMMAND, 0);
+		goal_restart(node, START_BY_COMMAND, RESTARTED_FOR_COMMAND, 0);
 		node->ending.gave_up = false;
 	} else if (node->state == STATE_STOPPING) {
 		node->plan.delay_ms = 0;
@@ -149,7 +149,7 @@ on_restart(struct turn *turn, struct node *node, const struct event *event)
 	}
 	if (node_is_live(node)) {
 		suspend_clear(turn->core, node);
-		goal_restart(node, START_BY_COMMAND, 0);
+		goal_restart(node, START_BY_COMMAND, RESTARTED_FOR_COMMAND, 0);
 		node->failed.brings_down = false;
 		node->ending.gave_up = false;
 	}

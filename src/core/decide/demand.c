@@ -48,7 +48,7 @@ static void
 retire(struct turn *turn, struct node *node, uint64_t delay_ms)
 {
 	node->plan.is_demanded = false;
-	goal_restart(node, START_IN_TURN, delay_ms);
+	goal_restart(node, START_IN_TURN, RESTART_KIND_MAX, delay_ms);
 	down_bring(turn, node);
 }
 

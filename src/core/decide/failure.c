@@ -326,13 +326,12 @@ fail_start(struct turn *turn, struct node *supervisor, struct node *child,
 	stop_before_failing(turn, supervisor, child);
 }
 
-/* The supervisor fails with this cause of a node below: the supervisor's own supervisor
- * decides. */
+/* The supervisor fails with this cause of a node below: the level above decides. */
 void
 failure_escalate(struct turn *turn, struct node *supervisor, const struct cause *cause,
-                 struct node *origin)
+                 struct node *origin, const struct decision *decision)
 {
-	failure_report_escalated(turn, supervisor, origin, cause);
+	failure_report_escalated(turn, supervisor, origin, cause, decision);
 	failure_handle(turn, supervisor, cause, origin);
 }
 
@@ -373,7 +372,8 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 		}
 		/* This level is passed: the supervisor fails, and its own decides. */
 		if (!failure_is_moot(turn, supervisor))
-			failure_report_escalated(turn, supervisor, origin, cause);
+			failure_report_escalated(turn, supervisor, origin, cause,
+			                         &decision);
 		failure_remember(turn, node, origin, cause, &decision);
 		if (!failure_is_moot(turn, supervisor) &&
 		    has_started_others(supervisor, node, cause)) {
@@ -407,7 +407,7 @@ failure_unkillable(struct turn *turn, struct node *node, const struct cause *cau
 	failure_remember(turn, node, node, cause, &decision);
 	node->failed.brings_down = true;
 	if (decision.directive == DIRECTIVE_ESCALATE) {
-		failure_escalate(turn, supervisor, cause, node);
+		failure_escalate(turn, supervisor, cause, node, &decision);
 		return;
 	}
 	failure_report(turn, node, node, cause, &decision, 0);

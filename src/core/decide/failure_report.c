@@ -84,13 +84,18 @@ failure_remember(struct turn *turn, struct node *node, struct node *origin,
 	};
 }
 
-/* Tell that the failure passes a level: the supervisor fails in turn. */
+/* Tell that the failure passes a level: the supervisor fails in turn.  `decision` is what
+ * this level decided. */
 void
 failure_report_escalated(struct turn *turn, const struct node *supervisor,
-                         struct node *origin, const struct cause *cause)
+                         struct node *origin, const struct cause *cause,
+                         const struct decision *decision)
 {
 	struct action *action = turn_report(turn, REPORT_ESCALATED, supervisor);
 
+	action->rule_preset = decision->preset;
+	action->rule_place = decision->place;
+	action->reason = (uint8_t)decision->reason;
 	action->cause = *cause;
 	action->origin = node_ref(turn->core, failure_began_at(turn->core, origin));
 	action->to = node_ref(turn->core, node_supervisor(turn->core, supervisor));

@@ -39,7 +39,8 @@ void failure_normal_end(struct turn *turn, struct node *node);
 void failure_give_up(struct turn *turn, struct node *supervisor);
 void failure_unkillable(struct turn *turn, struct node *node, const struct cause *cause);
 void failure_escalate(struct turn *turn, struct node *supervisor,
-                      const struct cause *cause, struct node *origin);
+                      const struct cause *cause, struct node *origin,
+                      const struct decision *decision);
 bool failure_is_moot(const struct turn *turn, const struct node *node);
 
 /* failure_report.c */
@@ -52,7 +53,8 @@ void failure_report(struct turn *turn, struct node *node, struct node *origin,
 void failure_remember(struct turn *turn, struct node *node, struct node *origin,
                       const struct cause *cause, const struct decision *decision);
 void failure_report_escalated(struct turn *turn, const struct node *supervisor,
-                              struct node *origin, const struct cause *cause);
+                              struct node *origin, const struct cause *cause,
+                              const struct decision *decision);
 
 /* strategy.c */
 void strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms);

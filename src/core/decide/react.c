@@ -81,7 +81,7 @@ restart(struct turn *turn, struct node *node, bool confirmed)
 		command_want_down(turn, node);
 		return;
 	}
-	goal_restart(node, START_BY_POLICY,
+	goal_restart(node, START_BY_POLICY, RESTARTED_FOR_WATCH,
 	             delayed ? pace_delay(turn, node, &none)
 	                     : pace_delay_floor(turn, node));
 	queue_node(turn->core, node);

@@ -71,13 +71,17 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 {
 	const struct node *leader =
 	    node_at(turn->core, supervisor->children.group_leader);
+	const struct decision empty = {.directive = DIRECTIVE_ESCALATE,
+	                               .preset = PRESET_LIST,
+	                               .reason = DECIDED_EMPTY};
 
 	if (leader == NULL || !leader->failed.is_set || !children_are_down(supervisor) ||
 	    failure_is_moot(turn, supervisor))
 		return;
 	if (supervisor->spec.when_empty == WHEN_EMPTY_ESCALATE) {
 		failure_escalate(turn, supervisor, &leader->failure.cause,
-		                 node_at(turn->core, supervisor->children.group_leader));
+		                 node_at(turn->core, supervisor->children.group_leader),
+		                 &empty);
 	} else if (supervisor->spec.when_empty == WHEN_EMPTY_STOP) {
 		supervisor->failed.is_set = true;
 		supervisor->failure = leader->failure;

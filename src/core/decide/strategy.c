@@ -96,7 +96,9 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 	struct core *core = turn->core;
 	struct node *supervisor = node_supervisor(core, node);
 
-	goal_restart_by_policy(node, delay_ms);
+	goal_restart_by_policy(
+	    node, node->failed.brings_down ? RESTARTED_FOR_FAILURE : RESTARTED_FOR_END,
+	    delay_ms);
 	if (supervisor->spec.strategy == STRATEGY_ONE_FOR_ONE) {
 		/* A first attempt that failed counts as passed (DECISIONS 18). */
 		queue_pass(core, node);
@@ -112,7 +114,9 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 		if (!strategy_in_scope(core, node, member))
 			continue;
 		if (node_revives(member)) {
-			goal_restart_by_policy(member, member->plan.delay_ms);
+			if (member != node)
+				goal_restart_by_policy(member, RESTARTED_FOR_GROUP,
+				                       member->plan.delay_ms);
 			member->ending.gave_up = member == node && member->ending.gave_up;
 		} else {
 			goal_down(member);

@@ -64,7 +64,7 @@ children_are_down(const struct node *supervisor)
 
 /* Its supervisor starts anew: what was counted and what had ended is forgotten. */
 static void
-renew_child(struct core *core, struct node *child)
+renew_child(struct core *core, struct node *child, enum restart_kind kind)
 {
 	dynamic_show(core, child);
 	child->growth.is_deleted = false;
@@ -72,8 +72,10 @@ renew_child(struct core *core, struct node *child)
 	child->run.was_ready = false;
 	pace_forget(core, child);
 	child->part.grouped = false;
-	goal_renew(child, child->spec.enabled && child->plan.stay == STAY_NOT &&
-	                      !child->growth.removing);
+	goal_renew(child,
+	           child->spec.enabled && child->plan.stay == STAY_NOT &&
+	               !child->growth.removing,
+	           kind);
 	goal_keep_down(child, STAY_NOT);
 	state_set(core, child, child->goal == GOAL_UP ? STATE_WAITING : STATE_STOPPED);
 }
@@ -82,9 +84,13 @@ renew_child(struct core *core, struct node *child)
 static void
 start_anew(struct core *core, struct node *supervisor)
 {
+	const enum restart_kind kind = supervisor->run.started_as == RESTARTED_FOR_COMMAND
+	                                   ? RESTARTED_FOR_COMMAND
+	                                   : RESTARTED_FOR_SUPERVISOR;
+
 	supervisor->children.n_sequenced = 0;
 	CHILDREN_FOREACH (core, supervisor, child) {
-		renew_child(core, child);
+		renew_child(core, child, kind);
 		child->part.sequenced = child->goal == GOAL_UP;
 		supervisor->children.n_sequenced += child->part.sequenced;
 	}

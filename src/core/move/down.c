@@ -335,7 +335,7 @@ begin_stop(struct turn *turn, struct node *node)
 	}
 	state_set(turn->core, node, STATE_STOPPING);
 	(void)turn_report(turn, REPORT_STOPPING, node);
-	node->process.kill_sent = false;
+	node->process.kill_sent = node->process.overdue = false;
 	goal_begin_stop(node, node_is_supervisor(node) &&
 	                          node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL);
 	if (node->hooks.serial != 0) {
@@ -393,7 +393,9 @@ down_overdue(struct turn *turn, struct node *node)
 	}
 	/* Unless a stop of a supervisor above had the process killed already. */
 	if (is_process || !stop_kills_children(node))
-		(void)turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node);
+		turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node)->delay_ms =
+		    node->spec.shutdown_ms;
+	node->process.overdue = is_process;
 	/* The children of a process have all the time that they need. */
 	if (is_process)
 		send_kill(turn, node);

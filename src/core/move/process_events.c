@@ -103,6 +103,12 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 		node->process.alive = false;
 	suspend_end(turn, node);
 	node->process.end = end_cause(node, event);
+	node->process.last_end = (struct last_end){
+	    .is_known = true,
+	    .overdue = node->process.kill_sent && node->process.overdue,
+	    .cause = node->process.end,
+	    .at_ms = turn->now_ms,
+	};
 	turn_report(turn, REPORT_EXITED, node)->cause = node->process.end;
 	if (node->process.unkillable && !node->process.alive)
 		unkillable_gone(turn, node);

@@ -8,6 +8,18 @@
 
 #include "core/pure.h"
 
+/* Another process takes the place of one, or will: which kind of restart is that? */
+static void
+count_restart(struct node *node)
+{
+	struct node_run *run = &node->run;
+
+	run->started_as = run->started_ever ? run->restart_kind : RESTART_KIND_MAX;
+	run->restart_kind = RESTART_KIND_MAX;
+	if (run->started_as < RESTART_KIND_MAX)
+		run->restarts_by[run->started_as]++;
+}
+
 /* Start a node that is down; whether it may is decided by the caller. */
 static void
 begin_start(struct turn *turn, struct node *node)
@@ -20,7 +32,7 @@ begin_start(struct turn *turn, struct node *node)
 	/* A stop of before is forgotten now that their supervisor begins anew. */
 	CHILDREN_FOREACH (core, node, child)
 		goal_keep_down(child, STAY_NOT);
-	node->run.restarts += node->plan.start_reason == START_BY_POLICY;
+	count_restart(node);
 	node->run.started = true;
 	node->run.started_ever = true;
 	goal_started(node);
@@ -72,7 +84,7 @@ create(struct turn *turn, struct node *node)
 	node->process.alive = true;
 	node->process.main_alive = true;
 	node->process.spawned = false;
-	node->process.kill_sent = false;
+	node->process.kill_sent = node->process.overdue = false;
 	living_renewed(node);
 	turn_act(turn, ACTION_SPAWN, node)->life = node->process.life;
 }

@@ -10,6 +10,7 @@
 #include "core/pure.h"
 
 const char *const node_state_names[] = {NODE_STATE_MAP(AS_NAME)};
+const char *const restart_kind_names[] = {RESTART_KIND_MAP(AS_NAME)};
 const char *const event_kind_names[] = {EVENT_KIND_MAP(AS_NAME)};
 const char *const action_kind_names[] = {ACTION_KIND_MAP(AS_NAME)};
 const char *const decision_reason_names[] = {DECISION_REASON_MAP(AS_NAME)};

@@ -73,6 +73,15 @@ waits_for(const struct core *core, const struct node *node)
 }
 
 static void
+view_restarts(const struct node *node, struct node_view *ret)
+{
+	for (size_t kind = 0; kind < RESTART_KINDS_AUTOMATIC; kind++)
+		ret->restarts += node->run.restarts_by[kind];
+	memcpy(ret->restarts_by, node->run.restarts_by, sizeof(node->run.restarts_by));
+	ret->last_end = node->process.last_end;
+}
+
+static void
 view_failure(const struct node *node, struct node_view *ret)
 {
 	ret->has_failure = node->failed.is_set;
@@ -144,7 +153,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->incarnation = node->run.incarnation;
 	ret_view->generation = node->run.generation;
 	ret_view->since_ms = node->since_ms;
-	ret_view->restarts = node->run.restarts;
+	view_restarts(node, ret_view);
 	ret_view->window = window_now(core, node, now_ms);
 	view_bounds(core, node, ret_view);
 	ret_view->failures = node->pace.failures;
@@ -219,7 +228,9 @@ check_children(const struct core *core, const struct node *node)
 static const char *
 check_goal(const struct node *node)
 {
-	if (node->goal > GOAL_RESTART || node->plan.stop_how > STOP_KILL ||
+	if (node->run.restart_kind > RESTART_KIND_MAX ||
+	    node->run.started_as > RESTART_KIND_MAX || node->goal > GOAL_RESTART ||
+	    node->plan.stop_how > STOP_KILL ||
 	    node->plan.start_reason > START_BY_COMMAND ||
 	    node->plan.comeback > COMEBACK_IN_SEQUENCE || node->plan.stay > STAY_HELD ||
 	    node->state >= NODE_STATE_MAX || node->phase > PHASE_POST_STOP ||

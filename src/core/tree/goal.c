@@ -22,6 +22,7 @@ goal_command(struct node *node)
 {
 	node->goal = node->part.grouped ? GOAL_RESTART : GOAL_UP;
 	node->plan.start_reason = START_BY_COMMAND;
+	node->run.restart_kind = RESTARTED_FOR_COMMAND;
 }
 
 /* The node is to be started with its siblings, or to stay down, as its spec has it. */
@@ -33,10 +34,12 @@ goal_join(struct node *node)
 	                                  : GOAL_UP;
 }
 
-/* Its supervisor starts anew: nothing of before is wanted any more. */
+/* Its supervisor starts anew, as this kind of restart: nothing of before is wanted any
+ * more. */
 void
-goal_renew(struct node *node, bool is_wanted)
+goal_renew(struct node *node, bool is_wanted, enum restart_kind kind)
 {
+	node->run.restart_kind = kind;
 	node->goal = is_wanted ? GOAL_UP : GOAL_DOWN;
 	node->plan.start_reason = START_IN_TURN;
 	goal_mark_for_sequence(node, false);
@@ -85,8 +88,10 @@ goal_forget_failure(struct node *node)
 /* Restart the node, this long after it is down.  A resume that is under way ends with it:
  * only that keeps what a restart clears (SEMANTICS 1.2). */
 void
-goal_restart(struct node *node, enum start_reason reason, uint64_t delay_ms)
+goal_restart(struct node *node, enum start_reason reason, enum restart_kind kind,
+             uint64_t delay_ms)
 {
+	node->run.restart_kind = kind;
 	node->goal = GOAL_RESTART;
 	goal_end_resume(node);
 	node->plan.start_reason = reason;
@@ -95,10 +100,10 @@ goal_restart(struct node *node, enum start_reason reason, uint64_t delay_ms)
 
 /* A restart by policy that no sequence of the supervisor has a part in. */
 void
-goal_restart_by_policy(struct node *node, uint64_t delay_ms)
+goal_restart_by_policy(struct node *node, enum restart_kind kind, uint64_t delay_ms)
 {
 	goal_leave_sequence(node);
-	goal_restart(node, START_BY_POLICY, delay_ms);
+	goal_restart(node, START_BY_POLICY, kind, delay_ms);
 }
 
 /* The node comes up again for another reason than its policy: that is not counted. */
@@ -123,6 +128,7 @@ void
 goal_resume(struct node *node, bool keeps_all, uint64_t delay_ms)
 {
 	goal_retry(node);
+	node->run.restart_kind = RESTARTED_FOR_RESUME;
 	node->plan.comeback = keeps_all ? COMEBACK_RESUMED : COMEBACK_PLAIN;
 	node->plan.delay_ms = delay_ms;
 }
@@ -142,6 +148,7 @@ goal_reload(struct node *node, bool is_live)
 	node->goal = is_live || node->part.grouped ? GOAL_RESTART : GOAL_UP;
 	forget_policy(node);
 	goal_end_resume(node);
+	node->run.restart_kind = RESTARTED_FOR_COMMAND;
 	node->plan.delay_ms = 0;
 }
 
@@ -161,6 +168,7 @@ goal_revive(struct node *node)
 {
 	goal_up(node);
 	node->plan.start_reason = START_BY_POLICY;
+	node->run.restart_kind = RESTARTED_FOR_SUPERVISOR;
 	node->plan.delay_ms = 0;
 }
 
@@ -205,6 +213,7 @@ void
 goal_stood_by(struct node *node)
 {
 	goal_restart_is_due(node);
+	node->run.restart_kind = RESTART_KIND_MAX;
 	node->plan.start_reason = START_IN_TURN;
 	goal_leave_sequence(node);
 	node->plan.stop_how = STOP_IN_ORDER;

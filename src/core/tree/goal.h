@@ -76,13 +76,14 @@ enum stay {
 void goal_up(struct node *node);
 void goal_command(struct node *node);
 void goal_join(struct node *node);
-void goal_renew(struct node *node, bool is_wanted);
+void goal_renew(struct node *node, bool is_wanted, enum restart_kind kind);
 void goal_down(struct node *node);
 void goal_down_as(struct node *node, enum node_state down_as);
 void goal_settled(struct node *node);
 void goal_forget_failure(struct node *node);
-void goal_restart(struct node *node, enum start_reason reason, uint64_t delay_ms);
-void goal_restart_by_policy(struct node *node, uint64_t delay_ms);
+void goal_restart(struct node *node, enum start_reason reason, enum restart_kind kind,
+                  uint64_t delay_ms);
+void goal_restart_by_policy(struct node *node, enum restart_kind kind, uint64_t delay_ms);
 void goal_retry(struct node *node);
 void goal_resume(struct node *node, bool keeps_all, uint64_t delay_ms);
 void goal_end_resume(struct node *node);

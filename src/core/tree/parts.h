@@ -97,7 +97,9 @@ struct node_run {
 	uint32_t incarnation;
 	uint32_t generation;
 	uint32_t attempts; /* starts since its supervisor started */
-	uint64_t restarts;
+	uint32_t restarts_by[RESTART_KIND_MAX];
+	enum restart_kind restart_kind; /* of its next start; RESTART_KIND_MAX: none, … */
+	enum restart_kind started_as;   /* … and of its newest */
 };
 
 /* The newest process: move/process_events.c. */
@@ -107,9 +109,11 @@ struct node_process {
 	bool main_alive;
 	bool spawned;    /* the spawn was acknowledged */
 	bool kill_sent;  /* to the process */
+	bool overdue;    /* … because it had not stopped in time */
 	bool unkillable; /* … and something is left for longer than its kill_timeout */
 	bool exited_by_itself; /* without a stop */
 	struct cause end;
+	struct last_end last_end;
 };
 
 /* Why the hook under way ends. */

@@ -28,12 +28,14 @@ static const struct scan_field actor_fields[] = {
     ACTOR(SCAN_STRING, since),
     ACTOR(SCAN_INT, uptime_ms),
     ACTOR(SCAN_INT, restarts),
+    {"restarts_by", SCAN_RAW, offsetof(struct actor_view, raw_restarts_by)},
     {"window", SCAN_INT, offsetof(struct actor_view, window.n)},
     {"limit", SCAN_INT, offsetof(struct actor_view, window.limit)},
     {"within_ms", SCAN_INT, offsetof(struct actor_view, window.within_ms)},
     ACTOR(SCAN_BOOL, degraded),
     {"backoff", SCAN_RAW, offsetof(struct actor_view, backoff.raw)},
     {"last_failure", SCAN_RAW, offsetof(struct actor_view, failure.raw)},
+    {"last_exit", SCAN_RAW, offsetof(struct actor_view, last_exit.raw)},
     ACTOR(SCAN_STRING, strategy),
     ACTOR(SCAN_STRING, restart),
     ACTOR(SCAN_STRING, description),
@@ -45,6 +47,7 @@ static const struct scan_field actor_fields[] = {
     ACTOR(SCAN_STRING, status),
     {"waits_for", SCAN_RAW, offsetof(struct actor_view, raw_waits_for)},
     {"resources", SCAN_RAW, offsetof(struct actor_view, resources.raw)},
+    {"details", SCAN_RAW, offsetof(struct actor_view, details.raw)},
 };
 
 #define BACKOFF(member)                                                  \
@@ -67,6 +70,20 @@ static const struct scan_field failure_fields[] = {
     FAILURE(directive),
     FAILURE(rule),
     FAILURE(at),
+};
+
+static const struct scan_field details_fields[] = {
+    {"command", SCAN_RAW, offsetof(struct details_view, command)},
+    {"file", SCAN_STRING, offsetof(struct details_view, file)},
+    {"line", SCAN_INT, offsetof(struct details_view, line)},
+    {"sockets", SCAN_RAW, offsetof(struct details_view, sockets)},
+    {"log", SCAN_STRING, offsetof(struct details_view, log)},
+};
+
+static const struct scan_field exit_fields[] = {
+    {"cause", SCAN_RAW, offsetof(struct exit_view, raw_cause)},
+    {"at", SCAN_STRING, offsetof(struct exit_view, at)},
+    {"killed_after_ms", SCAN_INT, offsetof(struct exit_view, killed_after_ms)},
 };
 
 static const struct scan_field cause_fields[] = {
@@ -104,6 +121,7 @@ actor_read(struct scan *scan, struct actor_view *ret)
 {
 	struct actor_view actor = {
 	    .healthy = true,
+	    .last_exit = {.killed_after_ms = -1},
 	    .uptime_ms = -1,
 	    .window = {.limit = -1, .within_ms = -1},
 	    .backoff = {.due_in_ms = -1},
@@ -122,6 +140,12 @@ actor_read(struct scan *scan, struct actor_view *ret)
 	                &actor.failure, &actor.failure.is_there) ||
 	    !read_inner(actor.failure.raw_cause, cause_fields, ARRAY_SIZE(cause_fields),
 	                &actor.failure.cause, &has_cause) ||
+	    !read_inner(actor.last_exit.raw, exit_fields, ARRAY_SIZE(exit_fields),
+	                &actor.last_exit, &actor.last_exit.is_there) ||
+	    !read_inner(actor.last_exit.raw_cause, cause_fields, ARRAY_SIZE(cause_fields),
+	                &actor.last_exit.cause, &has_cause) ||
+	    !read_inner(actor.details.raw, details_fields, ARRAY_SIZE(details_fields),
+	                &actor.details, &actor.details.is_there) ||
 	    !read_inner(actor.resources.raw, resource_fields, ARRAY_SIZE(resource_fields),
 	                &actor.resources, &actor.resources.is_there))
 		return false;
@@ -183,6 +207,9 @@ actors_status(struct ctl *ctl, const char *name, bool resources, on_actor visit,
 	if (name != NULL)
 		(void)json_object_set_new(call.parameters, "names",
 		                          json_pack("[s]", name));
+	/* Of all actors these are too many. */
+	if (resources && name != NULL)
+		(void)json_object_set_new(call.parameters, "details", json_true());
 	if (resources)
 		(void)json_object_set_new(call.parameters, "resources", json_true());
 	r = ctl_call(ctl, &call, &reply);
@@ -362,6 +389,11 @@ actor_print_remark(struct strbuf *sb, const struct actor_view *actor)
 	if (actor->backoff.is_there && actor->backoff.due_in_ms >= 0) {
 		begin_part(sb, start, "restart in ");
 		print_age(sb, (uint64_t)actor->backoff.due_in_ms);
+	}
+	if (down && actor->last_exit.killed_after_ms >= 0) {
+		begin_part(sb, start, "did not stop within ");
+		print_age(sb, (uint64_t)actor->last_exit.killed_after_ms);
+		strbuf_adds(sb, ", killed");
 	}
 	if (actor->failure.is_there && actor->failure.cause.text.at != NULL) {
 		begin_part(sb, start, down ? "" : "last: ");

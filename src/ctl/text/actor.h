@@ -28,6 +28,25 @@ struct failure_view {
 	struct cause_view cause;
 };
 
+struct details_view {
+	bool is_there;
+	struct span raw;
+	struct span command; /* an array */
+	struct span file;
+	int64_t line;
+	struct span sockets; /* an array */
+	struct span log;
+};
+
+struct exit_view {
+	bool is_there;
+	struct span raw;
+	struct span raw_cause;
+	struct cause_view cause;
+	struct span at;
+	int64_t killed_after_ms; /* -1: it stopped by itself */
+};
+
 struct backoff_view {
 	bool is_there;
 	struct span raw;
@@ -79,6 +98,7 @@ struct actor_view {
 	struct span since;
 	int64_t uptime_ms; /* -1: not running */
 	int64_t restarts;
+	struct span raw_restarts_by;
 	struct restarts_view window;
 	struct span strategy;
 	struct span restart;
@@ -88,7 +108,9 @@ struct actor_view {
 	struct span raw_waits_for;
 	struct backoff_view backoff;
 	struct failure_view failure;
+	struct exit_view last_exit;
 	struct resources_view resources;
+	struct details_view details;
 };
 
 /* The room for all paths that a single pattern can match. */

@@ -33,7 +33,7 @@ roster_init(struct roster *roster)
 		table_add(&roster->table, COLOUR_DIM, names[i]);
 }
 
-/* No actors yet, of which it is told what became of them. */
+/* An empty list without a header, for the outcome of an action. */
 void
 roster_init_outcome(struct roster *roster)
 {

@@ -119,20 +119,17 @@ show_process(struct out *out, const struct actor_view *actor)
 {
 	if (actor->pid > 0) {
 		show_label(out, "pid");
-		strbuf_addf(&out->buf, "%lld (process number %lld)\n",
-		            (long long)actor->pid, (long long)actor->generation);
+		strbuf_addf(&out->buf, "%lld", (long long)actor->pid);
+		if (actor->generation > 1)
+			strbuf_addf(&out->buf, "; it was started %lld times",
+			            (long long)actor->generation);
+		strbuf_addc(&out->buf, '\n');
 	}
 	if (actor->status.at != NULL && actor->status.len > 0) {
 		show_label(out, "status");
 		strbuf_addc(&out->buf, '"');
 		print_span(&out->buf, actor->status);
 		strbuf_adds(&out->buf, "\"\n");
-	}
-	if (actor->missed.blocked.at != NULL) {
-		show_label(out, "log");
-		strbuf_adds(&out->buf, "cannot be written: ");
-		print_span(&out->buf, actor->missed.blocked);
-		strbuf_addc(&out->buf, '\n');
 	}
 	if (actor->missed.lost > 0) {
 		show_label(out, "lost");
@@ -178,11 +175,53 @@ show_resources(struct out *out, const struct resources_view *resources)
 	strbuf_addc(sb, '\n');
 }
 
+/* " (2 failure, 1 group)": the kinds of restarts that there were. */
+static void
+show_kinds(struct strbuf *sb, struct span kinds)
+{
+	const char *separator = " (";
+	struct span name;
+	struct scan scan;
+
+	if (!span_is_object(kinds))
+		return;
+	scan_init(&scan, kinds);
+	scan_object(&scan);
+	while (scan_member(&scan, &name)) {
+		const struct span n = scan_value(&scan);
+
+		if (n.at == NULL || span_is(n, "0"))
+			continue;
+		strbuf_adds(sb, separator);
+		strbuf_add(sb, n.at, n.len);
+		strbuf_addc(sb, ' ');
+		print_span(sb, name);
+		separator = ", ";
+	}
+	strbuf_adds(sb, separator[0] == ',' ? ")" : "");
+}
+
+static void
+show_exit(struct out *out, const struct exit_view *last_exit)
+{
+	show_label(out, "last exit");
+	print_span(&out->buf, last_exit->cause.text);
+	if (last_exit->killed_after_ms >= 0) {
+		strbuf_adds(&out->buf, ": did not stop within ");
+		print_age(&out->buf, (uint64_t)last_exit->killed_after_ms);
+		strbuf_adds(&out->buf, ", killed");
+	}
+	strbuf_adds(&out->buf, ", ");
+	show_when(out, last_exit->at, false);
+	strbuf_addc(&out->buf, '\n');
+}
+
 static void
 show_restarts(struct out *out, const struct actor_view *actor)
 {
 	show_label(out, "restarts");
 	strbuf_addf(&out->buf, "%lld", (long long)actor->restarts);
+	show_kinds(&out->buf, actor->raw_restarts_by);
 	if (actor->window.n > 0) {
 		strbuf_adds(&out->buf,
 		            actor_is_supervisor(actor) ? "; of its children " : "; ");
@@ -270,9 +309,12 @@ show_actor(struct out *out, const struct actor_view *actor,
 	show_head(out, actor);
 	show_state(out, actor);
 	show_process(out, actor);
+	show_details(out, actor);
 	if (actor->resources.is_there)
 		show_resources(out, &actor->resources);
 	show_restarts(out, actor);
+	if (actor->last_exit.is_there)
+		show_exit(out, &actor->last_exit);
 	if (actor->failure.is_there)
 		show_failure(out, actor);
 	if (roster_rows(&children) > 0) {

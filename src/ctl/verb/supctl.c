@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -31,6 +32,7 @@ enum {
 	LONG_COMMIT,
 	LONG_SIGNAL,
 	LONG_FAILED,
+	LONG_UTC,
 	LONG_UNTIL,
 	LONG_TYPE,
 	LONG_SETTLE,
@@ -66,6 +68,7 @@ static const struct option long_options[] = {
     {"commit-when-ready", no_argument, NULL, LONG_COMMIT},
     {"signal", required_argument, NULL, LONG_SIGNAL},
     {"failed", no_argument, NULL, LONG_FAILED},
+    {"utc", no_argument, NULL, LONG_UTC},
     {"until", required_argument, NULL, LONG_UNTIL},
     {"settle", required_argument, NULL, LONG_SETTLE},
     {"rerun", no_argument, NULL, LONG_RERUN},
@@ -91,6 +94,7 @@ static const char usage_tail[] =
     "  -r DIR         the runtime directory, in which the control socket is\n"
     "  -o text|json   what to print\n"
     "  --no-color     no colours, as with NO_COLOR in the environment\n"
+    "  --utc          times in UTC, not in the local time zone\n"
     "  --timeout D    give up after this time, as 500ms or 1m30s; exit status 124\n"
     "\n"
     "'supctl help VERB' says more about one verb.\n";
@@ -173,6 +177,11 @@ take_option(const struct ctl *ctl, int option, const char *argument,
 		return 0;
 	case LONG_NO_COLOR:
 		options->no_color = true;
+		return 0;
+	case LONG_UTC:
+		/* All times are printed in the time zone of the environment. */
+		(void)setenv("TZ", "UTC0", 1);
+		tzset();
 		return 0;
 	case LONG_TIMEOUT:
 		if (duration_parse(optarg, &options->timeout_ms) < 0)

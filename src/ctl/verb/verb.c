@@ -65,7 +65,8 @@ static const struct verb verbs[] = {
      OPTION_FOLLOW | OPTION_LINES | OPTION_SINCE | OPTION_UNTIL | OPTION_GREP |
          OPTION_STAMPS | OPTION_REVERSE,
      0, ANY, verb_logs},
-    {"explain", "", "NAME...", "the story of the last failure", FAMILY_ACT, 0, 1, ANY,
+    {"explain", "", "[NAME...]",
+     "why an actor is as it is; without a name, what is not well", FAMILY_ACT, 0, 0, ANY,
      verb_explain},
     {"simulate", "", "[--cause CAUSE] [--times N] [NAME]",
      "what the policy will do if an actor keeps failing; changes nothing", FAMILY_ACT,
@@ -120,6 +121,7 @@ static const struct verb_option options[] = {
     {0, "--socket", "-s", "FILE", "the control socket"},
     {0, "--output", "-o", "text|json", "what to print"},
     {0, "--no-color", NULL, NULL, "no colours"},
+    {0, "--utc", NULL, NULL, "times in UTC"},
     {0, "--timeout", NULL, "DURATION", "give up after this time"},
     {0, "--help", "-h", NULL, "how to use it"},
     {0, "--version", "-V", NULL, "the version of supctl"},

@@ -89,6 +89,7 @@ int verb_logs(struct ctl *ctl, char **names, uint32_t n);
 int verb_watch(struct ctl *ctl, char **names, uint32_t n);
 int verb_wait(struct ctl *ctl, char **names, uint32_t n);
 /* verb_config.c, verb_cat.c */
+/* verb_check.c */
 int verb_check(struct ctl *ctl, char **names, uint32_t n);
 int verb_diff(struct ctl *ctl, char **names, uint32_t n);
 int verb_apply(struct ctl *ctl, char **names, uint32_t n);

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* verb_config.c - the verbs about the configuration file: check, diff, apply. */
+/* verb_config.c - the verbs about the configuration file: diff, apply. */
 #include "config.h"
 
-#include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -16,101 +12,16 @@
 #include "ctl/text/plan_text.h"
 #include "ctl/verb/settle.h"
 #include "ctl/verb/verb.h"
-#include "paths.h"
 
-#define PROGRAM_BYTES_MAX  4096
-#define EXIT_CONFIG_ERRORS 78
-
-/* The directory of the running supctl, with a slash at its end; false if not known. */
-static bool
-own_directory(char ret[PROGRAM_BYTES_MAX])
-{
-	ssize_t n = readlink("/proc/self/exe", ret, PROGRAM_BYTES_MAX - 1);
-	char *slash;
-
-	if (n <= 0)
-		return false;
-	ret[n] = '\0';
-	slash = strrchr(ret, '/');
-	if (slash == NULL)
-		return false;
-	slash[1] = '\0';
-	return true;
-}
-
-/*
- * The supd to ask: $SUPD, the one beside supctl, the one in the sbin beside supctl's
- * bin, the one where it was to be installed, or else any in PATH.
- */
-static void
-find_supd(char ret[PROGRAM_BYTES_MAX])
-{
-	static const char *const beside[] = {"supd", "../sbin/supd"};
-	const char *named = getenv("SUPD");
-	char directory[PROGRAM_BYTES_MAX];
-
-	if (named != NULL && named[0] != '\0') {
-		(void)snprintf(ret, PROGRAM_BYTES_MAX, "%s", named);
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(beside) && own_directory(directory); i++) {
-		int n = snprintf(ret, PROGRAM_BYTES_MAX, "%s%s", directory, beside[i]);
-
-		if (n < PROGRAM_BYTES_MAX && access(ret, X_OK) == 0)
-			return;
-	}
-	(void)snprintf(ret, PROGRAM_BYTES_MAX, "%s",
-	               access(SUPD_BIN, X_OK) == 0 ? SUPD_BIN : "supd");
-}
-
-static int
-wait_child(pid_t pid)
-{
-	int status;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return CTL_FAILED;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-/* Say what is wrong with a file, as supd --check does; its exit status is passed on. */
-int
-verb_check(struct ctl *ctl, char **names, uint32_t n)
-{
-	char option_check[] = "--check";
-	char option_file[] = "-c";
-	char program[PROGRAM_BYTES_MAX];
-	char *argv[] = {program, option_check, NULL, NULL, NULL};
-	pid_t pid;
-	int status;
-
-	if (n > 0) {
-		argv[2] = option_file;
-		argv[3] = names[0];
-	}
-	find_supd(program);
-	status = posix_spawnp(&pid, program, NULL, NULL, argv, environ);
-	if (status != 0) {
-		complain(ctl, NULL,
-		         "%s: %s (supd checks the file; $SUPD may name the program)",
-		         program, strerror(status));
-		return CTL_FAILED;
-	}
-	status = wait_child(pid);
-	if (status == EXIT_CONFIG_ERRORS)
-		complain(ctl, n > 0 ? names[0] : NULL,
-		         "the configuration has errors (exit status 78)");
-	return status;
-}
+#define PATH_BYTES_MAX 4096
 
 /* The parameters that diff and apply have in common; NULL: it was said what is wrong. */
 static json_t *
 plan_parameters(struct ctl *ctl, char **names, uint32_t n)
 {
 	json_t *parameters = json_object();
-	char directory[PROGRAM_BYTES_MAX];
-	char file[2 * PROGRAM_BYTES_MAX];
+	char directory[PATH_BYTES_MAX];
+	char file[2 * PATH_BYTES_MAX];
 
 	if (n > 0) {
 		/* supd has another working directory. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ctl/text/actor.h"
+#include "ctl/text/story.h"
 #include "ctl/verb/verb.h"
 
 /* What is asked about each actor, and how many said yes and no. */
@@ -333,7 +334,7 @@ explain(struct ctl *ctl, const char *name)
 			if (ctl->shown++ > 0)
 				strbuf_addc(&ctl->out.buf, '\n');
 			if (text != NULL)
-				print_lines(&ctl->out.buf, text, strlen(text), "");
+				story_print(&ctl->out.buf, text, strlen(text));
 			json_decref(story);
 		}
 	}
@@ -341,9 +342,56 @@ explain(struct ctl *ctl, const char *name)
 	return status;
 }
 
-/* The story of the last failure of each actor. */
+/* Of all actors: the paths of those that are not well. */
+struct sick_list {
+	struct strbuf paths; /* each ended by a NUL */
+	size_t n_actors;
+};
+
+static void
+note_sick(void *user, const struct actor_view *actor)
+{
+	struct sick_list *list = user;
+
+	list->n_actors++;
+	if (!actor_is_unwell(actor))
+		return;
+	span_decode(actor->path, &list->paths);
+	strbuf_add(&list->paths, "", 1);
+}
+
+/* The story of each actor that is not well. */
+static int
+explain_all(struct ctl *ctl)
+{
+	struct sick_list list = {.n_actors = 0};
+	int combined;
+
+	strbuf_init(&list.paths, PATHS_BYTES_MAX);
+	combined = actors_status(ctl, NULL, false, note_sick, &list);
+	if (combined == 0 && list.paths.failed)
+		combined = ctl_no_memory(ctl);
+	if (combined == 0 && list.paths.len == 0 && !ctl->options.json)
+		strbuf_addf(&ctl->out.buf,
+		            "Nothing is wrong with any of the %zu actors.\n",
+		            list.n_actors);
+	for (size_t at = 0; at < list.paths.len && ctl_may_go_on(ctl);
+	     at += strlen(list.paths.data + at) + 1) {
+		int status = explain(ctl, list.paths.data + at);
+
+		/* An actor that is gone meanwhile is not wrong any more. */
+		if (status != CTL_NO_SUCH_ACTOR && status > combined)
+			combined = status;
+	}
+	strbuf_done(&list.paths);
+	return combined;
+}
+
+/* Why each actor is as it is; without names, each actor that is not well. */
 int
 verb_explain(struct ctl *ctl, char **names, uint32_t n)
 {
+	if (n == 0)
+		return explain_all(ctl);
 	return actors_act(ctl, names, n, explain);
 }

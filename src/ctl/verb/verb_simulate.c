@@ -41,7 +41,7 @@ print_steps(struct ctl *ctl, const json_t *steps)
 		const char *event = phrase_text(step, "event");
 
 		add_cell(&table, COLOUR_DIM,
-		         duration_format((uint64_t)phrase_number(step, "at_ms"), at));
+		         age_format((uint64_t)phrase_number(step, "at_ms"), at));
 		add_cell(&table, COLOUR_NONE, phrase_text(step, "path"));
 		add_cell(&table, step_colour(event), event);
 		add_cell(&table, COLOUR_NONE, phrase_text(step, "text"));

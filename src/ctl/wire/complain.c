@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,19 +56,47 @@ complain(const struct ctl *ctl, const char *target, const char *fmt, ...)
 	write_line(&line);
 }
 
+/* "the group adm", or by its number where it has no name here. */
+static void
+add_group(struct strbuf *sb, gid_t gid)
+{
+	const struct group *group = getgrgid(gid);
+
+	strbuf_adds(sb, "the group ");
+	if (group != NULL)
+		print_text(sb, group->gr_name, strlen(group->gr_name));
+	else
+		strbuf_addf(sb, "%u", (unsigned int)gid);
+}
+
+/* The file of the socket is closed to this user: its group is not. */
+static int
+complain_closed(const struct ctl *ctl)
+{
+	struct strbuf who;
+	struct stat st;
+
+	strbuf_init(&who, LINE_BYTES_MAX / 8);
+	if (stat(ctl->socket, &st) == 0 && st.st_gid != 0 && (st.st_mode & 0060) == 0060)
+		add_group(&who, st.st_gid);
+	complain(ctl, NULL,
+	         "%s: permission denied (allowed are root, the user of supd, and the "
+	         "members of %s)",
+	         ctl->socket,
+	         who.len > 0 ? strbuf_str(&who)
+	                     : "its control.group and control.observers");
+	strbuf_done(&who);
+	return CTL_DENIED;
+}
+
 /* There is no connection to be had: which socket, why, and what to do. */
 int
 complain_unreachable(const struct ctl *ctl, int r)
 {
 	struct stat st;
 
-	if (r == -EACCES || r == -EPERM) {
-		complain(ctl, NULL,
-		         "%s: permission denied (allowed are root, the user of supd, and "
-		         "the members of its control.group and control.observers)",
-		         ctl->socket);
-		return CTL_DENIED;
-	}
+	if (r == -EACCES || r == -EPERM)
+		return complain_closed(ctl);
 	if (r == -ETIME) {
 		complain(ctl, NULL, "%s: supd did not accept the connection in time",
 		         ctl->socket);
@@ -268,10 +297,24 @@ say_slow(const struct ctl *ctl, const char *name, const json_t *parameters)
 static void
 say_denied(const struct ctl *ctl, const char *name, const json_t *parameters)
 {
-	(void)parameters;
+	const json_t *control = json_object_get(parameters, "control");
+	const json_t *observers = json_object_get(parameters, "observers");
+	const bool may_observe = json_is_true(json_object_get(parameters, "observing")) &&
+	                         json_is_integer(observers);
+	struct strbuf who;
+
+	strbuf_init(&who, LINE_BYTES_MAX / 8);
+	if (json_is_integer(control))
+		add_group(&who, (gid_t)json_integer_value(control));
+	if (may_observe) {
+		strbuf_adds(&who, who.len > 0 ? " and of " : "");
+		add_group(&who, (gid_t)json_integer_value(observers));
+	}
 	complain(ctl, name[0] != '\0' ? name : NULL,
-	         "permission denied (allowed are root, the user of supd, and members of "
-	         "its control.group)");
+	         "permission denied (allowed are root, the user of supd%s%s)",
+	         who.len > 0 ? ", and members of " : "; its control.group is not set",
+	         strbuf_str(&who));
+	strbuf_done(&who);
 }
 
 static void

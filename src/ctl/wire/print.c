@@ -13,6 +13,7 @@
 
 #include "base/assert.h"
 #include "base/moment.h"
+#include "base/units.h"
 
 /* Does the locale's name say UTF-8?  Read by hand: setlocale() would load files. */
 static bool
@@ -176,34 +177,13 @@ print_span(struct strbuf *sb, struct span span)
 	strbuf_done(&decoded);
 }
 
-/* A duration as people want it: two units at most, tenths below ten seconds. */
+/* A duration for people. */
 void
 print_age(struct strbuf *sb, uint64_t ms)
 {
-	static const struct {
-		uint64_t ms;
-		char name;
-	} units[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
-	size_t i = 0;
+	char text[DURATION_TEXT_MAX];
 
-	if (ms < 1000) {
-		strbuf_add_number(sb, ms);
-		strbuf_adds(sb, "ms");
-		return;
-	}
-	while (ms < units[i].ms)
-		i++;
-	strbuf_add_number(sb, ms / units[i].ms);
-	if (ms < 10000 && ms % 1000 >= 100) {
-		strbuf_addc(sb, '.');
-		strbuf_add_number(sb, ms % 1000 / 100);
-	}
-	strbuf_addc(sb, units[i].name);
-	ms %= units[i].ms;
-	if (i + 1 < ARRAY_SIZE(units) && ms >= units[i + 1].ms) {
-		strbuf_add_number(sb, ms / units[i + 1].ms);
-		strbuf_addc(sb, units[i + 1].name);
-	}
+	strbuf_adds(sb, age_format(ms, text));
 }
 
 /* A size as people want it: "812K", "3.4M". */

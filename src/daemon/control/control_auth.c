@@ -18,9 +18,7 @@ auth_allows(const struct conn *conn, enum access access)
 	const struct conf *conf = conn->control->shell->conf;
 	const struct sock_peer *peer = &conn->peer;
 
-	if (access == ACCESS_EVERYBODY)
-		return true;
-	if (peer->uid == 0 || peer->uid == geteuid())
+	if (access == ACCESS_EVERYBODY || peer->uid == 0 || peer->uid == geteuid())
 		return true;
 	if (conf->has_control_group && sock_peer_has_group(peer, conf->control_gid))
 		return true;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/control/control_private.h"
+#include "daemon/state/shell.h"
 
 /* clang-format off */
 static const struct param no_params[] = {{.name = NULL}};
@@ -12,7 +13,8 @@ static const struct param interface_params[] = {
 	{"interface", PARAM_STRING, true}, {.name = NULL},
 };
 static const struct param status_params[] = {
-	{"names", PARAM_NAMES, false}, {"resources", PARAM_BOOL, false}, {.name = NULL},
+	{"names", PARAM_NAMES, false}, {"resources", PARAM_BOOL, false},
+	{"details", PARAM_BOOL, false}, {.name = NULL},
 };
 static const struct param start_params[] = {
 	{"names", PARAM_NAMES, true}, {"wait", PARAM_BOOL, false},
@@ -156,6 +158,21 @@ look_up(struct conn *conn)
 	return method;
 }
 
+/* The client may not do it; a group that may, and is set, is named. */
+static void
+refuse(struct conn *conn, enum access access)
+{
+	const struct conf *conf = conn->control->shell->conf;
+
+	reply_error(
+	    conn, SERVICE_INTERFACE ".PermissionDenied",
+	    json_pack("{s:b, s:o*, s:o*}", "observing", access == ACCESS_OBSERVE,
+	              "control",
+	              conf->has_control_group ? json_integer(conf->control_gid) : NULL,
+	              "observers",
+	              conf->has_observers ? json_integer(conf->observers_gid) : NULL));
+}
+
 /*
  * Begin the call of a connection: to its handler, or an error.  Permission is checked
  * before anything that would tell what exists.
@@ -172,7 +189,7 @@ call_dispatch(struct conn *conn)
 	conn->call.method = method;
 	conn->observes = !auth_allows(conn, ACCESS_CONTROL);
 	if (!auth_allows(conn, method->access)) {
-		reply_error(conn, SERVICE_INTERFACE ".PermissionDenied", NULL);
+		refuse(conn, method->access);
 		return;
 	}
 	if (message->upgrade) {

@@ -173,7 +173,7 @@ struct served_call {
 
 	struct ref_list list; /* the actors that the call is about */
 	size_t position;      /* CALL_LIST: in it */
-	bool resources;       /* Status: with the resources of the processes */
+	unsigned int wanted;  /* Status: VIEW_… */
 
 	uint64_t next_seq;  /* CALL_EVENTS: the next to be sent, or to be looked at */
 	uint64_t until_seq; /* CALL_EVENTS: behind the last, UINT64_MAX: follow */

@@ -19,7 +19,8 @@ handle_status(struct conn *conn)
 {
 	struct served_call *call = &conn->call;
 
-	call->resources = param_bool(conn, "resources", false);
+	call->wanted = param_bool(conn, "resources", false) ? VIEW_RESOURCES : 0;
+	call->wanted |= param_bool(conn, "details", false) ? VIEW_DETAILS : 0;
 	if (param_array(conn, "names") == NULL) {
 		if (resolve_all(conn->control->shell, &call->list) < 0) {
 			reply_limit(conn, call->method->name, 0);
@@ -54,13 +55,15 @@ void
 handle_ping(struct conn *conn)
 {
 	const struct shell *shell = conn->control->shell;
-	uint64_t uptime_ms = clock_mono_ms() - shell->started_ms;
 	struct strbuf *out = reply_begin(conn);
 
 	strbuf_addf(out,
 	            "{\"version\":\"%s\",\"pid\":%d,\"walker_pid\":%d,"
-	            "\"uptime_ms\":%" PRIu64 "}",
-	            PACKAGE_VERSION, (int)getpid(), (int)shell->walker_pid, uptime_ms);
+	            "\"uptime_ms\":%" PRIu64 ",\"config\":",
+	            PACKAGE_VERSION, (int)getpid(), (int)shell->walker_pid,
+	            clock_mono_ms() - shell->started_ms);
+	view_conf_file(out, shell);
+	strbuf_addc(out, '}');
 	reply_end(conn, false);
 }
 

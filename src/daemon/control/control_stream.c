@@ -40,7 +40,7 @@ list_progress(struct conn *conn)
 	bool last = false;
 
 	view_clock_init(&clock);
-	clock.resources = call->resources;
+	clock.wanted = call->wanted;
 	while (!last && conn_unsent(conn) < CONTROL_OUT_STREAM) {
 		struct strbuf *out = reply_begin(conn);
 		size_t next = at < call->list.n ? next_valid(conn, at + 1) : at;

@@ -394,8 +394,7 @@ reply_actors(struct conn *conn)
 	struct strbuf *out = reply_begin(conn);
 
 	strbuf_adds(out, "{\"actors\":");
-	view_actors_json(out, conn->control->shell, &conn->call.list,
-	                 conn->call.resources);
+	view_actors_json(out, conn->control->shell, &conn->call.list, conn->call.wanted);
 	strbuf_addc(out, '}');
 	reply_end(conn, false);
 }

@@ -161,7 +161,7 @@ write_line(struct strbuf *out, const struct step *step)
 {
 	char text[DURATION_TEXT_MAX];
 
-	strbuf_addf(out, "%12s  %-10s  %s  %s\n", duration_format(step->at_ms, text),
+	strbuf_addf(out, "%12s  %-10s  %s  %s\n", age_format(step->at_ms, text),
 	            step->event, step->path, strbuf_str(&step->text));
 }
 
@@ -176,9 +176,9 @@ add_range(struct strbuf *sb, uint64_t min_ms, uint64_t max_ms)
 {
 	char text[DURATION_TEXT_MAX];
 
-	strbuf_adds(sb, duration_format(min_ms, text));
+	strbuf_adds(sb, age_format(min_ms, text));
 	if (max_ms > min_ms)
-		strbuf_addf(sb, " to %s", duration_format(max_ms, text));
+		strbuf_addf(sb, " to %s", age_format(max_ms, text));
 }
 
 /* How far the intensity is used up, or the child's own limit. */
@@ -260,7 +260,7 @@ on_gave_up(struct writer *writer, const struct action *action, struct step *step
 	step->limit = action->limit;
 	strbuf_addf(&step->text,
 	            "gives up: more than %u restarts within %s, the last of %s",
-	            action->limit, duration_format(action->delay_ms, text),
+	            action->limit, age_format(action->delay_ms, text),
 	            path_of(writer, action->origin));
 }
 

@@ -213,7 +213,8 @@ static bool
 count_restarts_by(const struct sample *sample, const struct tally *tally, size_t i,
                   uint64_t *ret)
 {
-	*ret = tally->restarts[i];
+	(void)tally;
+	*ret = sample->view.restarts_by[i];
 	return sample->view.kind != NODE_SUPERVISOR;
 }
 
@@ -307,13 +308,12 @@ static const struct labelled_family {
      CAUSE_KIND_MAX,
      count_failures_of},
     {{"supd_actor_restarts_by_reason", true, NULL,
-      "Starts after the first: for its own failure or normal end, a failure in its "
-      "group, "
-      "or an order.",
+      "Starts after the first: for its own failure or normal end, that of a sibling, a "
+      "restart of its supervisor, the end of an actor it watches, a resume, a command.",
       FORM_WHOLE, NULL},
      "reason",
-     tally_reason_names,
-     TALLY_REASON_MAX,
+     restart_kind_names,
+     RESTART_KIND_MAX,
      count_restarts_by},
 };
 
@@ -380,7 +380,7 @@ add_guardians(struct strbuf *sb, const struct shell *shell)
 	strbuf_addc(sb, '\n');
 }
 
-/* The helper that serves the figures answers /healthz with this one. */
+/* The figure from which /healthz is answered. */
 static void
 add_unhealthy(struct strbuf *sb, const struct sample *samples, size_t n_samples)
 {

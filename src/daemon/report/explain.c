@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "daemon/report/view.h"
 #include "daemon/state/shell.h"
 #include "os/self/clock.h"
@@ -24,8 +25,37 @@ is_kind(const struct event_view *event, enum report kind)
 	return event->record != NULL && event->record->kind == kind;
 }
 
-/* The last failure that concerns the actor: its own, a failure that it handled as a
- * supervisor, or a failure of a sibling with a strategy that included it. */
+/* True if the directive restarted or stopped a supervisor above the actor. */
+static bool
+is_below_scope(const struct event_view *failure, const char *path)
+{
+	const char *directive = event_text(failure, FIELD_DIRECTIVE);
+	const char *member = NULL;
+
+	if (strcmp(directive, "restart") != 0 && strcmp(directive, "stop") != 0)
+		return false;
+	while ((member = event_next(failure, FIELD_SCOPE, member)) != NULL)
+		if (explain_is_above(member, path))
+			return true;
+	return false;
+}
+
+static bool
+concerns(const struct event_view *failure, const char *path)
+{
+	const char *member = NULL;
+
+	if (strcmp(failure->path, path) == 0 ||
+	    strcmp(event_text(failure, FIELD_ORIGIN), path) == 0)
+		return true;
+	while ((member = event_next(failure, FIELD_SCOPE, member)) != NULL)
+		if (strcmp(member, path) == 0)
+			return true;
+	return is_below_scope(failure, path);
+}
+
+/* The last failure that concerns the actor: its own, one of its group, or one for which a
+ * supervisor above was restarted or stopped. */
 static void
 find_failure(struct story *story)
 {
@@ -34,8 +64,7 @@ find_failure(struct story *story)
 
 	for (uint64_t seq = events->next_seq; seq-- > events->first_seq;) {
 		if (!events_view(events, seq, &event) ||
-		    !is_kind(&event, REPORT_FAILURE) ||
-		    !event_mentions(&event, story->path))
+		    !is_kind(&event, REPORT_FAILURE) || !concerns(&event, story->path))
 			continue;
 		story->explained.failure = event;
 		story->failure_seq = seq;
@@ -59,6 +88,48 @@ find_told(struct story *story)
 		    !event_flag(&event, FIELD_CONFIRMED))
 			continue;
 		story->explained.told = event;
+		return;
+	}
+}
+
+/* The last that was done to the actor since the failure, without another failure. */
+static void
+find_deed(struct story *story)
+{
+	const struct events *events = &story->shell->events;
+	struct event_view event;
+
+	for (uint64_t seq = events->next_seq;
+	     seq-- > events->first_seq && seq > story->failure_seq;) {
+		if (!events_view(events, seq, &event) ||
+		    !explain_is_deed(events, seq, &event, story->path))
+			continue;
+		story->explained.deed = event;
+		return;
+	}
+}
+
+/* The command that sent the signal of which the process of the failure died. */
+static void
+find_signal(struct story *story)
+{
+	const struct events *events = &story->shell->events;
+	const char *origin = event_text(&story->explained.failure, FIELD_ORIGIN);
+	struct event_view event;
+	struct cause cause;
+	const char *about;
+
+	if (!event_cause(&story->explained.failure, &cause, &about) || cause.signal == 0)
+		return;
+	for (uint64_t seq = story->failure_seq; seq-- > events->first_seq;) {
+		if (!events_view(events, seq, &event) || strcmp(event.path, origin) != 0)
+			continue;
+		if (is_kind(&event, REPORT_STARTED))
+			return;
+		if (event.record->kind != NOTICE_COMMAND ||
+		    signal_parse(event_text(&event, FIELD_SIGNAL)) != cause.signal)
+			continue;
+		story->explained.signal = event;
 		return;
 	}
 }
@@ -200,6 +271,9 @@ explain_json(struct strbuf *out, const struct shell *shell, struct ref ref,
 	if (story.failure_seq != 0)
 		collect_chain(&story);
 	find_told(&story);
+	find_deed(&story);
+	if (story.failure_seq != 0)
+		find_signal(&story);
 	strbuf_init(&text, 4 * EVENT_BYTES_MAX);
 	explain_text(&text, shell, ref, explained);
 	strbuf_adds(out, "{\"path\":");

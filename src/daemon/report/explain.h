@@ -27,6 +27,8 @@ void explain_json(struct strbuf *out, const struct shell *shell, struct ref ref,
 struct explained {
 	struct event_view failure; /* record NULL: what the core remembers is told */
 	struct event_view told;    /* the end of a watched actor, after that */
+	struct event_view deed;    /* the newest command, reload or normal end */
+	struct event_view signal;  /* the command that sent the signal it died of */
 	struct event_view gone;    /* the newest event of an actor that is gone */
 	struct event_view chain[EXPLAIN_STEPS_MAX];
 	size_t n_chain;
@@ -41,6 +43,16 @@ void explain_step(struct strbuf *sb, const struct event_view *event);
 /* explain_now.c: how the actor is now, or that it is gone. */
 void explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref);
 void explain_gone(struct strbuf *sb, const struct event_view *last);
+
+/* explain_deed.c: what was done to the actor without a failure, and which wait for it. */
+bool explain_is_above(const char *top, const char *path);
+bool explain_is_deed(const struct events *events, uint64_t seq,
+                     const struct event_view *event, const char *path);
+void explain_deed(struct strbuf *sb, const struct shell *shell, const char *me,
+                  const struct event_view *event);
+void explain_numbers(struct strbuf *sb, const struct shell *shell,
+                     const struct cause *cause, const char *origin);
+void explain_impact(struct strbuf *sb, const struct shell *shell, struct ref ref);
 
 /* explain_text.c: the whole story in sentences. */
 void explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,

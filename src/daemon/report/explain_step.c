@@ -14,7 +14,7 @@ explain_add_duration(struct strbuf *sb, int64_t ms)
 {
 	char text[DURATION_TEXT_MAX];
 
-	strbuf_adds(sb, duration_format(ms > 0 ? (uint64_t)ms : 0, text));
+	strbuf_adds(sb, age_format(ms > 0 ? (uint64_t)ms : 0, text));
 }
 
 static bool

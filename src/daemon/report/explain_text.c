@@ -20,6 +20,7 @@ struct facts {
 	const char *at;
 	const char *cause;
 	const char *step; /* of a start that failed; NULL: there was none */
+	const struct cause *why;
 	const char *directive;
 	const char *rule;
 	const char *reason;
@@ -27,6 +28,25 @@ struct facts {
 	int64_t delay_ms;
 	int64_t window; /* -1: not known any more */
 };
+
+/* The actor itself has not failed: it went with a supervisor above, or with its group. */
+static void
+say_affected(struct strbuf *sb, const struct facts *facts, const char *me)
+{
+	const char *done =
+	    strcmp(facts->directive, "stop") == 0 ? "stopped" : "restarted";
+	const char *member = NULL;
+
+	strbuf_addf(sb, "%s did not fail itself", me);
+	while (facts->event != NULL &&
+	       (member = event_next(facts->event, FIELD_SCOPE, member)) != NULL) {
+		if (strcmp(member, me) == 0 || !explain_is_above(member, me))
+			continue;
+		strbuf_addf(sb, ": %s with %s, a supervisor above.\n", done, member);
+		return;
+	}
+	strbuf_addf(sb, ": %s with the group of %s.\n", done, facts->path);
+}
 
 static void
 say_what(struct strbuf *sb, const struct facts *facts, const char *me)
@@ -38,13 +58,9 @@ say_what(struct strbuf *sb, const struct facts *facts, const char *me)
 		            "executed.\n",
 		            facts->step);
 	if (strcmp(facts->path, facts->origin) != 0)
-		strbuf_addf(sb,
-		            "No level below could handle that, so it counted as a "
-		            "failure of %s.\n",
-		            facts->path);
+		strbuf_addf(sb, "The failure escalated to %s.\n", facts->path);
 	if (strcmp(me, facts->path) != 0 && strcmp(me, facts->origin) != 0)
-		strbuf_addf(
-		    sb, "%s did not fail itself; it was affected by that failure.\n", me);
+		say_affected(sb, facts, me);
 }
 
 /* What could not be executed, or entered, if the actor still is there. */
@@ -173,6 +189,27 @@ say_scope(struct strbuf *sb, const struct shell *shell, const struct facts *fact
 	strbuf_done(&others);
 }
 
+/* The limit that was exceeded. */
+static void
+say_limit(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+{
+	struct ref ref;
+	const struct conf_actor *supervisor = supervisor_of(shell, facts->path, &ref);
+	const char *limit = decision_reason_names[DECIDED_LIMIT];
+
+	if (supervisor == NULL || strcmp(facts->reason, limit) != 0 ||
+	    !supervisor->spec.limit.on)
+		return;
+	strbuf_addf(sb, "The limit of each child of %s is %u restart%s",
+	            shell_path(shell, ref), supervisor->spec.limit.restarts,
+	            supervisor->spec.limit.restarts == 1 ? "" : "s");
+	if (supervisor->spec.limit.within_ms != DURATION_INFINITE) {
+		strbuf_adds(sb, " within ");
+		explain_add_duration(sb, (int64_t)supervisor->spec.limit.within_ms);
+	}
+	strbuf_adds(sb, ".\n");
+}
+
 static void
 say_counters(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
 {
@@ -247,7 +284,9 @@ say_facts(struct strbuf *sb, const struct shell *shell, const char *me,
 	say_what(sb, facts, me);
 	say_program(sb, shell, facts);
 	say_blame(sb, shell, facts);
+	explain_numbers(sb, shell, facts->why, facts->origin);
 	say_rule(sb, facts);
+	say_limit(sb, shell, facts);
 	say_scope(sb, shell, facts);
 	say_counters(sb, shell, facts);
 	say_delay(sb, facts);
@@ -278,6 +317,7 @@ say_from_event(struct strbuf *sb, const struct shell *shell, const char *me,
 	    .origin = event_text(failure, FIELD_ORIGIN),
 	    .at = clock_format(failure->record->wall_us, 6, at),
 	    .cause = strbuf_str(&text),
+	    .why = &cause,
 	    .step = cause.kind == CAUSE_EXEC ? step_of(cause.key) : NULL,
 	    .directive = event_text(failure, FIELD_DIRECTIVE),
 	    .rule = event_text(failure, FIELD_RULE),
@@ -317,6 +357,7 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	    .origin = shell_path(shell, view->origin),
 	    .at = at,
 	    .cause = strbuf_str(&cause),
+	    .why = &view->cause,
 	    .step = view->cause.kind == CAUSE_EXEC ? step_of(view->cause.key) : NULL,
 	    .directive = directive_names[view->directive],
 	    .rule = strbuf_str(&rule),
@@ -370,6 +411,10 @@ explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
 	const bool is_gone = ref_is_none(ref);
 	const char *me = is_gone ? explained->gone.path : shell_path(shell, ref);
 
+	if (explained->deed.record != NULL)
+		explain_deed(sb, shell, me, &explained->deed);
+	if (explained->deed.record != NULL && explained->failure.record != NULL)
+		strbuf_adds(sb, "Before that: ");
 	if (explained->failure.record != NULL)
 		say_from_event(sb, shell, me, &explained->failure);
 	else if (is_gone)
@@ -380,8 +425,12 @@ explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
 	say_consequences(sb, explained->chain, explained->n_chain);
 	if (explained->told.record != NULL)
 		say_told(sb, me, &explained->told);
-	if (is_gone)
+	if (explained->signal.record != NULL)
+		explain_deed(sb, shell, me, &explained->signal);
+	if (is_gone) {
 		explain_gone(sb, &explained->gone);
-	else
-		explain_now(sb, shell, ref);
+		return;
+	}
+	explain_impact(sb, shell, ref);
+	explain_now(sb, shell, ref);
 }

@@ -46,9 +46,8 @@ report(struct shell *shell, const struct action *action)
 	if (action->ref.slot == CORE_ROOT)
 		return;
 	actor = actors_get(&shell->actors, action->ref);
-	if (actor != NULL && core_valid(shell->core, action->ref))
-		tally_report(&actor->tally, shell->core, action);
 	if (action->report == REPORT_FAILURE && actor != NULL) {
+		actor->tally.failures[action->cause.kind]++;
 		actor->failed_at_wall_us = clock_wall_us();
 		record_slot(shell, action->ref.slot);
 	}

@@ -127,6 +127,8 @@ add_exited(struct shell *shell, const struct action *action)
 	events_number(events, FIELD_UTIME, (int64_t)end->utime_us);
 	events_number(events, FIELD_STIME, (int64_t)end->stime_us);
 	events_number(events, FIELD_MAXRSS, (int64_t)end->maxrss_kib);
+	if (proctable_has_left(shell->proctable, action->ref))
+		events_flag(events, FIELD_LEFT, true);
 }
 
 static void
@@ -205,6 +207,19 @@ add_unkillable(struct shell *shell, const struct action *action)
 	strbuf_done(&why);
 }
 
+/* Which level passed the failure on, by which rule. */
+static void
+add_escalated(struct shell *shell, const struct action *action)
+{
+	struct events *events = &shell->events;
+
+	events_text(events, FIELD_TO, shell_path(shell, action->to));
+	add_rule(shell, action);
+	events_text(events, FIELD_REASON, decision_reason_names[action->reason]);
+	add_cause(shell, &action->cause, report_origin(action));
+	events_text(events, FIELD_ORIGIN, shell_path(shell, action->origin));
+}
+
 /* The fields of the event that has begun, besides its head. */
 void
 report_fields(struct shell *shell, const struct action *action)
@@ -244,9 +259,7 @@ report_fields(struct shell *shell, const struct action *action)
 		add_gave_up(shell, action);
 		break;
 	case REPORT_ESCALATED:
-		events_text(events, FIELD_TO, shell_path(shell, action->to));
-		add_cause(shell, &action->cause, report_origin(action));
-		events_text(events, FIELD_ORIGIN, shell_path(shell, action->origin));
+		add_escalated(shell, action);
 		break;
 	case REPORT_HOOK_FAILED:
 		report_hook_failure(shell, action, &failure);
@@ -255,10 +268,12 @@ report_fields(struct shell *shell, const struct action *action)
 	case REPORT_UNKILLABLE:
 		add_unkillable(shell, action);
 		break;
+	case REPORT_KILLED_AFTER_TIMEOUT:
+		events_number(events, FIELD_WITHIN, (int64_t)action->delay_ms);
+		break;
 	case REPORT_READY:
 	case REPORT_STOPPING:
 	case REPORT_STOPPED:
-	case REPORT_KILLED_AFTER_TIMEOUT:
 	case REPORT_SUSPENDED:
 	case REPORT_RESUMED:
 	case REPORT_MAX:

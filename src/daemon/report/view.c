@@ -26,7 +26,7 @@ view_clock_init(struct view_clock *clock)
 {
 	clock->mono_ms = clock_mono_ms();
 	clock->wall_us = clock_wall_us();
-	clock->resources = false;
+	clock->wanted = 0;
 }
 
 /* The wall clock's time, in µs, of a moment of the monotonic clock, in ms. */
@@ -251,6 +251,42 @@ add_resources(struct strbuf *sb, const struct shell *shell, const struct actor *
 	strbuf_addc(sb, '}');
 }
 
+/* Type Restarts. */
+static void
+add_restarts_by(struct strbuf *sb, const struct node_view *view)
+{
+	ADD(sb, ",\"restarts_by\":{\"");
+	for (size_t kind = 0; kind < RESTART_KIND_MAX; kind++) {
+		strbuf_adds(sb, kind == 0 ? "" : ",\"");
+		strbuf_adds(sb, restart_kind_names[kind]);
+		ADD(sb, "\":");
+		strbuf_add_number(sb, view->restarts_by[kind]);
+	}
+	strbuf_addc(sb, '}');
+}
+
+/* Type Exit, or null. */
+static void
+add_last_exit(struct strbuf *sb, const struct view_clock *clock,
+              const struct actor *actor, const struct node_view *view)
+{
+	ADD(sb, ",\"last_exit\":");
+	if (!view->last_end.is_known) {
+		ADD(sb, "null");
+		return;
+	}
+	ADD(sb, "{\"cause\":");
+	cause_json(sb, &view->last_end.cause, NULL);
+	ADD(sb, ",\"at\":");
+	add_time(sb, view_wall_us(clock, view->last_end.at_ms));
+	ADD(sb, ",\"killed_after_ms\":");
+	if (view->last_end.overdue && actor != NULL && actor->conf != NULL)
+		strbuf_add_number(sb, actor->conf->spec.shutdown_ms);
+	else
+		ADD(sb, "null");
+	strbuf_addc(sb, '}');
+}
+
 /* Of what is counted in `window`: how many there may be, and for how long one counts. */
 static void
 add_bounds(struct strbuf *sb, const struct node_view *view)
@@ -285,6 +321,7 @@ view_actor_json(struct strbuf *sb, const struct shell *shell,
 	add_uptime(sb, actor, &view, clock->mono_ms);
 	ADD(sb, ",\"restarts\":");
 	strbuf_add_number(sb, view.restarts);
+	add_restarts_by(sb, &view);
 	ADD(sb, ",\"window\":");
 	strbuf_add_number(sb, view.window);
 	add_bounds(sb, &view);
@@ -294,21 +331,24 @@ view_actor_json(struct strbuf *sb, const struct shell *shell,
 	add_backoff(sb, &view, clock->mono_ms);
 	ADD(sb, ",\"last_failure\":");
 	add_failure(sb, shell, clock, actor, &view);
+	add_last_exit(sb, clock, actor, &view);
 	add_policy(sb, shell, actor, &view);
-	add_resources(sb, shell, clock->resources ? actor : NULL);
+	add_resources(sb, shell, (clock->wanted & VIEW_RESOURCES) != 0 ? actor : NULL);
+	ADD(sb, ",\"details\":");
+	view_details_json(sb, shell, (clock->wanted & VIEW_DETAILS) != 0 ? actor : NULL);
 	strbuf_addc(sb, '}');
 }
 
 /* An array of the actors of the list that still exist. */
 void
 view_actors_json(struct strbuf *sb, const struct shell *shell,
-                 const struct ref_list *list, bool resources)
+                 const struct ref_list *list, unsigned int wanted)
 {
 	struct view_clock clock;
 	bool any = false;
 
 	view_clock_init(&clock);
-	clock.resources = resources;
+	clock.wanted = wanted;
 	strbuf_addc(sb, '[');
 	for (size_t i = 0; i < list->n; i++) {
 		if (!core_valid(shell->core, list->at[i]))

@@ -8,14 +8,19 @@
 #include "core/core.h"
 #include "daemon/report/resolve.h"
 
+struct actor;
 struct shell;
 
-/* Both clocks at one moment, to tell when something happened that the core timed, and
- * whether to look what processes take of the machine: that costs a few system calls. */
+/* What is told of an actor on top: what its processes take of the machine, which costs a
+ * few system calls; and what the configuration says of it, in short. */
+#define VIEW_RESOURCES 0x1u
+#define VIEW_DETAILS   0x2u
+
+/* Both clocks at one moment, to tell when something happened that the core timed. */
 struct view_clock {
 	uint64_t mono_ms;
 	uint64_t wall_us;
-	bool resources;
+	unsigned int wanted; /* VIEW_… */
 };
 
 void view_clock_init(struct view_clock *clock);
@@ -24,6 +29,10 @@ bool view_is_well(const struct node_view *view, bool is_blocked);
 void view_actor_json(struct strbuf *sb, const struct shell *shell,
                      const struct view_clock *clock, struct ref ref);
 void view_actors_json(struct strbuf *sb, const struct shell *shell,
-                      const struct ref_list *list, bool resources);
+                      const struct ref_list *list, unsigned int wanted);
+/* view_details.c */
+void view_conf_file(struct strbuf *sb, const struct shell *shell);
+void view_details_json(struct strbuf *sb, const struct shell *shell,
+                       const struct actor *actor);
 
 #endif

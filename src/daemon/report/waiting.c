@@ -134,3 +134,14 @@ waiting_text(struct strbuf *sb, const struct shell *shell, const struct node_vie
 	}
 	return *separator != '\0';
 }
+
+bool
+waiting_has(const struct shell *shell, const struct node_view *view, const char *path)
+{
+	struct waiting waiting = begin(shell, view);
+
+	while (next(&waiting))
+		if (strcmp(waiting.path, path) == 0)
+			return true;
+	return false;
+}

@@ -16,4 +16,8 @@ void waiting_json(struct strbuf *sb, const struct shell *shell,
 bool waiting_text(struct strbuf *sb, const struct shell *shell,
                   const struct node_view *view);
 
+/* True if the viewed actor waits for the actor of this path. */
+bool waiting_has(const struct shell *shell, const struct node_view *view,
+                 const char *path);
+
 #endif

@@ -18,27 +18,12 @@
 
 struct grown;
 
-/* Why a process was started that is not the actor's first. */
-#define TALLY_REASON_MAP(X)                                                        \
-	X(TALLY_FAILURE, "failure") /* its own */                                  \
-	X(TALLY_END, "end")         /* it ended normally, and is permanent */      \
-	X(TALLY_GROUP, "group")     /* another actor's failure, by the strategy */ \
-	X(TALLY_ORDER, "order") /* a command, a reload, or a start of the supervisor */
-enum tally_reason { TALLY_REASON_MAP(AS_ENUM) TALLY_REASON_MAX };
-
-extern const char *const tally_reason_names[];
-
 /*
- * What is counted of an actor for its figures: failures by cause, restarts by reason.  A
- * guardian counts for itself: after a crash of it the next begins at 0.
+ * What is counted of an actor for its figures: failures by cause.  A guardian counts for
+ * itself: after a crash of it the next begins at 0.
  */
 struct tally {
 	uint32_t failures[CAUSE_KIND_MAX];
-	uint32_t restarts[TALLY_REASON_MAX];
-	uint64_t restarts_seen; /* automatic restarts when its process ended */
-	bool is_ended;          /* a process of it has ended since the last start, */
-	bool is_stopped;        /* … because supd stopped it, */
-	bool is_failed;         /* … or with a failure */
 };
 
 struct actor {
@@ -85,7 +70,5 @@ uid_t actors_uid(const struct actor *actor);
 struct actor *actors_get(const struct actors *actors, struct ref ref);
 struct ref actors_find(const struct actors *actors, const char *path);
 struct ref actors_find_static(const struct actors *actors, const char *path);
-void tally_report(struct tally *tally, const struct core *core,
-                  const struct action *action);
 
 #endif

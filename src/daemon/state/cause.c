@@ -67,6 +67,17 @@ add_in_brackets(struct strbuf *sb, const struct cause *cause)
 }
 
 static void
+add_normal(struct strbuf *sb, const struct cause *cause)
+{
+	if (cause->signal == 0 && cause->code < 0)
+		strbuf_adds(sb, "ended normally");
+	else
+		add_end(sb, cause, "exited with ", "ended by ");
+	if (cause->signal == 0 && cause->code > 0)
+		strbuf_adds(sb, ", which is a success");
+}
+
+static void
 add_exec(struct strbuf *sb, const struct cause *cause)
 {
 	strbuf_adds(sb, "could not be executed");
@@ -147,8 +158,7 @@ cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
 {
 	switch (cause->kind) {
 	case CAUSE_NORMAL:
-		strbuf_adds(sb, "ended normally");
-		add_in_brackets(sb, cause);
+		add_normal(sb, cause);
 		break;
 	case CAUSE_EXIT:
 		strbuf_addf(sb, "exited with %d", (int)cause->code);

@@ -87,6 +87,14 @@ proctable_awaits(const struct proctable *table, struct ref ref, bool is_stderr)
 	return proc == NULL ? 0 : proc->awaits[is_stderr];
 }
 
+bool
+proctable_has_left(const struct proctable *table, struct ref ref)
+{
+	const struct proc *proc = proc_now(table, ref);
+
+	return proc != NULL && proc->ended && proc->rest.is_listed;
+}
+
 const struct reap *
 proctable_last_end(const struct proctable *table, struct ref ref)
 {

@@ -123,6 +123,8 @@ bool proctable_is_ending(const struct proctable *table, struct ref ref);
 pid_t proctable_pid(const struct proctable *table, struct ref ref);
 /* How the newest process of this actor ended, for the event stream; NULL: not known. */
 const struct reap *proctable_last_end(const struct proctable *table, struct ref ref);
+/* True if the main process of the actor has ended, and something of it is left. */
+bool proctable_has_left(const struct proctable *table, struct ref ref);
 /* The failing step of the newest spawn, such as "setgid"; "" if none failed. */
 const char *proctable_failed_step(const struct proctable *table, struct ref ref);
 

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: ISC */
+/* verb_check.c - check: what is wrong with a configuration file, as supd --check has it,
+ * with the line of the file and a mark below it.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "ctl/verb/verb.h"
+#include "paths.h"
+
+#define PROGRAM_BYTES_MAX  4096
+#define SOURCE_LINE_MAX    4096
+#define REMARKS_BYTES_MAX  (16 * 1024 * 1024)
+#define EXIT_CONFIG_ERRORS 78
+
+/* The directory of the running supctl, with a slash at its end; false if not known. */
+static bool
+own_directory(char ret[PROGRAM_BYTES_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", ret, PROGRAM_BYTES_MAX - 1);
+	char *slash;
+
+	if (n <= 0)
+		return false;
+	ret[n] = '\0';
+	slash = strrchr(ret, '/');
+	if (slash == NULL)
+		return false;
+	slash[1] = '\0';
+	return true;
+}
+
+/*
+ * The supd to ask: $SUPD, the one beside supctl, the one in the sbin beside supctl's
+ * bin, the one where it was to be installed, or else any in PATH.
+ */
+static void
+find_supd(char ret[PROGRAM_BYTES_MAX])
+{
+	static const char *const beside[] = {"supd", "../sbin/supd"};
+	const char *named = getenv("SUPD");
+	char directory[PROGRAM_BYTES_MAX];
+
+	if (named != NULL && named[0] != '\0') {
+		(void)snprintf(ret, PROGRAM_BYTES_MAX, "%s", named);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(beside) && own_directory(directory); i++) {
+		int n = snprintf(ret, PROGRAM_BYTES_MAX, "%s%s", directory, beside[i]);
+
+		if (n < PROGRAM_BYTES_MAX && access(ret, X_OK) == 0)
+			return;
+	}
+	(void)snprintf(ret, PROGRAM_BYTES_MAX, "%s",
+	               access(SUPD_BIN, X_OK) == 0 ? SUPD_BIN : "supd");
+}
+
+static int
+wait_child(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return CTL_FAILED;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* The file that the running supd has read, if one answers. */
+static char *
+running_file(struct ctl *ctl)
+{
+	struct call call = {.method = "Ping"};
+	struct reply reply;
+	const char *file;
+	char *copy = NULL;
+	json_t *pong;
+
+	if (client_connect(&ctl->client, NULL) < 0 ||
+	    client_send(&ctl->client, call.method, NULL, false, NULL) < 0 ||
+	    client_next(&ctl->client, &reply, NULL) < 0 || reply.error.at != NULL ||
+	    ctl_load(ctl, &call, &reply, &pong) != 0)
+		return NULL;
+	file = json_string_value(json_object_get(pong, "config"));
+	if (file != NULL)
+		copy = strdup(file);
+	json_decref(pong);
+	return copy;
+}
+
+/* A line of what supd says: "FILE:LINE:COLUMN: error: MESSAGE". */
+struct remark {
+	const char *file;
+	size_t file_len;
+	long line;
+	long column;
+	const char *kind;
+	size_t kind_len;
+	const char *message;
+};
+
+/* Read one; false: the line is no such remark. */
+static bool
+read_remark(const char *text, struct remark *ret)
+{
+	static const char *const kinds[] = {"error", "warning"};
+
+	for (const char *colon = text; (colon = strchr(colon, ':')) != NULL; colon++) {
+		int end = 0;
+
+		if (sscanf(colon, ":%ld:%ld: %n", &ret->line, &ret->column, &end) < 2 ||
+		    end == 0)
+			continue;
+		ret->file = text;
+		ret->file_len = (size_t)(colon - text);
+		ret->kind = colon + end;
+		for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+			const size_t len = strlen(kinds[i]);
+
+			if (strncmp(ret->kind, kinds[i], len) != 0 ||
+			    strncmp(ret->kind + len, ": ", 2) != 0)
+				continue;
+			ret->kind_len = len;
+			ret->message = ret->kind + len + 2;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The line of the file, and a mark below its column. */
+static void
+print_source(struct strbuf *sb, const struct remark *remark)
+{
+	char path[PROGRAM_BYTES_MAX];
+	char line[SOURCE_LINE_MAX];
+	FILE *file;
+	long n = 0;
+
+	if (remark->file_len >= sizeof(path) || remark->column < 1)
+		return;
+	memcpy(path, remark->file, remark->file_len);
+	path[remark->file_len] = '\0';
+	file = fopen(path, "re");
+	while (file != NULL && n < remark->line &&
+	       fgets(line, sizeof(line), file) != NULL)
+		n += strchr(line, '\n') != NULL;
+	if (file != NULL && n == remark->line) {
+		line[strcspn(line, "\n")] = '\0';
+		strbuf_adds(sb, "    ");
+		print_text(sb, line, strlen(line));
+		strbuf_adds(sb, "\n    ");
+		for (long i = 1; i < remark->column; i++)
+			strbuf_addc(sb, ' ');
+		strbuf_adds(sb, "^\n");
+	}
+	if (file != NULL)
+		(void)fclose(file);
+}
+
+static void
+add_object(struct strbuf *sb, const struct remark *remark)
+{
+	strbuf_adds(sb, "{\"file\": ");
+	strbuf_add_json_bytes(sb, remark->file, remark->file_len);
+	strbuf_addf(sb, ", \"line\": %ld, \"column\": %ld, \"kind\": ", remark->line,
+	            remark->column);
+	strbuf_add_json_bytes(sb, remark->kind, remark->kind_len);
+	strbuf_adds(sb, ", \"message\": ");
+	strbuf_add_json(sb, remark->message);
+	strbuf_addc(sb, '}');
+}
+
+/* All that supd said, on standard error as it was and with the source, or as an array. */
+static void
+tell(struct ctl *ctl, char *text)
+{
+	struct strbuf lines;
+	char *rest = NULL;
+
+	strbuf_init(&lines, REMARKS_BYTES_MAX);
+	if (ctl->options.json)
+		ctl_array_begin(ctl);
+	for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		struct remark remark;
+		const bool is_remark = read_remark(line, &remark);
+
+		strbuf_clear(&lines);
+		if (ctl->options.json && is_remark) {
+			add_object(&lines, &remark);
+			ctl_array_add(ctl, (struct span){strbuf_str(&lines), lines.len});
+		}
+		if (ctl->options.json)
+			continue;
+		print_text(&lines, line, strlen(line));
+		strbuf_addc(&lines, '\n');
+		if (is_remark)
+			print_source(&lines, &remark);
+		(void)fwrite(strbuf_str(&lines), 1, lines.len, stderr);
+	}
+	if (ctl->options.json)
+		ctl_array_end(ctl);
+	strbuf_done(&lines);
+}
+
+/* Run supd --check; what it says on standard error is taken, its exit status returned. */
+static int
+run_supd(struct ctl *ctl, char **argv, struct strbuf *said)
+{
+	posix_spawn_file_actions_t actions;
+	char piece[4096];
+	int ends[2];
+	ssize_t n;
+	pid_t pid;
+	int r;
+
+	if (pipe(ends) < 0)
+		return ctl_no_memory(ctl);
+	(void)posix_spawn_file_actions_init(&actions);
+	(void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+	/* What is good is told on standard output, where JSON is to be. */
+	if (ctl->options.json)
+		(void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+	(void)posix_spawn_file_actions_addclose(&actions, ends[0]);
+	(void)posix_spawn_file_actions_addclose(&actions, ends[1]);
+	r = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+	(void)posix_spawn_file_actions_destroy(&actions);
+	(void)close(ends[1]);
+	while (r == 0 && ((n = read(ends[0], piece, sizeof(piece))) > 0 ||
+	                  (n < 0 && errno == EINTR)))
+		if (n > 0)
+			strbuf_add(said, piece, (size_t)n);
+	(void)close(ends[0]);
+	if (r == 0)
+		return wait_child(pid);
+	complain(ctl, NULL, "%s: %s (supd checks the file; $SUPD may name the program)",
+	         argv[0], strerror(r));
+	return CTL_FAILED;
+}
+
+/* Say what is wrong with a file, without one with that of the running supd, or with the
+ * usual file; the exit status is that of supd --check. */
+int
+verb_check(struct ctl *ctl, char **names, uint32_t n)
+{
+	char option_check[] = "--check";
+	char option_file[] = "-c";
+	char program[PROGRAM_BYTES_MAX];
+	char *argv[] = {program, option_check, NULL, NULL, NULL};
+	char *own = n > 0 ? NULL : running_file(ctl);
+	char *file = n > 0 ? names[0] : own;
+	struct strbuf said;
+	int status;
+
+	if (file != NULL) {
+		argv[2] = option_file;
+		argv[3] = file;
+	}
+	find_supd(program);
+	strbuf_init(&said, REMARKS_BYTES_MAX);
+	status = run_supd(ctl, argv, &said);
+	if (said.failed)
+		status = ctl_no_memory(ctl);
+	else if (status != CTL_FAILED)
+		tell(ctl, said.len > 0 ? said.data : (char[]){""});
+	strbuf_done(&said);
+	if (status == EXIT_CONFIG_ERRORS)
+		complain(ctl, file, "the configuration has errors (exit status 78)");
+	free(own);
+	return status;
+}
