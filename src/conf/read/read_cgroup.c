@@ -117,7 +117,8 @@ refuse(struct reader *reader, const struct yaml *value, const struct trail *trai
 		    reader, value, trail,
 		    "the controller `%s` is missing in the cgroup v2 hierarchy of "
 		    "this machine (there: %s); with `optional: true` it runs "
-		    "without this limit",
+		    "without this limit, for all actors with `defaults: {cgroup: "
+		    "{optional: true}}`",
 		    controller, all);
 }
 
