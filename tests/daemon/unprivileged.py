@@ -165,7 +165,7 @@ def control(box):
 def deaths(box):
     s = Chaos(box, {"a": {}, "daemon": {"command": [
         "/bin/sh", "-c", "(setsid sleep 1000 &); exec sleep 1000"]}}, uid=RUN_AS)
-    sleeper = s.until(lambda: [pid for pid in children(s.guardian()) if pid not in
+    sleeper = s.until(lambda: [pid for pid in children(s.process.pid) if pid not in
                                [one["pid"] for one in s.call("Status")["actors"]] and
                                not s.is_own(pid)], "the daemon's daemon")
     outage(s, lambda: os.kill(sleeper[0], 0))

@@ -38,6 +38,9 @@ walker_get(int link_fd)
 
 	if (the_walker.vault.slots == NULL)
 		ASSERT(vault_open(&the_walker.vault, 0, &err) == 0);
+	if (the_walker.exits == NULL)
+		the_walker.exits = exits_new(&err);
+	ASSERT(the_walker.exits != NULL);
 	notifier_open(&the_walker.systemd, (char *[]){NULL}, 0);
 	watchdog_init(&the_walker.watchdog, 0, 0);
 	the_walker.handing = (struct handing){link_fd, -1, -1, HANDING_NEWS, .at = 0};
