@@ -283,7 +283,7 @@ START_TEST(status_has_every_field_of_every_actor_in_start_order)
 
 		ck_assert_str_eq(text_at(actor, "path"), paths[i]);
 		ck_assert_str_eq(text_at(actor, "state"), "running");
-		ck_assert_uint_eq(json_object_size(actor), 25);
+		ck_assert_uint_eq(json_object_size(actor), 33);
 	}
 	ck_assert_ptr_null(actor_of(reply, ARRAY_SIZE(paths)));
 	ck_assert_str_eq(text_at(actor_of(reply, 0), "kind"), "supervisor");
