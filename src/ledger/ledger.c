@@ -253,11 +253,20 @@ ledger_tokens(const struct ledger *ledger)
 	return ledger_at(ledger, ledger->layout.tokens);
 }
 
+/* What was never written there is left alone here, too: it takes no memory then. */
 static void
 copy_area(struct ledger *ledger, size_t to, const struct ledger *old, size_t from,
           size_t bytes)
 {
-	memcpy(ledger_at(ledger, to), ledger_at(old, from), bytes);
+	static const char zeros[1024];
+
+	for (size_t at = 0, n; at < bytes; at += n) {
+		const void *source = ledger_at(old, from + at);
+
+		n = bytes - at < sizeof(zeros) ? bytes - at : sizeof(zeros);
+		if (memcmp(source, zeros, n) != 0)
+			memcpy(ledger_at(ledger, to + at), source, n);
+	}
 }
 
 /*

@@ -96,8 +96,9 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 }
 
 void
-reload_done(struct reload *reload)
+reload_done(struct shell *shell, struct reload *reload)
 {
+	(void)shell;
 	free(reload->reports.at);
 	free(reload->plan.at);
 	*reload = (struct reload){0};

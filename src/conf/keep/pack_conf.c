@@ -158,6 +158,7 @@ pack_all(struct packer *packer, const struct conf *conf)
 	copy->unpacked = NULL;
 	copy->unpacked_bytes = 0;
 	copy->is_mapped = false;
+	copy->sealed_fd = -1;
 	return packed_visit(&packer->visitor, at);
 }
 
@@ -253,15 +254,23 @@ conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
 /*
  * The same in a sealed memory file: no file, no environment and no user database is
  * needed to get it back with conf_unpack().  The caller closes the descriptor, which is
- * born with CLOEXEC; its position does not matter.  -errno, with a sentence in `err`.
+ * born with CLOEXEC; its position does not matter.  What came from such a file, and was
+ * not changed since, is the same file again.  -errno, with a sentence in `err`.
  */
 int
 conf_pack(const struct conf *conf, struct err *err)
 {
 	void *block;
 	size_t bytes;
-	int r = conf_pack_block(conf, &block, &bytes, err);
+	int r;
 
+	if (conf->sealed_fd >= 0) {
+		r = fcntl(conf->sealed_fd, F_DUPFD_CLOEXEC, 0);
+		if (r < 0)
+			err_set(err, errno, "keeping the configuration in memory");
+		return r < 0 ? -err->code : r;
+	}
+	r = conf_pack_block(conf, &block, &bytes, err);
 	if (r < 0)
 		return r;
 	r = write_block(block, bytes);

@@ -150,6 +150,7 @@ unpack_block(struct conf *conf)
 	size_t bytes = conf->unpacked_bytes;
 	struct conf *inner = (struct conf *)(block + at);
 	const bool is_mapped = conf->is_mapped;
+	const int sealed_fd = conf->sealed_fd;
 	int r;
 
 	memcpy(&head, block, sizeof(head));
@@ -175,6 +176,7 @@ unpack_block(struct conf *conf)
 	conf->unpacked = block;
 	conf->unpacked_bytes = bytes;
 	conf->is_mapped = is_mapped;
+	conf->sealed_fd = sealed_fd;
 	return index_paths(conf);
 }
 
@@ -266,6 +268,7 @@ conf_unpack(int fd, struct err *err)
 		blame(-ENOMEM, err);
 		return NULL;
 	}
+	conf->sealed_fd = -1;
 	r = check_file(fd, &bytes, err);
 	if (r == 0) {
 		r = read_block(fd, bytes, conf);
@@ -273,8 +276,11 @@ conf_unpack(int fd, struct err *err)
 			r = unpack_block(conf);
 		blame(r, err);
 	}
-	if (r == 0)
+	if (r == 0) {
+		/* Without one it is packed again where it is asked for. */
+		conf->sealed_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		return conf;
+	}
 	conf_free(conf);
 	return NULL;
 }
@@ -295,8 +301,10 @@ conf_unpack_block(const void *block, size_t bytes, struct err *err)
 	if (check_head(&head, bytes, err) < 0)
 		return NULL;
 	conf = calloc(1, sizeof(*conf));
-	if (conf != NULL)
+	if (conf != NULL) {
+		conf->sealed_fd = -1;
 		conf->unpacked = malloc(bytes);
+	}
 	if (conf == NULL || conf->unpacked == NULL) {
 		conf_free(conf);
 		blame(-ENOMEM, err);

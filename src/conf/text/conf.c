@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* conf.c - the actors of a configuration, by path. */
+/* conf.c - the actors of a configuration, by path; the memory file that it equals. */
 #include "config.h"
 
 #include "conf/text/conf.h"
+
+#include <unistd.h>
 
 /* The index of the actor with this path; CONF_NONE: there is none. */
 uint32_t
@@ -11,4 +13,14 @@ conf_find(const struct conf *conf, const char *path)
 	uint32_t index;
 
 	return map_get_name(&conf->by_path, path, &index) ? index : CONF_NONE;
+}
+
+/* Call it before the configuration is changed: it is not what its memory file says any
+ * more. */
+void
+conf_unseal(struct conf *conf)
+{
+	if (conf->sealed_fd >= 0)
+		(void)close(conf->sealed_fd);
+	conf->sealed_fd = -1;
 }

@@ -339,6 +339,7 @@ struct conf {
 	void *unpacked;           /* instead: the block that everything lies in */
 	size_t unpacked_bytes;
 	bool is_mapped; /* the block is, else it was allocated */
+	int sealed_fd;  /* the memory file that says the same; -1: there is none */
 };
 
 /* Options of the loader. */
@@ -369,6 +370,7 @@ struct conf_options {
 struct conf *conf_load(const char *file, const struct conf_options *options,
                        struct conf_reports *ret_reports);
 void conf_free(struct conf *conf);
+void conf_unseal(struct conf *conf);
 void conf_identify(const struct conf_process *process, int fd);
 int conf_take_identity(struct conf *conf, struct conf_process *process,
                        const void *answer, size_t size);

@@ -179,6 +179,7 @@ conf_take_identity(struct conf *conf, struct conf_process *process, const void *
 	memcpy(found->bytes, (const char *)answer + sizeof(head), size);
 	found->next = conf->found;
 	conf->found = found;
+	conf_unseal(conf);
 	take_found(process, &head, found);
 	return 0;
 }

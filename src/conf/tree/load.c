@@ -384,6 +384,7 @@ conf_free(struct conf *conf)
 	if (conf->memory != NULL)
 		arena_done(conf->memory);
 	free(conf->memory);
+	conf_unseal(conf);
 	free(conf);
 }
 
@@ -395,6 +396,7 @@ conf_new(void)
 
 	if (conf == NULL)
 		return NULL;
+	conf->sealed_fd = -1;
 	map_init(&conf->by_path);
 	conf->control_mode = 0660;
 	conf->log_level = LOG_LEVEL_MAX;

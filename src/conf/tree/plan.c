@@ -16,8 +16,10 @@ static const char key_order[] = "order";
 struct planner {
 	const struct conf *old;
 	const struct conf *new_conf;
-	uint32_t *old_of; /* for each new actor the old one of its path, or CONF_NONE */
-	bool *moved;      /* for each new actor: it changed places with siblings */
+	uint32_t *old_of;  /* for each new actor the old one of its path, or CONF_NONE */
+	bool *moved;       /* for each new actor: it changed places with siblings */
+	const char **keys; /* room for the keys of two actors */
+	size_t keys_cap;
 	struct conf_plan plan;
 };
 
@@ -180,6 +182,21 @@ compare_keys(const struct conf_actor *old, const struct conf_actor *new_actor,
 	return n;
 }
 
+static bool
+reserve_keys(struct planner *planner, size_t cap)
+{
+	const char **larger;
+
+	if (cap <= planner->keys_cap)
+		return true;
+	larger = reallocarray(planner->keys, 2 * cap, sizeof(*larger));
+	if (larger == NULL)
+		return false;
+	planner->keys = larger;
+	planner->keys_cap = 2 * cap;
+	return true;
+}
+
 static int
 compare_actor(struct planner *planner, uint32_t new_index, struct conf_change *change)
 {
@@ -187,12 +204,18 @@ compare_actor(struct planner *planner, uint32_t new_index, struct conf_change *c
 	const struct conf_actor *actor = &planner->new_conf->actors[new_index];
 	bool restarts = false;
 
-	change->keys = calloc(old->n_keys + actor->n_keys + 1, sizeof(*change->keys));
-	if (change->keys == NULL)
+	if (!reserve_keys(planner, old->n_keys + actor->n_keys + 1))
 		return -ENOMEM;
-	change->n_keys = compare_keys(old, actor, change->keys, &restarts);
+	change->n_keys = compare_keys(old, actor, planner->keys, &restarts);
 	if (planner->moved[new_index])
-		change->keys[change->n_keys++] = key_order;
+		planner->keys[change->n_keys++] = key_order;
+	if (change->n_keys > 0) {
+		change->keys = calloc(change->n_keys, sizeof(*change->keys));
+		if (change->keys == NULL)
+			return -ENOMEM;
+		memcpy(change->keys, planner->keys,
+		       change->n_keys * sizeof(*change->keys));
+	}
 	if (restarts)
 		change->kind = CHANGE_RESTARTED;
 	else if (change->n_keys > 0)
@@ -300,6 +323,7 @@ conf_plan_make(const struct conf *old, const struct conf *new_conf,
 		r = plan_all(&planner);
 	free(planner.old_of);
 	free(planner.moved);
+	free(planner.keys);
 	if (r < 0)
 		conf_plan_done(&planner.plan);
 	else

@@ -136,7 +136,7 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 		reply_plan(conn, strbuf_str(&plan));
 	}
 	strbuf_done(&plan);
-	reload_done(&reload);
+	reload_done(shell, &reload);
 }
 
 /* What applying the file would do; changes nothing. */

@@ -31,6 +31,7 @@ removed(struct shell *shell, const struct action *action)
 	const struct actor *actor = actors_get(&shell->actors, action->ref);
 	const struct ref elder = actor != NULL ? actor->elder : REF_NONE;
 	struct grown *grown = actor != NULL ? actor->grown : NULL;
+	const struct conf *owner = actor != NULL ? actor->conf_owner : NULL;
 	const struct ref heir = actor != NULL ? actor->heir : REF_NONE;
 
 	if (action->kept || actor == NULL)
@@ -39,13 +40,13 @@ removed(struct shell *shell, const struct action *action)
 	readiness_close(shell->readiness, action->ref);
 	stores_clear(shell->stores, action->ref);
 	procs_forget(shell->procs, action->ref);
-	reload_release(shell, action->ref);
 	if (actors_has_name(&shell->actors, action->ref)) {
 		ledger_set_past(shell->ledger, actor->path, action->incarnation);
 		output_drop(shell->output, actor->path);
 	}
 	actors_clear(&shell->actors, action->ref);
 	record_slot(shell, action->ref.slot);
+	reload_release(shell, owner);
 	if (grown != NULL)
 		additions_release(shell, grown);
 	if (actors_get(&shell->actors, elder) != NULL)

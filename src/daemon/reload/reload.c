@@ -10,6 +10,7 @@
 #include "daemon/reload/reload.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,11 +36,14 @@
 
 #define PLAN_BYTES_MAX (40 * 1024)
 
+/* Not while a child on its way to exec may have its command there. */
 static void
 free_retired(struct shell *shell, bool all)
 {
 	struct retired **link = &shell->retired;
 
+	if (!all && procs_are_starting(shell->procs))
+		return;
 	while (*link != NULL) {
 		struct retired *retired = *link;
 
@@ -60,8 +64,7 @@ reload_prepare(struct shell *shell, const char *file, struct reload *ret, struct
 	int r;
 
 	*ret = (struct reload){.file = file != NULL ? file : shell->conf_file};
-	if (!procs_are_starting(shell->procs))
-		free_retired(shell, false);
+	free_retired(shell, false);
 	ret->conf = loading_apply(shell, ret->file, &ret->reports, err);
 	if (ret->conf == NULL && err->code != 0)
 		return -err->code;
@@ -77,12 +80,16 @@ reload_prepare(struct shell *shell, const char *file, struct reload *ret, struct
 }
 
 void
-reload_done(struct reload *reload)
+reload_done(struct shell *shell, struct reload *reload)
 {
 	conf_plan_done(&reload->plan);
 	conf_reports_done(&reload->reports);
 	conf_free(reload->conf);
 	*reload = (struct reload){0};
+	/* The plan has borrowed from the configuration before. */
+	free_retired(shell, false);
+	/* To compare two configurations took memory all over the heap. */
+	(void)malloc_trim(0);
 }
 
 void
@@ -128,20 +135,35 @@ tables_done(struct tables *tables)
 	free(tables->seen);
 }
 
+/* The paths of the actors that come: of the plan, or without one of all. */
+static int
+copy_paths(struct tables *tables, const struct conf *conf, const struct conf_plan *plan)
+{
+	const size_t n = plan == NULL ? conf->n_actors : plan->n;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t index = plan == NULL ? (uint32_t)i : plan->at[i].new_index;
+
+		if (plan != NULL && plan->at[i].kind != CHANGE_ADDED)
+			continue;
+		tables->paths[index] = strdup(conf->actors[index].path);
+		if (tables->paths[index] == NULL)
+			return -ENOMEM;
+		tables->n_added++;
+	}
+	return 0;
+}
+
 static int
 tables_init(struct tables *tables, const struct shell *shell, const struct conf *conf,
-            struct err *err)
+            const struct conf_plan *plan, struct err *err)
 {
-	uint32_t n = 0;
-
 	*tables = (struct tables){
 	    .n = conf->n_actors, .conf_id = shell->conf_id + 1, .metrics_fd = -1};
 	tables->paths = calloc(conf->n_actors, sizeof(*tables->paths));
 	tables->seen = calloc(conf->n_actors, sizeof(*tables->seen));
-	for (uint32_t i = 0; tables->paths != NULL && i < conf->n_actors; i++)
-		if ((tables->paths[i] = strdup(conf->actors[i].path)) != NULL)
-			n++;
-	if (tables->seen != NULL && n == conf->n_actors)
+	if (tables->paths != NULL && tables->seen != NULL &&
+	    copy_paths(tables, conf, plan) == 0)
 		return 0;
 	tables_done(tables);
 	err_set(err, ENOMEM, "names of %u actors", conf->n_actors);
@@ -191,10 +213,11 @@ report_applied(struct shell *shell, const struct reload *reload, const struct co
 
 /* Everything that can fail; on an error all of it is undone. */
 static int
-prepare_apply(struct shell *shell, const struct conf *conf, struct tables *tables,
+prepare_apply(struct shell *shell, const struct reload *reload, struct tables *tables,
               struct mailboxes *mailboxes, struct ledger **ret_ledger, struct err *err)
 {
-	int r = tables_init(tables, shell, conf, err);
+	const struct conf *conf = reload->conf;
+	int r = tables_init(tables, shell, conf, &reload->plan, err);
 
 	if (r < 0)
 		return r;
@@ -208,7 +231,9 @@ prepare_apply(struct shell *shell, const struct conf *conf, struct tables *table
 	r = mailboxes_open(shell, mailboxes, conf, shell->mailboxes, err);
 	if (r == 0) {
 		r = metrics_open(shell->metrics, conf, &tables->metrics_fd, err);
-		*ret_ledger = r < 0 ? NULL : reload_new_ledger(shell, conf, 0, err);
+		*ret_ledger =
+		    r < 0 ? NULL
+		          : reload_new_ledger(shell, conf, tables->n_added, 0, err);
 		if (*ret_ledger != NULL)
 			return 0;
 		if (r == 0)
@@ -236,7 +261,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 		err_set(err, r, "apply the configuration");
 		return -r;
 	}
-	r = prepare_apply(shell, reload->conf, &tables, &mailboxes, &ledger, err);
+	r = prepare_apply(shell, reload, &tables, &mailboxes, &ledger, err);
 	if (r < 0) {
 		free(retired);
 		return r;
@@ -261,8 +286,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	metrics_use(shell->metrics, shell->conf, tables.metrics_fd);
 	follow_conf(shell, retired->conf);
 	reload->conf = NULL;
-	/* The plan borrows from the old one: it goes at the next reload at the earliest.
-	 */
+	/* The plan borrows from the old one: it goes with the plan at the earliest. */
 	retired->next = shell->retired;
 	shell->retired = retired;
 	/* Have a turn, so that the marked actors move. */
@@ -271,15 +295,12 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 }
 
 void
-reload_release(struct shell *shell, struct ref ref)
+reload_release(struct shell *shell, const struct conf *owner)
 {
-	const struct actor *actor = actors_get(&shell->actors, ref);
-
-	if (actor == NULL || actor->conf_owner == NULL)
-		return;
-	for (struct retired *r = shell->retired; r != NULL; r = r->next)
-		if (r->conf == actor->conf_owner)
+	for (struct retired *r = shell->retired; owner != NULL && r != NULL; r = r->next)
+		if (r->conf == owner)
 			r->users--;
+	free_retired(shell, false);
 }
 
 void
@@ -325,7 +346,7 @@ reload_now(struct shell *shell)
 		r = reload_apply(shell, &reload, &err);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "reload: %s", err.text);
-	reload_done(&reload);
+	reload_done(shell, &reload);
 	systemd_reloaded(shell);
 }
 
@@ -374,7 +395,7 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 {
 	struct ledger *ledger = NULL;
 	struct tables tables;
-	int r = tables_init(&tables, shell, conf, err);
+	int r = tables_init(&tables, shell, conf, NULL, err);
 
 	if (r < 0)
 		return r;
@@ -392,7 +413,7 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	if (r == 0)
 		r = metrics_open(shell->metrics, conf, &tables.metrics_fd, err);
 	if (r == 0)
-		ledger = reload_new_ledger(shell, conf, seed, err);
+		ledger = reload_new_ledger(shell, conf, tables.n_added, seed, err);
 	if (ledger == NULL) {
 		metrics_cancel(shell->metrics, conf, tables.metrics_fd);
 		mailboxes_cancel(shell, shell->mailboxes);

@@ -31,9 +31,9 @@ bool reload_reruns(const struct shell *shell, const struct reload *reload,
 /* Carry it out.  On an error (memory, a socket that cannot be opened) nothing changed. */
 int reload_apply(struct shell *shell, struct reload *reload, struct err *err);
 
-/* Free what reload_prepare() filled; after reload_apply() too (conf is then not owned).
- */
-void reload_done(struct reload *reload);
+/* Free what reload_prepare() filled; after reload_apply() too (conf is then not owned):
+ * then the configuration before goes as well, unless actors of it are still there. */
+void reload_done(struct shell *shell, struct reload *reload);
 
 /* SIGHUP: prepare, apply, log the outcome. */
 void reload_now(struct shell *shell);
@@ -43,14 +43,17 @@ int reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct er
 /* The boot is complete: hand the state over, for a successor. */
 void reload_hand_over(struct shell *shell);
 
-/* An actor of an earlier configuration is gone: that may be free to go too. */
-void reload_release(struct shell *shell, struct ref ref);
+/* An actor is gone, of an earlier configuration or NULL: with its last one that goes,
+ * too.
+ */
+void reload_release(struct shell *shell, const struct conf *owner);
 void reload_free(struct shell *shell);
 
 /* A ledger with room for everything that is there and everything that comes with this
- * configuration; the one in force stays as it is.  NULL and a sentence. */
+ * configuration, n_added actors; the one in force stays as it is.  NULL and a sentence.
+ */
 struct ledger *reload_new_ledger(struct shell *shell, const struct conf *conf,
-                                 uint64_t seed, struct err *err);
+                                 uint32_t n_added, uint64_t seed, struct err *err);
 
 /* Room for so much more than there is (actors, rules and windows, watches);
  * where there is none the tree moves to a ledger that is twice as large.  -errno. */

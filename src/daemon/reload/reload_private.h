@@ -21,7 +21,8 @@ struct retired {
 
 /* Memory that the steps need, taken before the first of them. */
 struct tables {
-	char **paths;   /* of the new configuration's actors; what is left is freed */
+	char **paths; /* of actors to be added, by index; what is left is freed */
+	uint32_t n_added;
 	uint32_t *seen; /* by supervisor */
 	uint32_t n;
 	uint64_t conf_id;               /* the new configuration's */

@@ -62,10 +62,10 @@ limit_bytes(const struct shell *shell, const struct conf *conf)
 
 /* How large a core has to be for everything that is there and everything that comes. */
 static int
-size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
-          struct err *err)
+size_core(struct shell *shell, const struct conf *conf, uint32_t n_added,
+          struct core_size *ret, struct err *err)
 {
-	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS + conf->n_actors,
+	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS + n_added,
 	                         .waiters = WAITERS_MAX,
 	                         .watches = reload_watches(conf)};
 	uint64_t bytes =
@@ -76,7 +76,7 @@ size_core(struct shell *shell, const struct conf *conf, struct core_size *ret,
 		core_size(shell->core, &used);
 		core_room(shell->core, &room);
 		/* Count the nodes in use, not the capacity. */
-		size.nodes = used.nodes - room.nodes + conf->n_actors;
+		size.nodes = used.nodes - room.nodes + n_added;
 		if (size.nodes < used.nodes)
 			size.nodes = used.nodes;
 		size.watches += used.watches - room.watches;
@@ -138,12 +138,12 @@ make_ledger(struct shell *shell, const struct core_size *core, uint64_t seed,
 }
 
 struct ledger *
-reload_new_ledger(struct shell *shell, const struct conf *conf, uint64_t seed,
-                  struct err *err)
+reload_new_ledger(struct shell *shell, const struct conf *conf, uint32_t n_added,
+                  uint64_t seed, struct err *err)
 {
 	struct core_size core;
 
-	if (size_core(shell, conf, &core, err) < 0)
+	if (size_core(shell, conf, n_added, &core, err) < 0)
 		return NULL;
 	core.nodes += shell->additions->posted.nodes;
 	core.pool_bytes += shell->additions->posted.pool_bytes;

@@ -184,7 +184,7 @@ apply_before(struct trial *trial, struct err *err)
 	shell->trial_until_ms = 0;
 	if (r == 0)
 		r = reload_apply(shell, &reload, err);
-	reload_done(&reload);
+	reload_done(shell, &reload);
 	return r;
 }
 
