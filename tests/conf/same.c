@@ -159,12 +159,12 @@ same_process(struct conf_process a, struct conf_process b)
 }
 
 static void
-same_keys(const struct conf_actor *a, const struct conf_actor *b)
+same_keys(const struct conf_key *a, size_t n_a, const struct conf_key *b, size_t n_b)
 {
-	SAME(a->n_keys == b->n_keys);
-	for (size_t i = 0; i < a->n_keys; i++) {
-		const struct conf_key *left = &a->keys[i];
-		const struct conf_key *right = &b->keys[i];
+	SAME(n_a == n_b);
+	for (size_t i = 0; i < n_a; i++) {
+		const struct conf_key *left = &a[i];
+		const struct conf_key *right = &b[i];
 
 		no_address_in_common(left, right, sizeof(*left));
 		same_text(left->key, right->key);
@@ -198,7 +198,8 @@ same_actor(const struct conf_actor *a, const struct conf_actor *b)
 			same_list(a->watches[i].run, b->watches[i].run);
 	}
 	same_process(a->process, b->process);
-	same_keys(a, b);
+	same_keys(a->keys, a->n_keys, b->keys, b->n_keys);
+	SAME(a->defaults == b->defaults);
 }
 
 static void
@@ -238,6 +239,10 @@ same_conf(const struct conf *a, const struct conf *b)
 	SAME(a->n_files == b->n_files);
 	for (uint32_t i = 0; i < a->n_files; i++)
 		same_text(a->files[i], b->files[i]);
+	SAME(a->n_defaults == b->n_defaults);
+	for (uint32_t i = 0; i < a->n_defaults; i++)
+		same_keys(a->defaults[i].keys, a->defaults[i].n_keys, b->defaults[i].keys,
+		          b->defaults[i].n_keys);
 	SAME(a->n_actors == b->n_actors);
 	for (uint32_t i = 0; i < a->n_actors; i++) {
 		same_actor(&a->actors[i], &b->actors[i]);

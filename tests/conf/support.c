@@ -218,11 +218,12 @@ actor_at(const struct conf *conf, const char *path)
 const char *
 key_of(const struct conf *conf, const char *path, const char *key)
 {
-	const struct conf_actor *actor = actor_at(conf, path);
+	struct conf_keys keys = conf_keys(conf, actor_at(conf, path));
+	const struct conf_key *at;
 
-	for (size_t i = 0; i < actor->n_keys; i++)
-		if (strcmp(actor->keys[i].key, key) == 0)
-			return actor->keys[i].value;
+	while ((at = conf_keys_next(&keys)) != NULL)
+		if (strcmp(at->key, key) == 0)
+			return at->value;
 	return "(none)";
 }
 

@@ -46,13 +46,15 @@ START_TEST(each_key_knows_where_it_was_written)
 	                              "  a:\n"
 	                              "    command: [x]\n");
 	const struct conf_actor *a = actor_at(conf, "/user/a");
+	struct conf_keys keys = conf_keys(conf, a);
+	const struct conf_key *before = NULL;
+	const struct conf_key *key;
 	size_t seen = 0;
 
-	for (size_t i = 0; i < a->n_keys; i++) {
-		const struct conf_key *key = &a->keys[i];
-
-		if (i > 0)
-			ck_assert_int_lt(strcmp(a->keys[i - 1].key, key->key), 0);
+	while ((key = conf_keys_next(&keys)) != NULL) {
+		if (before != NULL)
+			ck_assert_int_lt(strcmp(before->key, key->key), 0);
+		before = key;
 		if (strcmp(key->key, "shutdown") == 0)
 			ck_assert(key->file == 0 && key->line == 2 && key->column == 13);
 		else if (strcmp(key->key, "command") == 0)

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from harness import INSTRUMENTED, Skip, check, comment, main, test
 
 FEW, MANY = 300, 900
-MAPPED_KIB, WHOLE_KIB = 8.4, 11.0   # an actor takes at most
+MAPPED_KIB, WHOLE_KIB = 7.2, 8.8   # an actor takes at most
 SLACK_KIB = 256                     # the same, but for pages that happen to be touched
 
 

@@ -37,10 +37,12 @@ tell_file(const char *file)
 	for (uint32_t i = 0; conf != NULL && i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
 
+		struct conf_keys keys = conf_keys(conf, actor);
+		const struct conf_key *key;
+
 		strbuf_addf(&out, "%s\n", actor->path);
-		for (size_t j = 0; j < actor->n_keys; j++)
-			strbuf_addf(&out, "\t%s: %s\n", actor->keys[j].key,
-			            actor->keys[j].value);
+		while ((key = conf_keys_next(&keys)) != NULL)
+			strbuf_addf(&out, "\t%s: %s\n", key->key, key->value);
 	}
 	(void)fputs(strbuf_str(&out), stdout);
 	strbuf_done(&out);

@@ -65,6 +65,12 @@ static const struct packed_text need_texts[] = {NAME(struct conf_need, path)};
 static const struct packed_shape need = {sizeof(struct conf_need), TEXTS(need_texts)};
 static const struct packed_shape need_spec = {.size = sizeof(struct need_spec)};
 
+static const struct packed_array defaults_arrays[] = {
+    ARRAY(struct conf_defaults, keys, n_keys, key),
+};
+static const struct packed_shape defaults = {.size = sizeof(struct conf_defaults),
+                                             ARRAYS(defaults_arrays)};
+
 /* ---- the two that have some ---- */
 
 static const struct packed_text actor_texts[] = {
@@ -129,6 +135,7 @@ static const struct packed_text conf_texts[] = {
 static const struct packed_array conf_arrays[] = {
     ARRAY(struct conf, files, n_files, one_text),
     ARRAY(struct conf, recipes, n_recipes, recipe),
+    ARRAY(struct conf, defaults, n_defaults, defaults),
     ARRAY(struct conf, actors, n_actors, packed_actor),
 };
 static const struct packed_shape packed_conf = {sizeof(struct conf), TEXTS(conf_texts),
@@ -191,19 +198,20 @@ visit_actor(struct packed_visitor *visitor, size_t at)
 int
 packed_visit(struct packed_visitor *visitor, size_t at)
 {
-	size_t actors = 0;
+	size_t below = 0;
 	size_t n = 0;
 	int r = visitor->on_things(visitor, &packed_conf, at, 1);
 
 	for (size_t i = 0; r == 0 && i < packed_conf.n_arrays; i++) {
-		r = visitor->on_array(visitor, &packed_conf.arrays[i], at, &actors, &n);
-		if (r == 0)
-			r = visitor->on_things(visitor, packed_conf.arrays[i].of, actors,
-			                       n);
+		const struct packed_shape *of = packed_conf.arrays[i].of;
+
+		r = visit_array(visitor, &packed_conf.arrays[i], at, &below, &n);
+		if (r == 0 && of != &packed_actor)
+			r = visit_things(visitor, of, below, n);
 	}
 	/* The actors are the last of the arrays. */
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = visit_actor(visitor, actors + i * sizeof(struct conf_actor));
+		r = visit_actor(visitor, below + i * sizeof(struct conf_actor));
 	return r;
 }
 
@@ -291,6 +299,7 @@ packed_layout(void)
 
 	sum = add_shape(sum, &packed_conf);
 	sum = add_shape(sum, &packed_actor);
+	sum = add_shape(sum, &defaults);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		for (size_t j = 0; j < lists[i].n; j++)
 			sum =

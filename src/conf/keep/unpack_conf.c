@@ -92,6 +92,25 @@ unpack_array(struct packed_visitor *visitor, const struct packed_array *array, s
 
 /* ---- is it whole? ---- */
 
+static bool
+places_are_sound(const struct conf *conf, const struct conf_key *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (keys[i].file >= conf->n_files && keys[i].file != CONF_NONE)
+			return false;
+	return true;
+}
+
+static bool
+defaults_are_sound(const struct conf *conf)
+{
+	for (uint32_t i = 0; i < conf->n_defaults; i++)
+		if (!places_are_sound(conf, conf->defaults[i].keys,
+		                      conf->defaults[i].n_keys))
+			return false;
+	return true;
+}
+
 /* What is used as an index must be one. */
 static bool
 actor_is_sound(const struct conf *conf, uint32_t index)
@@ -117,11 +136,8 @@ actor_is_sound(const struct conf *conf, uint32_t index)
 	for (uint32_t i = 0; i < actor->spec.n_needs; i++)
 		if ((unsigned int)actor->spec.needs[i].level >= NEED_MAX)
 			return false;
-	for (size_t i = 0; i < actor->n_keys; i++)
-		if (actor->keys[i].file >= conf->n_files &&
-		    actor->keys[i].file != CONF_NONE)
-			return false;
-	return true;
+	return places_are_sound(conf, actor->keys, actor->n_keys) &&
+	       actor->defaults < conf->n_defaults;
 }
 
 static int
@@ -129,6 +145,8 @@ index_paths(struct conf *conf)
 {
 	int r = map_reserve(&conf->by_path, conf->n_actors);
 
+	if (!defaults_are_sound(conf))
+		return -EBADMSG;
 	for (uint32_t i = 0; r == 0 && i < conf->n_actors; i++) {
 		if (!actor_is_sound(conf, i))
 			return -EBADMSG;

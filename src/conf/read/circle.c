@@ -178,10 +178,10 @@ add_link(const struct search *search, uint32_t step, struct strbuf *sb)
 
 	if (need != NULL) {
 		(void)snprintf(name, sizeof(name), "needs.%.1000s", need->path);
-		key = keys_find(actor, name);
+		key = conf_keys_find(actor, name);
 		strbuf_addf(sb, "%s%s needs %s %s", comma, actor->path, need->path,
 		            need_names[actor->spec.needs[k].level]);
-		if (key != NULL && key->file != CONF_NONE)
+		if (key != NULL)
 			add_place(sb, search->conf, key->file, key->line);
 		return;
 	}
@@ -228,13 +228,13 @@ refuse(struct search *search, uint32_t back)
 	/* Without a need there is no circle. */
 	if (actor == NULL)
 		actor = actor_of(search, back);
-	key = keys_find(actor, name);
+	key = conf_keys_find(actor, name);
 	spot = (struct spot){search->conf->files[actor->place.file], actor->place.line,
 	                     actor->column};
-	if (key != NULL && key->file != CONF_NONE)
+	if (key != NULL)
 		spot =
 		    (struct spot){search->conf->files[key->file], key->line, key->column};
-	keys_path(search->conf, actor, name, &path);
+	conf_keys_path(search->conf, actor, name, &path);
 	strbuf_addf(&message, "a cycle, of which no actor could ever start: %s%s",
 	            strbuf_str(&links), links.failed ? ", ..." : "");
 	reports_add(search->reader->reports, CONF_ERROR, &spot, strbuf_str(&path),

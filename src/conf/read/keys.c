@@ -14,8 +14,12 @@
 #include "conf/read/read.h"
 #include "conf/read/read_output.h"
 #include "conf/schema/schema_types.h"
+#include "conf/text/unwritten.h"
 
 #define MESSAGE_MAX 1024
+
+/* More keys than an actor can have. */
+#define UNWRITTEN_MAX 256
 
 /* Keys as they are found, before they are sorted. */
 struct key_list {
@@ -25,6 +29,8 @@ struct key_list {
 	struct conf_key *at;
 	size_t n;
 	size_t cap;
+	struct unwritten unwritten[UNWRITTEN_MAX];
+	size_t n_unwritten;
 };
 
 static void
@@ -48,17 +54,24 @@ add(struct key_list *collection, const char *name, const char *value,
 	collection->at[collection->n++] = (struct conf_key){
 	    .key = name,
 	    .value = value,
-	    .file = origin != NULL ? origin->file : CONF_NONE,
-	    .line = origin != NULL ? origin->line : 0,
-	    .column = origin != NULL ? origin->column : 0,
+	    .file = origin->file,
+	    .line = origin->line,
+	    .column = origin->column,
 	    .effect = collection->effect,
 	};
 }
 
-static const char *
-dotted(struct key_list *collection, const char *name, const char *below)
+static void
+add_unwritten(struct key_list *collection, const char *name, const char *below,
+              const char *value)
 {
-	return arena_printf(collection->reader->keep, "%s.%s", name, below);
+	ASSERT(collection->n_unwritten < UNWRITTEN_MAX);
+	collection->unwritten[collection->n_unwritten++] = (struct unwritten){
+	    .name = name,
+	    .below = below,
+	    .value = value,
+	    .effect = collection->effect,
+	};
 }
 
 static void
@@ -76,33 +89,45 @@ add_value(struct key_list *collection, const char *name, const struct schema_typ
 	free(json);
 }
 
+/* True if the two parts are those of the dotted key. */
+static bool
+is_key(const char *name, const char *below, const char *key)
+{
+	const size_t len = strlen(name);
+
+	if (strncmp(key, name, len) != 0)
+		return false;
+	return below == NULL ? key[len] == '\0'
+	                     : key[len] == '.' && strcmp(key + len + 1, below) == 0;
+}
+
 /* Defaults that depend on other keys, or on what the actor is; NULL: the table's own. */
 static const char *
-computed_default(struct key_list *collection, const char *name)
+computed_default(struct key_list *collection, const char *name, const char *below)
 {
 	const struct attributes *attributes = &collection->actor->process.attributes;
 	const struct spec *spec = &collection->actor->spec;
 	char buf[DURATION_TEXT_MAX];
 
-	if (strcmp(name, "restart") == 0 && spec->ready == READY_EXIT)
+	if (is_key(name, below, "restart") && spec->ready == READY_EXIT)
 		return "\"transient\"";
-	if (strcmp(name, "start_timeout") == 0 &&
+	if (is_key(name, below, "start_timeout") &&
 	    spec->start_timeout_ms != DURATION_INFINITE)
 		return "\"1m30s\"";
-	if (spec->ready == READY_PROBED &&
-	    (strcmp(name, "ready.interval") == 0 || strcmp(name, "ready.timeout") == 0))
+	if (spec->ready == READY_PROBED && (is_key(name, below, "ready.interval") ||
+	                                    is_key(name, below, "ready.timeout")))
 		return "\"1s\"";
-	if (strcmp(name, "shutdown") == 0 && spec->kind == NODE_SUPERVISOR)
+	if (is_key(name, below, "shutdown") && spec->kind == NODE_SUPERVISOR)
 		return "\"infinity\"";
-	if (strcmp(name, "intensity") == 0 && collection->actor->parent == CONF_NONE)
+	if (is_key(name, below, "intensity") && collection->actor->parent == CONF_NONE)
 		return "\"unlimited\"";
-	if (strcmp(name, "scheduler.priority") == 0 && attributes->priority > 0)
+	if (is_key(name, below, "scheduler.priority") && attributes->priority > 0)
 		return "1";
-	if (strcmp(name, "io_priority.level") == 0 && attributes->has_io_priority &&
+	if (is_key(name, below, "io_priority.level") && attributes->has_io_priority &&
 	    IO_CLASS(attributes->io_priority) != IO_CLASS_IDLE)
 		return "4";
-	if (strcmp(name, "backoff.reset_after") == 0)
-		return arena_printf(collection->reader->keep, "\"%s\"",
+	if (is_key(name, below, "backoff.reset_after"))
+		return arena_printf(collection->reader->scratch, "\"%s\"",
 		                    duration_format(spec->backoff.reset_after_ms, buf));
 	return NULL;
 }
@@ -116,27 +141,26 @@ add_table_defaults(struct key_list *collection, const struct schema_key *key,
 
 	for (size_t i = 0; i < table->n_keys; i++) {
 		const char *value = table->keys[i].fallback;
-		const char *name;
 
 		if (map != NULL && node_get(map, table->keys[i].name) != NULL)
 			continue;
-		name = dotted(collection, key->name, table->keys[i].name);
-		if (name != NULL && value == NULL)
-			value = computed_default(collection, name);
+		if (value == NULL)
+			value =
+			    computed_default(collection, key->name, table->keys[i].name);
 		if (value != NULL)
-			add(collection, name, value, NULL);
+			add_unwritten(collection, key->name, table->keys[i].name, value);
 	}
 }
 
 static void
 add_default(struct key_list *collection, const struct schema_key *key)
 {
-	const char *value = computed_default(collection, key->name);
+	const char *value = computed_default(collection, key->name, NULL);
 
 	if (value == NULL)
 		value = key->fallback;
 	if (value != NULL)
-		add(collection, key->name, value, NULL);
+		add_unwritten(collection, key->name, NULL, value);
 	else if (key->type->table != NULL && key->type != &schema_limit)
 		add_table_defaults(collection, key, NULL);
 }
@@ -156,8 +180,10 @@ add_map(struct key_list *collection, const struct schema_key *key, const struct 
 			return;
 		if (type == NULL)
 			type = schema_find(key->type->table, below, AT_NESTED)->type;
-		add_value(collection, dotted(collection, key->name, below), type,
-		          map->pairs[i].value);
+		add_value(
+		    collection,
+		    arena_printf(collection->reader->keep, "%s.%s", key->name, below),
+		    type, map->pairs[i].value);
 	}
 	if (key->type->table != NULL)
 		add_table_defaults(collection, key, map);
@@ -214,35 +240,8 @@ keys_make(struct reader *reader, const struct yaml *map, const struct schema_typ
 		qsort(actor->keys, actor->n_keys, sizeof(*actor->keys), compare_keys);
 	}
 	free(collection.at);
-}
-
-/* One key of an actor; NULL: it has no value, not even a default. */
-const struct conf_key *
-keys_find(const struct conf_actor *actor, const char *key)
-{
-	struct conf_key wanted = {.key = key};
-
-	if (actor->n_keys == 0)
-		return NULL;
-	return bsearch(&wanted, actor->keys, actor->n_keys, sizeof(wanted), compare_keys);
-}
-
-/* Where a key of an actor stands in the file: "children.app.children.api.command". */
-void
-keys_path(const struct conf *conf, const struct conf_actor *actor, const char *key,
-          struct strbuf *out)
-{
-	const char *names[SPEC_DEPTH_MAX];
-	size_t n = 0;
-
-	while (actor->parent != CONF_NONE && n < SPEC_DEPTH_MAX) {
-		names[n++] = actor->base != NULL ? actor->base : actor->name;
-		actor = &conf->actors[actor->parent];
-	}
-	while (n > 0)
-		strbuf_addf(out, "%schildren.%s", out->len > 0 ? "." : "", names[--n]);
-	if (key != NULL)
-		strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", key);
+	actor->defaults = unwritten_share(reader->conf, reader->scratch, &reader->sets,
+	                                  collection.unwritten, collection.n_unwritten);
 }
 
 /* As keys_report(). */
@@ -251,18 +250,18 @@ keys_vreport(struct conf_reports *reports, enum conf_severity severity,
              const struct conf *conf, const struct conf_actor *actor, const char *key,
              const char *fmt, va_list ap)
 {
-	const struct conf_key *origin = keys_find(actor, key);
+	const struct conf_key *origin = conf_keys_find(actor, key);
 	struct spot spot = {conf->files[actor->place.file], actor->place.line,
 	                    actor->column};
 	char message[MESSAGE_MAX];
 	struct strbuf path;
 
-	if (origin != NULL && origin->file != CONF_NONE)
+	if (origin != NULL)
 		spot = (struct spot){conf->files[origin->file], origin->line,
 		                     origin->column};
 	(void)vsnprintf(message, sizeof(message), fmt, ap);
 	strbuf_init(&path, 65536);
-	keys_path(conf, actor, key, &path);
+	conf_keys_path(conf, actor, key, &path);
 	reports_add(reports, severity, &spot, strbuf_str(&path), message);
 	strbuf_done(&path);
 }

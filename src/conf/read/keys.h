@@ -11,8 +11,6 @@
 
 void keys_make(struct reader *reader, const struct yaml *map,
                const struct schema_type *view, struct conf_actor *actor);
-void keys_path(const struct conf *conf, const struct conf_actor *actor, const char *key,
-               struct strbuf *out);
 void keys_report(struct conf_reports *reports, enum conf_severity severity,
                  const struct conf *conf, const struct conf_actor *actor, const char *key,
                  const char *fmt, ...) __attribute__((format(printf, 6, 7)));
@@ -22,6 +20,5 @@ void keys_vreport(struct conf_reports *reports, enum conf_severity severity,
     __attribute__((format(printf, 6, 0)));
 void keys_refuse_stranger(struct reader *reader, const struct conf_actor *actor,
                           const char *key, const char *path);
-const struct conf_key *keys_find(const struct conf_actor *actor, const char *key);
 
 #endif

@@ -30,6 +30,7 @@ struct reader {
 	struct arena *scratch; /* gone when loading ends */
 	struct users *users;
 	struct recipes *recipes;     /* recipe.c */
+	struct unwritten_sets *sets; /* unwritten.c */
 	const struct rights *rights; /* own_rights.c */
 	const char *read_file;       /* the last environment file that was good */
 	bool is_addition;            /* below a stand-in for a supervisor that runs */

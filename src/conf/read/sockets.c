@@ -215,7 +215,7 @@ refuse(struct reader *reader, const struct conf_actor *actor,
 	va_end(ap);
 	(void)snprintf(key, sizeof(key), "sockets.%.200s", socket->name);
 	strbuf_init(&path, 65536);
-	keys_path(reader->conf, actor, key, &path);
+	conf_keys_path(reader->conf, actor, key, &path);
 	reports_add(reader->reports, CONF_ERROR, &spot, strbuf_str(&path), message);
 	strbuf_done(&path);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* conf.c - the actors of a configuration, by path; the memory file that it equals. */
+/* conf.c - the actors of a configuration and their keys; the memory file that it equals.
+ */
 #include "config.h"
 
 #include "conf/text/conf.h"

@@ -20,6 +20,7 @@
 #include "base/attributes.h"
 #include "base/map.h"
 #include "base/strbuf.h"
+#include "conf/text/conf_keys.h"
 #include "conf/text/log_words.h"
 #include "core/spec.h"
 
@@ -262,19 +263,6 @@ struct conf_need {
 	char *path; /* absolute; of an actor, or of replicas without "@N" */
 };
 
-/* What a changed key asks for at a reload. */
-enum conf_effect { CONF_IN_PLACE, CONF_RESTARTS };
-
-/* One effective key of an actor and where its value came from. */
-struct conf_key {
-	const char *key;   /* dotted, such as "backoff.min" */
-	const char *value; /* JSON text of the effective value, in one spelling only */
-	uint32_t file;     /* into conf.files; CONF_NONE: a default */
-	uint32_t line;
-	uint32_t column;
-	enum conf_effect effect;
-};
-
 struct conf_actor {
 	char *name;
 	char *path;      /* "/user/app/api" */
@@ -285,8 +273,9 @@ struct conf_actor {
 	struct conf_need *needs;     /* spec.n_needs */
 	char *description;           /* or NULL */
 	char *base;                  /* replicas: the name without "@N", else NULL */
-	struct conf_key *keys;       /* sorted by key */
+	struct conf_key *keys;       /* those in the files, sorted by key */
 	size_t n_keys;
+	uint32_t defaults;  /* index into conf.defaults: all others */
 	struct place place; /* of the name */
 	uint32_t column;
 };
@@ -328,6 +317,8 @@ struct conf {
 	/* the tree: preorder, siblings in file order; [0] is /user */
 	struct conf_actor *actors;
 	uint32_t n_actors;
+	struct conf_defaults *defaults;
+	uint32_t n_defaults;
 	struct conf_recipe *recipes; /* for conf_compose() */
 	uint32_t n_recipes;
 	char **files; /* every file that was read, the main one first */

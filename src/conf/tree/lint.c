@@ -97,13 +97,13 @@ warn_unreachable(struct lint *lint, const struct conf_actor *supervisor,
                  const struct conf_actor *child, uint64_t span_ms)
 {
 	const struct intensity_spec *intensity = &supervisor->spec.intensity;
-	const struct conf_key *written = keys_find(supervisor, "intensity.within");
+	const struct conf_key *written = conf_keys_find(supervisor, "intensity.within");
 	const char *key = "intensity.within";
 	char within[DURATION_TEXT_MAX];
 	char span[DURATION_TEXT_MAX];
 	struct strbuf sum;
 
-	if (written == NULL || written->file == CONF_NONE)
+	if (written == NULL)
 		key = "intensity.restarts";
 	strbuf_init(&sum, 256);
 	write_sum(&child->spec.backoff, intensity->restarts, &sum);
@@ -289,7 +289,7 @@ check_resumes(struct lint *lint, const struct conf_actor *actor,
 		spot.file = lint->conf->files[place->file];
 		(void)snprintf(key, sizeof(key), "%s[%u]", name, i);
 		strbuf_init(&path, 65536);
-		keys_path(lint->conf, actor, key, &path);
+		conf_keys_path(lint->conf, actor, key, &path);
 		reports_add(lint->reports, CONF_WARNING, &spot, strbuf_str(&path),
 		            "`resume` after a cause that leaves no process: a new one is "
 		            "started, and without `fd_store` or `runtime_directory` "

@@ -367,6 +367,13 @@ load_all(struct file_load *load, const char *file)
 		lint_tree(reader->conf, reader->options, reader->reports);
 }
 
+static void
+free_tables(struct conf *conf)
+{
+	free(conf->actors);
+	free(conf->defaults);
+}
+
 /* Free a configuration with everything it owns; NULL is fine. */
 void
 conf_free(struct conf *conf)
@@ -376,7 +383,7 @@ conf_free(struct conf *conf)
 	map_done(&conf->by_path);
 	conf_drop_identities(conf);
 	if (conf->unpacked == NULL)
-		free(conf->actors);
+		free_tables(conf);
 	else if (conf->is_mapped)
 		(void)munmap(conf->unpacked, conf->unpacked_bytes);
 	else

@@ -16,10 +16,11 @@ static const char key_order[] = "order";
 struct planner {
 	const struct conf *old;
 	const struct conf *new_conf;
-	uint32_t *old_of;  /* for each new actor the old one of its path, or CONF_NONE */
-	bool *moved;       /* for each new actor: it changed places with siblings */
-	const char **keys; /* room for the keys of two actors */
-	size_t keys_cap;
+	uint32_t *old_of; /* for each new actor the old one of its path, or CONF_NONE */
+	bool *moved;      /* for each new actor: it changed places with siblings */
+	const struct conf_key **differs; /* room for the keys of two actors */
+	size_t cap;
+	struct map alike; /* pairs of conf_defaults: do they say the same? */
 	struct conf_plan plan;
 };
 
@@ -148,19 +149,23 @@ needs_process(const struct conf_actor *old, const struct conf_actor *new_actor,
 	return differs->effect == CONF_RESTARTS;
 }
 
-/* The keys that differ between two sorted lists; `ret_keys` has room for both. */
 static size_t
-compare_keys(const struct conf_actor *old, const struct conf_actor *new_actor,
-             const char **ret_keys, bool *ret_restarts)
+count_keys(const struct conf_keys *keys)
 {
-	size_t i = 0;
-	size_t j = 0;
+	return (size_t)(keys->end - keys->at) +
+	       (size_t)(keys->default_end - keys->default_at);
+}
+
+/* The keys that differ; there is room for all of both. */
+static size_t
+compare_keys(struct conf_keys *old, struct conf_keys *new_keys,
+             const struct conf_key **ret_differs)
+{
+	const struct conf_key *a = conf_keys_next(old);
+	const struct conf_key *b = conf_keys_next(new_keys);
 	size_t n = 0;
 
-	while (i < old->n_keys || j < new_actor->n_keys) {
-		const struct conf_key *a = i < old->n_keys ? &old->keys[i] : NULL;
-		const struct conf_key *b =
-		    j < new_actor->n_keys ? &new_actor->keys[j] : NULL;
+	while (a != NULL || b != NULL) {
 		const struct conf_key *differs = NULL;
 		int order = 0;
 
@@ -172,29 +177,53 @@ compare_keys(const struct conf_actor *old, const struct conf_actor *new_actor,
 			differs = a;
 		else if (order > 0 || strcmp(a->value, b->value) != 0)
 			differs = b;
-		i += order <= 0;
-		j += order >= 0;
-		if (differs == NULL)
-			continue;
-		ret_keys[n++] = differs->key;
-		*ret_restarts = *ret_restarts || needs_process(old, new_actor, differs);
+		if (order <= 0)
+			a = conf_keys_next(old);
+		if (order >= 0)
+			b = conf_keys_next(new_keys);
+		if (differs != NULL)
+			ret_differs[n++] = differs;
 	}
 	return n;
 }
 
 static bool
-reserve_keys(struct planner *planner, size_t cap)
+make_room(struct planner *planner, const struct conf_keys *old,
+          const struct conf_keys *new_keys)
 {
-	const char **larger;
+	const size_t cap = count_keys(old) + count_keys(new_keys);
+	const struct conf_key **larger;
 
-	if (cap <= planner->keys_cap)
+	if (cap <= planner->cap)
 		return true;
-	larger = reallocarray(planner->keys, 2 * cap, sizeof(*larger));
+	larger = reallocarray(planner->differs, 2 * cap, sizeof(*larger));
 	if (larger == NULL)
 		return false;
-	planner->keys = larger;
-	planner->keys_cap = 2 * cap;
+	planner->differs = larger;
+	planner->cap = 2 * cap;
 	return true;
+}
+
+/* Leave out the keys that are in neither file, if they are the same: looked at once for
+ * all actors that have them. */
+static void
+skip_defaults(struct planner *planner, const struct conf_actor *old, struct conf_keys *a,
+              const struct conf_actor *new_actor, struct conf_keys *b)
+{
+	const uint64_t pair = (uint64_t)old->defaults << 32 | new_actor->defaults;
+	struct conf_keys left = {NULL, NULL, a->default_at, a->default_end};
+	struct conf_keys right = {NULL, NULL, b->default_at, b->default_end};
+	uint32_t is_alike;
+
+	if (!map_get(&planner->alike, pair, &is_alike)) {
+		is_alike = compare_keys(&left, &right, planner->differs) == 0;
+		/* Without memory it is looked at again. */
+		(void)map_put(&planner->alike, pair, is_alike);
+	}
+	if (is_alike != 0) {
+		a->default_at = a->default_end;
+		b->default_at = b->default_end;
+	}
 }
 
 static int
@@ -202,24 +231,29 @@ compare_actor(struct planner *planner, uint32_t new_index, struct conf_change *c
 {
 	const struct conf_actor *old = &planner->old->actors[change->old_index];
 	const struct conf_actor *actor = &planner->new_conf->actors[new_index];
+	const bool has_moved = planner->moved[new_index];
+	struct conf_keys a = conf_keys(planner->old, old);
+	struct conf_keys b = conf_keys(planner->new_conf, actor);
 	bool restarts = false;
+	size_t n;
 
-	if (!reserve_keys(planner, old->n_keys + actor->n_keys + 1))
+	if (!make_room(planner, &a, &b))
 		return -ENOMEM;
-	change->n_keys = compare_keys(old, actor, planner->keys, &restarts);
-	if (planner->moved[new_index])
-		planner->keys[change->n_keys++] = key_order;
-	if (change->n_keys > 0) {
-		change->keys = calloc(change->n_keys, sizeof(*change->keys));
-		if (change->keys == NULL)
-			return -ENOMEM;
-		memcpy(change->keys, planner->keys,
-		       change->n_keys * sizeof(*change->keys));
+	skip_defaults(planner, old, &a, actor, &b);
+	n = compare_keys(&a, &b, planner->differs);
+	if (n + has_moved == 0)
+		return 0;
+	change->keys = calloc(n + has_moved, sizeof(*change->keys));
+	if (change->keys == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		change->keys[i] = planner->differs[i]->key;
+		restarts = restarts || needs_process(old, actor, planner->differs[i]);
 	}
-	if (restarts)
-		change->kind = CHANGE_RESTARTED;
-	else if (change->n_keys > 0)
-		change->kind = CHANGE_UPDATED;
+	if (has_moved)
+		change->keys[n] = key_order;
+	change->n_keys = n + has_moved;
+	change->kind = restarts ? CHANGE_RESTARTED : CHANGE_UPDATED;
 	return 0;
 }
 
@@ -317,13 +351,15 @@ conf_plan_make(const struct conf *old, const struct conf *new_conf,
 	struct planner planner = {.old = old, .new_conf = new_conf};
 	int r = -ENOMEM;
 
+	map_init(&planner.alike);
 	planner.old_of = calloc(new_conf->n_actors, sizeof(*planner.old_of));
 	planner.moved = calloc(new_conf->n_actors, sizeof(*planner.moved));
 	if (planner.old_of != NULL && planner.moved != NULL)
 		r = plan_all(&planner);
 	free(planner.old_of);
 	free(planner.moved);
-	free(planner.keys);
+	free(planner.differs);
+	map_done(&planner.alike);
 	if (r < 0)
 		conf_plan_done(&planner.plan);
 	else

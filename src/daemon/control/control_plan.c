@@ -224,6 +224,8 @@ handle_describe(struct conn *conn)
 	const struct shell *shell = conn->control->shell;
 	const struct actor *actor;
 	const struct conf *conf;
+	const struct conf_key *key;
+	struct conf_keys keys;
 	json_t *parameters;
 	struct ref ref;
 
@@ -236,9 +238,9 @@ handle_describe(struct conn *conn)
 	}
 	conf = shell_conf_of(shell, actor);
 	parameters = json_pack("{s:{},s:[]}", "spec", "origin");
-	for (size_t i = 0; parameters != NULL && i < actor->conf->n_keys; i++)
+	keys = conf_keys(conf, actor->conf);
+	while (parameters != NULL && (key = conf_keys_next(&keys)) != NULL)
 		add_key(json_object_get(parameters, "spec"),
-		        json_object_get(parameters, "origin"), conf,
-		        &actor->conf->keys[i]);
+		        json_object_get(parameters, "origin"), conf, key);
 	reply_json(conn, parameters);
 }

@@ -52,10 +52,7 @@ find_key(const struct actor *actor, enum cgroup_key key)
 	char name[64];
 
 	(void)snprintf(name, sizeof(name), "cgroup.%s", cgroup_key_names[key]);
-	for (size_t i = 0; i < actor->conf->n_keys; i++)
-		if (strcmp(actor->conf->keys[i].key, name) == 0)
-			return &actor->conf->keys[i];
-	return NULL;
+	return conf_keys_find(actor->conf, name);
 }
 
 /* Log a limit that cannot be kept: actor, key, place in the file and reason. */

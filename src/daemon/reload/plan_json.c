@@ -4,9 +4,6 @@
 
 #include "daemon/reload/plan_json.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "daemon/state/shell.h"
 
 /* In longer replies values are left out, so that the plan of a large tree has room. */
@@ -21,19 +18,12 @@ path_of_change(const struct shell *shell, const struct reload *reload,
 	return shell->conf->actors[change->old_index].path;
 }
 
-static int
-compare_key(const void *name, const void *key)
-{
-	return strcmp(name, ((const struct conf_key *)key)->key);
-}
-
 /* The value of a key, as JSON text that is a string of JSON, or null. */
 static void
 add_value(struct strbuf *out, const struct conf *conf, uint32_t index, const char *name)
 {
-	const struct conf_actor *actor = &conf->actors[index];
 	const struct conf_key *key =
-	    bsearch(name, actor->keys, actor->n_keys, sizeof(*actor->keys), compare_key);
+	    conf_keys_effective(conf, &conf->actors[index], name);
 
 	if (key != NULL)
 		strbuf_add_json(out, key->value);

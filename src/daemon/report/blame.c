@@ -51,7 +51,7 @@ find_written(const struct conf_actor *conf, const char *name, const char *detail
 	for (size_t i = 0; i < conf->n_keys; i++) {
 		const struct conf_key *key = &conf->keys[i];
 
-		if (key->file == CONF_NONE || strncmp(key->key, name, len) != 0)
+		if (strncmp(key->key, name, len) != 0)
 			continue;
 		if (name[len - 1] == '.' ? strcmp(key->key + len, detail) == 0
 		                         : key->key[len] == '\0')

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: ISC */
+/* conf_keys.c - the effective keys of an actor, in one row. */
+#include "config.h"
+
+#include "conf/text/conf_keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/text/conf.h"
+
+/* The effective keys of an actor, from the first one on; borrowed from both. */
+struct conf_keys
+conf_keys(const struct conf *conf, const struct conf_actor *actor)
+{
+	struct conf_keys keys = {.at = actor->keys, .end = actor->keys + actor->n_keys};
+
+	if (actor->defaults < conf->n_defaults) {
+		const struct conf_defaults *defaults = &conf->defaults[actor->defaults];
+
+		keys.default_at = defaults->keys;
+		keys.default_end = defaults->keys + defaults->n_keys;
+	}
+	return keys;
+}
+
+/* The next one in the order of their names, or NULL. */
+const struct conf_key *
+conf_keys_next(struct conf_keys *keys)
+{
+	if (keys->at == keys->end && keys->default_at == keys->default_end)
+		return NULL;
+	if (keys->at == keys->end || (keys->default_at != keys->default_end &&
+	                              strcmp(keys->default_at->key, keys->at->key) < 0))
+		return keys->default_at++;
+	return keys->at++;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	const struct conf_key *left = a;
+	const struct conf_key *right = b;
+
+	return strcmp(left->key, right->key);
+}
+
+static const struct conf_key *
+find_key(const struct conf_key *keys, size_t n, const char *key)
+{
+	struct conf_key wanted = {.key = key};
+
+	return n == 0 ? NULL : bsearch(&wanted, keys, n, sizeof(wanted), by_name);
+}
+
+/* A key of an actor that is in the file; NULL: it is not. */
+const struct conf_key *
+conf_keys_find(const struct conf_actor *actor, const char *key)
+{
+	return find_key(actor->keys, actor->n_keys, key);
+}
+
+/* A key of an actor, in the file or not; NULL: it has no value, not even a default. */
+const struct conf_key *
+conf_keys_effective(const struct conf *conf, const struct conf_actor *actor,
+                    const char *key)
+{
+	const struct conf_key *found = conf_keys_find(actor, key);
+
+	if (found == NULL && actor->defaults < conf->n_defaults)
+		found = find_key(conf->defaults[actor->defaults].keys,
+		                 conf->defaults[actor->defaults].n_keys, key);
+	return found;
+}
+
+/* Where a key of an actor stands in the file: "children.app.children.api.command". */
+void
+conf_keys_path(const struct conf *conf, const struct conf_actor *actor, const char *key,
+               struct strbuf *out)
+{
+	const char *names[SPEC_DEPTH_MAX];
+	size_t n = 0;
+
+	while (actor->parent != CONF_NONE && n < SPEC_DEPTH_MAX) {
+		names[n++] = actor->base != NULL ? actor->base : actor->name;
+		actor = &conf->actors[actor->parent];
+	}
+	while (n > 0)
+		strbuf_addf(out, "%schildren.%s", out->len > 0 ? "." : "", names[--n]);
+	if (key != NULL)
+		strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", key);
+}
