@@ -10,7 +10,9 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import SUPCTL, SUPD, Skip, check, equal, has, has_no_rights, main, run, test
+from chaos import INSTRUMENTED, Killer
+from harness import (SUPCTL, SUPD, Skip, check, comment, equal, has, has_no_rights, main, run,
+                     test)
 from varlink import Varlink
 
 TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -405,6 +407,21 @@ def taken_at_start(box):
         s.ended(71)
     with open(s.stderr, encoding="utf8") as text:
         has(text.read(), "metrics.listen.*in use", "the log")
+
+
+@test("what is read of an actor takes at most 16 system calls", timeout=60)
+def calls(box):
+    names = [f"a{i}" for i in range(100)]
+    s = box.supd({name: {} for name in names}, start="parallel", stop="parallel")
+    for name in names:
+        s.started(name)
+    killer = Killer(box, s.guardian(), "count")
+    s.call("Metrics")
+    killer.end()
+    count = sum(int(times) for name, times
+                in re.findall(r"(?m)^(\w+) (\d+)$", killer.text.decode()) if name != "stops")
+    comment(f"{count / len(names):.2f} calls an actor")
+    check(INSTRUMENTED or count <= 16 * len(names) + 100, f"{count} calls for {len(names)} actors")
 
 
 if __name__ == "__main__":

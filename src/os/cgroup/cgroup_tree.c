@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -193,22 +195,43 @@ each_in(int directory, void *arg)
 {
 	const struct each *each = arg;
 	int fd = openat(directory, "cgroup.procs", O_RDONLY | O_CLOEXEC);
-	FILE *procs;
-	int pid;
+	char text[4096];
+	pid_t pid = 0;
+	ssize_t n;
 	int r = 0;
 
 	if (fd < 0)
 		return errno == ENOENT || errno == EOPNOTSUPP ? 0 : -errno;
-	procs = fdopen(fd, "r");
-	if (procs == NULL) {
-		r = -errno;
-		(void)close(fd);
-		return r;
+	while (r == 0 && (n = read(fd, text, sizeof(text))) > 0) {
+		for (ssize_t i = 0; r == 0 && i < n; i++) {
+			if (text[i] != '\n') {
+				pid = pid * 10 + (text[i] - '0');
+				continue;
+			}
+			r = each->on_pid(pid, each->arg);
+			pid = 0;
+		}
 	}
-	while (r == 0 && fscanf(procs, "%d", &pid) == 1)
-		r = each->on_pid(pid, each->arg);
-	(void)fclose(procs);
+	(void)close(fd);
 	return r;
+}
+
+/* The same of a directory without any below, whose links tell so; false: it has some, or
+ * cannot be looked at. */
+static bool
+each_in_leaf(const char *path, struct each *each, int *ret)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat status;
+	bool is_leaf;
+
+	if (fd < 0)
+		return false;
+	is_leaf = fstat(fd, &status) == 0 && status.st_nlink == 2;
+	if (is_leaf)
+		*ret = each_in(fd, each);
+	(void)close(fd);
+	return is_leaf;
 }
 
 /*
@@ -220,6 +243,7 @@ cgroup_tree_each(const char *path, int (*on_pid)(pid_t pid, void *arg), void *ar
 {
 	struct each each = {.on_pid = on_pid, .arg = arg};
 	const struct visit visit = {.on_enter = each_in, .arg = &each};
+	int r;
 
-	return walk_tree(path, &visit);
+	return each_in_leaf(path, &each, &r) ? r : walk_tree(path, &visit);
 }

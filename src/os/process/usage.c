@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/process/proc_file.h"
@@ -19,20 +20,14 @@ struct look {
 	struct usage usage;
 };
 
-/* Add the time and the memory of one process; -errno if it is not there any more. */
-static int
-add_stat(struct look *look, pid_t pid)
+/* Add the time and the memory of one process. */
+static void
+add_stat(struct look *look, const struct proc_stat *stat)
 {
-	struct proc_stat stat;
-	int r = proc_stat_read(pid, &stat);
-
-	if (r < 0)
-		return r;
 	look->usage.cpu_usec +=
-	    stat.cpu_ticks * (USEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	    stat->cpu_ticks * (USEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 	look->usage.memory_bytes +=
-	    (uint64_t)stat.resident_pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	return 0;
+	    (uint64_t)stat->resident_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static void
@@ -40,9 +35,15 @@ add_descriptors(struct look *look, pid_t pid)
 {
 	char name[NAME_BYTES];
 	struct dirent *entry;
+	struct stat status;
 	DIR *all;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/fd", pid);
+	/* Since Linux 6.2 the size says how many there are. */
+	if (stat(name, &status) == 0 && status.st_size > 0) {
+		look->usage.descriptors += (uint32_t)status.st_size;
+		return;
+	}
 	all = opendir(name);
 	if (all == NULL)
 		return;
@@ -69,13 +70,18 @@ add_member(pid_t pid, void *arg)
 	return add_child(arg, pid);
 }
 
-/* Add each process found, and with `descend` all its descendants. */
+/* Add each process found, and with `descend` all its descendants; of the main process
+ * this was read already. */
 static void
-look_at_all(struct look *look, bool descend)
+look_at_all(struct look *look, pid_t main_pid, const struct proc_stat *main_stat,
+            bool descend)
 {
 	for (uint32_t i = 0; i < look->n; i++) {
-		if (add_stat(look, look->pids[i]) < 0)
+		struct proc_stat stat = *main_stat;
+
+		if (look->pids[i] != main_pid && proc_stat_read(look->pids[i], &stat) < 0)
 			continue;
+		add_stat(look, &stat);
 		look->usage.processes++;
 		add_descriptors(look, look->pids[i]);
 		if (descend)
@@ -86,15 +92,18 @@ look_at_all(struct look *look, bool descend)
 /* Add all processes in the cgroup; the kernel's own counts include dead processes. */
 static void
 look_into_cgroup(struct look *look, const struct containment *c,
-                 const struct cgroup_root *root)
+                 const struct cgroup_root *root, pid_t pid, const struct proc_stat *stat)
 {
 	struct usage *usage = &look->usage;
 
 	look->n = 0;
 	(void)cgroup_leaf_each(root, c->leaf, add_member, look);
-	look_at_all(look, false);
+	look_at_all(look, pid, stat, false);
 	(void)cgroup_leaf_number(root, c->leaf, "cpu.stat", "usage_usec",
 	                         &usage->cpu_usec);
+	/* Others have no controllers. */
+	if (!c->is_limited)
+		return;
 	(void)cgroup_leaf_number(root, c->leaf, "memory.current", NULL,
 	                         &usage->memory_bytes);
 	usage->has_io = cgroup_leaf_number(root, c->leaf, "io.stat", "rbytes",
@@ -118,9 +127,9 @@ usage_read(const struct containment *c, const struct cgroup_root *root, pid_t pi
 	if (r < 0)
 		return r;
 	if (c->is_cgroup)
-		look_into_cgroup(&look, c, root);
+		look_into_cgroup(&look, c, root, pid, &stat);
 	else
-		look_at_all(&look, true);
+		look_at_all(&look, pid, &stat, true);
 	*ret = look.usage;
 	return 0;
 }
