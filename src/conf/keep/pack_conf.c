@@ -155,10 +155,10 @@ pack_all(struct packer *packer, const struct conf *conf)
 	copy->by_path = (struct map){0};
 	copy->memory = NULL;
 	copy->found = NULL;
-	copy->unpacked = NULL;
-	copy->unpacked_bytes = 0;
-	copy->is_mapped = false;
-	copy->sealed_fd = -1;
+	copy->block.at = NULL;
+	copy->block.bytes = 0;
+	copy->block.is_mapped = false;
+	copy->block.sealed_fd = -1;
 	return packed_visit(&packer->visitor, at);
 }
 
@@ -264,8 +264,8 @@ conf_pack(const struct conf *conf, struct err *err)
 	size_t bytes;
 	int r;
 
-	if (conf->sealed_fd >= 0) {
-		r = fcntl(conf->sealed_fd, F_DUPFD_CLOEXEC, 0);
+	if (conf->block.sealed_fd >= 0) {
+		r = fcntl(conf->block.sealed_fd, F_DUPFD_CLOEXEC, 0);
 		if (r < 0)
 			err_set(err, errno, "keeping the configuration in memory");
 		return r < 0 ? -err->code : r;

@@ -164,11 +164,10 @@ unpack_block(struct conf *conf)
 	struct packed_head head;
 	const size_t at = packed_align(sizeof(head));
 	struct unpack unpack = {.visitor = {unpack_texts, unpack_array}};
-	unsigned char *block = conf->unpacked;
-	size_t bytes = conf->unpacked_bytes;
+	unsigned char *block = conf->block.at;
+	size_t bytes = conf->block.bytes;
 	struct conf *inner = (struct conf *)(block + at);
-	const bool is_mapped = conf->is_mapped;
-	const int sealed_fd = conf->sealed_fd;
+	const struct conf_block kept = conf->block;
 	int r;
 
 	memcpy(&head, block, sizeof(head));
@@ -191,10 +190,7 @@ unpack_block(struct conf *conf)
 	conf->by_path = (struct map){0};
 	conf->memory = NULL;
 	conf->found = NULL;
-	conf->unpacked = block;
-	conf->unpacked_bytes = bytes;
-	conf->is_mapped = is_mapped;
-	conf->sealed_fd = sealed_fd;
+	conf->block = kept;
 	return index_paths(conf);
 }
 
@@ -254,9 +250,9 @@ read_block(int fd, size_t bytes, struct conf *conf)
 
 	if (block == MAP_FAILED)
 		return -errno;
-	conf->unpacked = block;
-	conf->unpacked_bytes = bytes;
-	conf->is_mapped = true;
+	conf->block.at = block;
+	conf->block.bytes = bytes;
+	conf->block.is_mapped = true;
 	return 0;
 }
 
@@ -286,7 +282,7 @@ conf_unpack(int fd, struct err *err)
 		blame(-ENOMEM, err);
 		return NULL;
 	}
-	conf->sealed_fd = -1;
+	conf->block.sealed_fd = -1;
 	r = check_file(fd, &bytes, err);
 	if (r == 0) {
 		r = read_block(fd, bytes, conf);
@@ -295,8 +291,8 @@ conf_unpack(int fd, struct err *err)
 		blame(r, err);
 	}
 	if (r == 0) {
-		/* Without one it is packed again where it is asked for. */
-		conf->sealed_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		/* Without a descriptor the configuration is packed on demand. */
+		conf->block.sealed_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		return conf;
 	}
 	conf_free(conf);
@@ -320,16 +316,16 @@ conf_unpack_block(const void *block, size_t bytes, struct err *err)
 		return NULL;
 	conf = calloc(1, sizeof(*conf));
 	if (conf != NULL) {
-		conf->sealed_fd = -1;
-		conf->unpacked = malloc(bytes);
+		conf->block.sealed_fd = -1;
+		conf->block.at = malloc(bytes);
 	}
-	if (conf == NULL || conf->unpacked == NULL) {
+	if (conf == NULL || conf->block.at == NULL) {
 		conf_free(conf);
 		blame(-ENOMEM, err);
 		return NULL;
 	}
-	memcpy(conf->unpacked, block, bytes);
-	conf->unpacked_bytes = bytes;
+	memcpy(conf->block.at, block, bytes);
+	conf->block.bytes = bytes;
 	r = unpack_block(conf);
 	blame(r, err);
 	if (r == 0)

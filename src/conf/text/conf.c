@@ -21,7 +21,7 @@ conf_find(const struct conf *conf, const char *path)
 void
 conf_unseal(struct conf *conf)
 {
-	if (conf->sealed_fd >= 0)
-		(void)close(conf->sealed_fd);
-	conf->sealed_fd = -1;
+	if (conf->block.sealed_fd >= 0)
+		(void)close(conf->block.sealed_fd);
+	conf->block.sealed_fd = -1;
 }

@@ -293,6 +293,14 @@ struct conf_recipe {
 	uint32_t column;
 };
 
+/* A configuration without pointers, in which places have become pointers again. */
+struct conf_block {
+	void *at; /* NULL: the configuration was read */
+	size_t bytes;
+	bool is_mapped; /* else it was allocated */
+	int sealed_fd;  /* the memory file that says the same; -1: there is none */
+};
+
 struct conf {
 	/* control */
 	char *control_socket; /* NULL: <runtime dir>/control.sock */
@@ -327,10 +335,7 @@ struct conf {
 	struct map by_path;
 	struct arena *memory;
 	struct conf_found *found; /* of conf_take_identity() */
-	void *unpacked;           /* instead: the block that everything lies in */
-	size_t unpacked_bytes;
-	bool is_mapped; /* the block is, else it was allocated */
-	int sealed_fd;  /* the memory file that says the same; -1: there is none */
+	struct conf_block block;  /* instead: what everything lies in */
 };
 
 /* Options of the loader. */

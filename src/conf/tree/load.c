@@ -382,12 +382,12 @@ conf_free(struct conf *conf)
 		return;
 	map_done(&conf->by_path);
 	conf_drop_identities(conf);
-	if (conf->unpacked == NULL)
+	if (conf->block.at == NULL)
 		free_tables(conf);
-	else if (conf->is_mapped)
-		(void)munmap(conf->unpacked, conf->unpacked_bytes);
+	else if (conf->block.is_mapped)
+		(void)munmap(conf->block.at, conf->block.bytes);
 	else
-		free(conf->unpacked);
+		free(conf->block.at);
 	if (conf->memory != NULL)
 		arena_done(conf->memory);
 	free(conf->memory);
@@ -403,7 +403,7 @@ conf_new(void)
 
 	if (conf == NULL)
 		return NULL;
-	conf->sealed_fd = -1;
+	conf->block.sealed_fd = -1;
 	map_init(&conf->by_path);
 	conf->control_mode = 0660;
 	conf->log_level = LOG_LEVEL_MAX;
