@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: ISC */
-/* bare.c - what the machine allows: bare N CHILD RESULTS
+/* bare.c - what the machine allows: bare copy|share|overlap N CHILD RESULTS
  *
- * Starts N children and starts each again when it dies, and nothing else: clone with
- * vfork semantics and a pidfd, exec, epoll, waitid.  SIGTERM: stop all of them, reap
- * them, end.
+ * Starts N children and starts each again when it dies, and nothing else: clone with a
+ * pidfd, exec, epoll, waitid.  SIGTERM: stop all of them, reap them, end.
+ *
+ *	copy     vfork semantics; the child gets a copy of the table of descriptors
+ *	share    the child shares the table, and leaves it with close_range(2)
+ *	overlap  the same, and a session of its own; 16 of them at once are between clone
+ *	         and exec, instead of one for which the loop waits
  */
 #include "config.h"
 
 #include <errno.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,20 +31,33 @@
 #define BATCH        64
 #define STACK_BYTES  (64 * 1024)
 #define STOP_TAG     UINT32_MAX
+#define PLACES       16
 
 struct child {
 	pid_t pid;
 	int pidfd;
 };
 
-struct bare {
-	int epoll_fd;
-	uint32_t n;
-	struct child *children;
-	char *stack;   /* of the child until it has exec'd */
+enum mode { MODE_COPY, MODE_SHARE, MODE_OVERLAP, MODE_MAX };
+
+static const char *const mode_names[] = {"copy", "share", "overlap"};
+
+/* What a child needs until it has exec'd. */
+struct place {
+	enum mode mode;
+	uint32_t in_use; /* cleared by the kernel */
+	char *stack;
 	char *argv[4]; /* CHILD RESULTS INDEX NULL */
 	char index[16];
-	sigset_t no_signals;
+};
+
+struct bare {
+	int epoll_fd;
+	enum mode mode;
+	uint32_t n;
+	uint32_t next; /* place */
+	struct child *children;
+	struct place places[PLACES];
 };
 
 static void
@@ -46,26 +67,53 @@ give_up(const char *what)
 	exit(1);
 }
 
+/* In memory that is the parent's, too: system calls and nothing else. */
 static int
 become_child(void *context)
 {
-	const struct bare *bare = context;
+	struct place *place = context;
+	const uint64_t no_signals = 0;
 
-	(void)sigprocmask(SIG_SETMASK, &bare->no_signals, NULL);
-	(void)execv(bare->argv[0], bare->argv);
-	_exit(127);
+	if (place->mode == MODE_OVERLAP)
+		(void)syscall(SYS_setsid);
+	if (place->mode != MODE_COPY)
+		(void)syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_UNSHARE);
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL,
+	              sizeof(no_signals));
+	(void)syscall(SYS_execve, place->argv[0], place->argv, NULL);
+	(void)syscall(SYS_exit, 127);
+	return 127;
+}
+
+/* The next place, once its last child has exec'd. */
+static struct place *
+take_place(struct bare *bare)
+{
+	struct place *place = &bare->places[bare->next];
+	uint32_t in_use;
+
+	if (bare->mode == MODE_OVERLAP)
+		bare->next = (bare->next + 1) % PLACES;
+	while ((in_use = __atomic_load_n(&place->in_use, __ATOMIC_ACQUIRE)) != 0)
+		(void)syscall(SYS_futex, &place->in_use, FUTEX_WAIT, in_use, NULL, NULL,
+		              0);
+	return place;
 }
 
 static void
 start_child(struct bare *bare, uint32_t i)
 {
-	const int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+	int flags = CLONE_VM | CLONE_PIDFD | SIGCHLD;
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
 	struct child *child = &bare->children[i];
+	struct place *place = take_place(bare);
 
-	(void)snprintf(bare->index, sizeof(bare->index), "%u", i);
-	child->pid =
-	    clone(become_child, bare->stack + STACK_BYTES, flags, bare, &child->pidfd);
+	flags |= bare->mode == MODE_COPY ? 0 : CLONE_FILES;
+	flags |= bare->mode == MODE_OVERLAP ? CLONE_CHILD_CLEARTID : CLONE_VFORK;
+	place->in_use = bare->mode == MODE_OVERLAP;
+	(void)snprintf(place->index, sizeof(place->index), "%u", i);
+	child->pid = clone(become_child, place->stack + STACK_BYTES, flags, place,
+	                   &child->pidfd, NULL, &place->in_use);
 	if (child->pid < 0)
 		give_up("clone");
 	if (epoll_ctl(bare->epoll_fd, EPOLL_CTL_ADD, child->pidfd, &event) < 0)
@@ -140,32 +188,47 @@ watch_sigterm(const struct bare *bare)
 		give_up("signalfd");
 }
 
+static void
+make_places(struct bare *bare, char **argv)
+{
+	for (int i = 0; i < PLACES; i++) {
+		struct place *place = &bare->places[i];
+
+		*place = (struct place){.mode = bare->mode, .stack = malloc(STACK_BYTES)};
+		if (place->stack == NULL)
+			give_up("bare");
+		place->argv[0] = argv[0];
+		place->argv[1] = argv[1];
+		place->argv[2] = place->index;
+	}
+}
+
 int
 main(int argc, char **argv)
 {
-	struct bare bare = {0};
-	unsigned long n = argc == 4 ? strtoul(argv[1], NULL, 10) : 0;
+	struct bare bare = {.mode = MODE_MAX};
+	unsigned long n = argc == 5 ? strtoul(argv[2], NULL, 10) : 0;
 
-	if (n < 1 || n > CHILDREN_MAX) {
-		(void)fprintf(stderr, "usage: bare N CHILD RESULTS\n");
+	for (int i = 0; n > 0 && i < MODE_MAX; i++)
+		if (strcmp(argv[1], mode_names[i]) == 0)
+			bare.mode = (enum mode)i;
+	if (n < 1 || n > CHILDREN_MAX || bare.mode == MODE_MAX) {
+		(void)fprintf(stderr, "usage: bare copy|share|overlap N CHILD RESULTS\n");
 		return 64;
 	}
 	bare.n = (uint32_t)n;
 	bare.children = calloc(n, sizeof(*bare.children));
-	bare.stack = malloc(STACK_BYTES);
 	bare.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (bare.children == NULL || bare.stack == NULL || bare.epoll_fd < 0)
+	if (bare.children == NULL || bare.epoll_fd < 0)
 		give_up("bare");
-	bare.argv[0] = argv[2];
-	bare.argv[1] = argv[3];
-	bare.argv[2] = bare.index;
-	(void)sigemptyset(&bare.no_signals);
+	make_places(&bare, argv + 3);
 	watch_sigterm(&bare);
 	for (uint32_t i = 0; i < bare.n; i++)
 		start_child(&bare, i);
 	run(&bare);
 	stop(&bare);
 	free(bare.children);
-	free(bare.stack);
+	for (int i = 0; i < PLACES; i++)
+		free(bare.places[i].stack);
 	return 0;
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Measures supd beside a bare loop that does nothing else, in one run.
+"""Measures supd beside bare loops that do nothing else, in one run.
 
-bench.py --bin DIRECTORY [--rounds N] [-n ACTORS] [--quick]   (see README.md)
+bench.py --bin DIRECTORY [--rounds N] [-n ACTORS] [--idle S] [--fifo]   (see README.md)
 """
 import argparse
 import contextlib
@@ -21,6 +21,7 @@ import time
 SLOT = struct.Struct("=QQ")     # pid, CLOCK_MONOTONIC ns of its start
 PATIENCE_S = 60
 LATENCY_N = 100
+SPIN_US = 20_000_000
 
 
 def now_ns():
@@ -109,9 +110,11 @@ class System:
 
 class Bare(System):
     name = "bare"
+    mode = "share"
 
     def argv(self):
-        return [self.tools["bare"], str(self.n), self.tools["child"], self.results.path]
+        return [self.tools["bare"], self.mode, str(self.n), self.tools["child"],
+                self.results.path]
 
     def status_argv(self):
         path = os.path.join(self.dir, "status")
@@ -119,6 +122,11 @@ class Bare(System):
             for i in range(self.n):
                 file.write(f"/user/a{i:<12} running {100000 + i:>7}   1m30s   0\n")
         return ["cat", path]
+
+
+class BareOverlap(Bare):
+    name = "bare, 16 at once"
+    mode = "overlap"
 
 
 class Supd(System):
@@ -150,7 +158,7 @@ class SupdLean(Supd):
     settings = ", containment: session, output: inherit"
 
 
-SYSTEMS = (Bare, SupdLean, Supd)
+SYSTEMS = (Bare, BareOverlap, SupdLean, Supd)
 
 
 # ---- what is measured ----------------------------------------------------------------
@@ -179,6 +187,12 @@ def pss_kib(pid):
             if line.startswith("Pss:"):
                 return int(line.split()[1])
     raise GaveUp("no Pss")
+
+
+def cpu_ticks(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def switches(pid):
@@ -262,8 +276,14 @@ class Bench:
 
     def many(self, system, last):
         self.note("start", system, measure_start(system))
+        self.note("latency_n", system, measure_latency(system, 60))
+        own = own_pids(system)
+        before = sum(map(cpu_ticks, own))
         for _ in range(2):
             self.note("storm", system, measure_storm(system))
+        ticks = sum(map(cpu_ticks, own)) - before
+        self.note("cpu", system,
+                  ticks * 1e6 / os.sysconf("SC_CLK_TCK") / (2 * system.n))
         self.note("status", system, measure_status(system))
         self.note("memory", system, sum(map(pss_kib, own_pids(system))) / system.n)
         if last and self.options.idle:
@@ -302,7 +322,9 @@ class Bench:
             ("start", f"start of {n} actors", "{:.1f} ms", True),
             ("latency", f"restart latency, median of {LATENCY_N} actors", "{:.0f} µs",
              True),
+            ("latency_n", f"… of {n} actors", "{:.0f} µs", True),
             ("storm", f"all {n} die at once, until all are back", "{:.1f} ms", True),
+            ("cpu", "processor time a restart in it", "{:.0f} µs", True),
             ("stop", f"ordered stop of {n}", "{:.1f} ms", True),
             ("status", f"status of {n} (bare: `cat`)", "{:.1f} ms", True),
             ("memory", "memory an actor (PSS)", "{:.2f} KiB", False),
@@ -316,7 +338,8 @@ class Bench:
         uname = os.uname()
         print(f"\n{uname.sysname} {uname.release} {uname.machine}, "
               f"{os.cpu_count()} processors, medians of {self.options.rounds} "
-              f"interleaved rounds; × is the ratio to bare.")
+              f"interleaved rounds{', SCHED_FIFO' * self.options.fifo}; "
+              "× is the ratio to bare.")
 
 
 def find_tools(bindir, *more):
@@ -334,6 +357,17 @@ def raise_limits():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def go_first():
+    """Before all other work of the machine; what spins is killed after some seconds."""
+    try:
+        resource.setrlimit(resource.RLIMIT_RTTIME, (SPIN_US, SPIN_US))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+    except (OSError, ValueError) as error:
+        print(f"without SCHED_FIFO: {error}", file=sys.stderr)
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -354,8 +388,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--idle", type=int, default=10, help="seconds; 0: leave it out")
     parser.add_argument("-n", type=int, default=1000, help="actors")
+    parser.add_argument("--fifo", action="store_true", help="at SCHED_FIFO, where allowed")
     options = parser.parse_args()
     raise_limits()
+    options.fifo = options.fifo and go_first()
     try:
         with scratch() as directory:
             bench = Bench(find_tools(options.bin), directory, options)
