@@ -3,14 +3,13 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "daemon/control/control_private.h"
 #include "daemon/reload/plan_json.h"
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/config_errors.h"
+#include "daemon/report/describe.h"
 #include "daemon/sockets/grown.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
@@ -173,60 +172,11 @@ handle_apply(struct conn *conn)
 
 /* ---- Describe --------------------------------------------------------------------- */
 
-/*
- * Set a dotted key in nested objects.  A part that is in use for a plain value already
- * (keys that users choose may have dots) keeps the rest of the key in one piece.
- */
-static int
-set_nested(json_t *object, const char *key, json_t *take_value)
-{
-	for (;;) {
-		const char *dot = strchr(key, '.');
-		char *part;
-		json_t *inner;
-		int r = 0;
-
-		if (dot == NULL)
-			return json_object_set_new(object, key, take_value);
-		part = strndup(key, (size_t)(dot - key));
-		inner = part != NULL ? json_object_get(object, part) : NULL;
-		if (part != NULL && inner == NULL) {
-			inner = json_object();
-			r = json_object_set_new(object, part, inner);
-		}
-		free(part);
-		if (r < 0 || !json_is_object(inner))
-			return json_object_set_new(object, key, take_value);
-		object = inner;
-		key = dot + 1;
-	}
-}
-
-static void
-add_key(json_t *spec, json_t *origin, const struct conf *conf, const struct conf_key *key)
-{
-	json_t *value = json_loads(key->value, JSON_DECODE_ANY, NULL);
-
-	if (value == NULL)
-		value = json_string(key->value);
-	(void)set_nested(spec, key->key, value);
-	if (key->file >= conf->n_files)
-		return;
-	(void)json_array_append_new(origin, json_pack("{s:s,s:s,s:i}", "key", key->key,
-	                                              "file", conf->files[key->file],
-	                                              "line", (int)key->line));
-}
-
-/* The effective keys of an actor, and where those that are not defaults came from. */
 void
 handle_describe(struct conn *conn)
 {
 	const struct shell *shell = conn->control->shell;
 	const struct actor *actor;
-	const struct conf *conf;
-	const struct conf_key *key;
-	struct conf_keys keys;
-	json_t *parameters;
 	struct ref ref;
 
 	if (!call_resolve_one(conn, &ref, NULL))
@@ -236,11 +186,5 @@ handle_describe(struct conn *conn)
 		reply_invalid_state(conn, ref, "it is not configured any more");
 		return;
 	}
-	conf = shell_conf_of(shell, actor);
-	parameters = json_pack("{s:{},s:[]}", "spec", "origin");
-	keys = conf_keys(conf, actor->conf);
-	while (parameters != NULL && (key = conf_keys_next(&keys)) != NULL)
-		add_key(json_object_get(parameters, "spec"),
-		        json_object_get(parameters, "origin"), conf, key);
-	reply_json(conn, parameters);
+	reply_json(conn, describe_json(shell_conf_of(shell, actor), actor->conf));
 }
