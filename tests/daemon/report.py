@@ -141,7 +141,8 @@ def asked_for(box):
                                                                 "shutdown": "200ms"}})
     s.started("c")
     s.stop()
-    equal(lines(s, "", LOUD), [("warning", "/user/c: killed_after_timeout")], "loud lines")
+    equal(lines(s, "", LOUD), [
+        ("warning", "/user/c: killed_after_timeout: it did not stop within 200ms")], "loud lines")
 
 
 @test("76 a shutdown: status answers, the last stop is in the log, /system ends behind /user "

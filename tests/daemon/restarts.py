@@ -122,7 +122,7 @@ def gone(box):
     for name in ("sup/a", "/user/sup/a"):
         equal(s.ctl("status", name).code, 4, "exit status of supctl status")
         has(s.ctl_ok("explain", name).out,
-            r"/user/sup/a failed at .*: exit(ed with)? 9(.|\n)*\nNow: gone.*\d{4}-.*Z\.$", "the story")
+            r"/user/sup/a failed at .*: exit(ed with)? 9(.|\n)*\nNow: gone.* at \d\d:\d\d:\d\d\.\d{3}\.$", "the story")
         s.until(lambda name=name: s.ctl_ok("logs", name).out == "a last line\n", "the log")
     equal(s.ctl_ok("logs", "sup/a", "/user/sup/a").out, "sup/a | a last line\n", "each line once")
     equal(s.call("Explain", name="sup/a")["last_words"], ["a last line"], "the last words")
