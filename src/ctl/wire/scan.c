@@ -4,6 +4,7 @@
 
 #include "ctl/wire/scan.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* Begin at the start of the text, which is borrowed. */
@@ -15,18 +16,24 @@ scan_init(struct scan *scan, struct span text)
 	scan->bad = text.at == NULL;
 }
 
-static bool
+/* Something else was expected: there is nothing more to be read. */
+static void
+fail(struct scan *scan)
+{
+	scan->bad = true;
+	scan->p = scan->end;
+}
+
+static inline bool
 is_blank(char c)
 {
 	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
 /* The next character that is no white space, or NUL at the end. */
-static char
+static inline char
 peek(struct scan *scan)
 {
-	if (scan->bad)
-		return '\0';
 	while (scan->p < scan->end && is_blank(*scan->p))
 		scan->p++;
 	return scan->p < scan->end ? *scan->p : '\0';
@@ -36,7 +43,7 @@ static bool
 expect(struct scan *scan, char c)
 {
 	if (peek(scan) != c) {
-		scan->bad = true;
+		fail(scan);
 		return false;
 	}
 	scan->p++;
@@ -49,7 +56,7 @@ accept_null(struct scan *scan)
 	if (peek(scan) != 'n')
 		return false;
 	if (scan->end - scan->p < 4 || memcmp(scan->p, "null", 4) != 0) {
-		scan->bad = true;
+		fail(scan);
 		return false;
 	}
 	scan->p += 4;
@@ -67,21 +74,35 @@ is_escaped(const char *start, const char *p)
 	return escaped;
 }
 
-/* Skip the string that begins with the quote at scan->p. */
-static void
-skip_string(struct scan *scan)
+/* The quote that ends the string of which the text begins at start, behind another quote;
+ * NULL if there is none. */
+static inline const char *
+find_quote(const char *start, const char *end)
+{
+	const char *quote = memchr(start, '"', (size_t)(end - start));
+
+	while (quote != NULL && quote[-1] == '\\' && is_escaped(start, quote)) {
+		quote++;
+		quote = memchr(quote, '"', (size_t)(end - quote));
+	}
+	return quote;
+}
+
+/* Read the string that has to begin at scan->p. */
+static inline struct span
+take_string(struct scan *scan)
 {
 	const char *start = scan->p + 1;
-	const char *quote = start;
+	const char *quote = NULL;
 
-	do {
-		quote = memchr(quote, '"', (size_t)(scan->end - quote));
-		if (quote == NULL) {
-			scan->bad = true;
-			return;
-		}
-	} while (is_escaped(start, quote++));
-	scan->p = quote;
+	if (scan->p < scan->end && *scan->p == '"')
+		quote = find_quote(start, scan->end);
+	if (quote == NULL) {
+		fail(scan);
+		return (struct span){NULL, 0};
+	}
+	scan->p = quote + 1;
+	return (struct span){start, (size_t)(quote - start)};
 }
 
 /* Enter an object; scan_member() goes through it. */
@@ -103,9 +124,8 @@ scan_member(struct scan *scan, struct span *ret_name)
 	}
 	if (c == ',')
 		scan->p++;
-	*ret_name = scan_string(scan);
-	if (ret_name->at == NULL)
-		scan->bad = true;
+	(void)peek(scan);
+	*ret_name = take_string(scan);
 	return expect(scan, ':');
 }
 
@@ -128,26 +148,14 @@ scan_element(struct scan *scan)
 	}
 	if (c == ',')
 		scan->p++;
-	return !scan->bad && peek(scan) != '\0';
+	return peek(scan) != '\0';
 }
 
 /* A string without its quotes, escapes as they are (span_decode()); none for null. */
 struct span
 scan_string(struct scan *scan)
 {
-	const char *start;
-
-	if (accept_null(scan))
-		return (struct span){NULL, 0};
-	if (peek(scan) != '"') {
-		scan->bad = true;
-		return (struct span){NULL, 0};
-	}
-	start = scan->p + 1;
-	skip_string(scan);
-	if (scan->bad)
-		return (struct span){NULL, 0};
-	return (struct span){start, (size_t)(scan->p - start) - 1};
+	return accept_null(scan) ? (struct span){NULL, 0} : take_string(scan);
 }
 
 /* An integer; null leaves *ret as it was. */
@@ -167,9 +175,9 @@ scan_int(struct scan *scan, int64_t *ret)
 	while (scan->p < scan->end && *scan->p >= '0' && *scan->p <= '9' &&
 	       n <= (INT64_MAX - 9) / 10)
 		n = n * 10 + (*scan->p++ - '0');
-	if (scan->bad || scan->p == start ||
+	if (scan->p == start ||
 	    (scan->p < scan->end && strchr("0123456789.eE", *scan->p) != NULL))
-		scan->bad = true;
+		fail(scan);
 	else
 		*ret = negative ? -n : n;
 }
@@ -184,28 +192,15 @@ scan_bool(struct scan *scan, bool *ret)
 		return;
 	(void)peek(scan);
 	left = (size_t)(scan->end - scan->p);
-	if (!scan->bad && left >= 4 && memcmp(scan->p, "true", 4) == 0) {
+	if (left >= 4 && memcmp(scan->p, "true", 4) == 0) {
 		*ret = true;
 		scan->p += 4;
-	} else if (!scan->bad && left >= 5 && memcmp(scan->p, "false", 5) == 0) {
+	} else if (left >= 5 && memcmp(scan->p, "false", 5) == 0) {
 		*ret = false;
 		scan->p += 5;
 	} else {
-		scan->bad = true;
+		fail(scan);
 	}
-}
-
-/* To the next bracket or quote of a value that has parts; false if there is none. */
-static bool
-skip_plain(struct scan *scan)
-{
-	const char *p = scan->p;
-
-	while (p < scan->end && *p != '"' && *p != '{' && *p != '}' && *p != '[' &&
-	       *p != ']')
-		p++;
-	scan->p = p;
-	return p < scan->end;
 }
 
 /* Past a number or a word. */
@@ -218,36 +213,38 @@ skip_word(struct scan *scan)
 	       *scan->p != ':' && *scan->p != '}' && *scan->p != ']')
 		scan->p++;
 	if (scan->p == start)
-		scan->bad = true;
+		fail(scan);
 }
 
 /* Past an object or an array: brackets must match. */
 static void
 skip_parts(struct scan *scan)
 {
+	static const bool is_part[UCHAR_MAX + 1] = {
+	    ['"'] = true, ['{'] = true, ['}'] = true, ['['] = true, [']'] = true};
+	const char *p = scan->p, *const end = scan->end;
 	char closing[SCAN_DEPTH_MAX];
 	size_t depth = 0;
 
 	do {
 		char c;
 
-		if (!skip_plain(scan)) {
-			scan->bad = true;
-			break;
-		}
-		c = *scan->p;
-		if (c == '"') {
-			skip_string(scan);
-			continue;
-		}
-		scan->p++;
-		if ((c == '{' || c == '[') && depth < SCAN_DEPTH_MAX)
+		while (p < end && !is_part[(unsigned char)*p])
+			p++;
+		c = p < end ? *p++ : '\0';
+		if (c == '"' && (p = find_quote(p, end)) != NULL)
+			p++;
+		else if ((c == '{' || c == '[') && depth < SCAN_DEPTH_MAX)
 			closing[depth++] = c == '{' ? '}' : ']';
 		else if (depth > 0 && c == closing[depth - 1])
 			depth--;
 		else
-			scan->bad = true;
-	} while (depth > 0 && !scan->bad);
+			p = NULL;
+	} while (depth > 0 && p != NULL);
+	if (p == NULL)
+		fail(scan);
+	else
+		scan->p = p;
 }
 
 /*
@@ -263,7 +260,7 @@ scan_value(struct scan *scan)
 	if (c == '{' || c == '[')
 		skip_parts(scan);
 	else if (c == '"')
-		skip_string(scan);
+		(void)take_string(scan);
 	else
 		skip_word(scan);
 	if (scan->bad)

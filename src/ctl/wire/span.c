@@ -11,8 +11,8 @@
 bool
 span_is(struct span span, const char *text)
 {
-	return span.at != NULL && strlen(text) == span.len &&
-	       memcmp(text, span.at, span.len) == 0;
+	return span.at != NULL && strncmp(text, span.at, span.len) == 0 &&
+	       text[span.len] == '\0';
 }
 
 /* Is this value an object, rather than null or nothing? */
