@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""supd in the foreground of a terminal, which goes away."""
+"""supd in the foreground of a terminal, which goes away, and in the background."""
 import fcntl
 import os
 import pty
@@ -9,7 +9,7 @@ import sys
 import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import check, main, test
+from harness import SUPD, alive, check, equal, has, main, run, test
 
 
 def on_terminal(box, ignored=False):
@@ -53,6 +53,49 @@ def nohup(box):
     s.crash()
     s.tell("a", "exit=3")
     s.started("a", 2)
+
+
+def parent(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf8") as stat:
+        return int(stat.read().rpartition(")")[2].split()[1])
+
+
+@test("supd -d returns when supd is ready, which goes on in the background, with a log of its own")
+def background(box):
+    s = box.supd({"a": {"ready": "notify", "do": []}}, wait=False, args=["-d"])
+    s.started("a")
+    equal(s.actor("a")["state"], "starting", "a's state")
+    check(s.process.poll() is None, "returned before supd was ready")
+    s.tell("a", "ready")
+    s.ended(0)
+    probe = s.line("S", "a").pid
+    guardian = parent(probe)
+    walker = parent(guardian)
+    equal(os.getsid(walker), walker, "the session")
+    equal([os.readlink(f"/proc/{walker}/fd/{fd}") for fd in range(3)],
+          ["/dev/null", "/dev/null", box.path("logs/supd.log")], "what supd has open")
+    has(s.ctl_ok("logs", "supd").out, "supd .*: ready", "its own log")
+    os.kill(guardian, signal.SIGKILL)
+    equal(s.json("status", "a")[0]["pid"], probe, "the pid that the next guardian tells")
+    s.ctl_ok("shutdown")
+    s.until(lambda: not alive(walker), "the end")
+    has(open(box.path("logs/supd.log"), encoding="utf8").read(), "shutting_down", "its own log")
+
+
+@test("supd -d says why supd has ended before it was ready, and exits as that")
+def never_ready(box):
+    s = box.supd({"a": {}})
+    other = run(SUPD, "-d", s.file, "-r", s.runtime)
+    equal(other.code, 69, "exit status beside another supd")
+    has(other.err, "another supd runs in .*\n.*ended with status 69", "standard error")
+    bad = run(SUPD, "-d", box.file("bad.yaml", "x: 1\n"), "-r", box.path("other"))
+    equal(bad.code, 78, "exit status of errors in the file")
+    has(bad.err, "unknown key `x`", "standard error")
+    gone = {"restart": "permanent", "ready": "notify", "do": ["exit=3"]}
+    late = box.supd({"b": gone}, name="late", wait=False, args=["-d"],
+                    decider=[{"when": "any", "then": "escalate"}])
+    late.ended(70)
+    check(said(late, "(exited with 3) in /user/b; stop, by root"), "nothing says why")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "conf/text/conf.h"
 #include "daemon/forecast/simulate.h"
+#include "daemon/loop/background.h"
 #include "daemon/loop/convert.h"
 #include "daemon/loop/supd.h"
 #include "daemon/loop/try_ports.h"
@@ -36,12 +37,14 @@
 
 static const char usage_text[] =
     "Usage: supd [[-c] FILE] [-r DIR] [OPTION…]\n"
-    "Supervise the processes of a tree declared in FILE, in the foreground.\n"
+    "Supervise the processes of a tree declared in FILE, in the foreground unless -d.\n"
     "\n"
     "  -c, --config FILE       the tree (default " SUPD_CONF ", or\n"
     "                          $XDG_CONFIG_HOME/supd/supd.yaml for others than root)\n"
     "  -r, --runtime-dir DIR   control socket and lock (default $RUNTIME_DIRECTORY,\n"
     "                          " SUPD_RUNDIR ", or a directory of the user)\n"
+    "  -d, --background        return once supd is ready, which goes on in the\n"
+    "                          background\n"
     "      --check             only say what is wrong with FILE\n"
     "      --init [KIND FILE…] print a first FILE, or what a procfile, supervisord or\n"
     "                          systemd file is here\n"
@@ -76,6 +79,7 @@ enum option_code {
 static const struct option long_options[] = {
     {"config", required_argument, NULL, 'c'},
     {"runtime-dir", required_argument, NULL, 'r'},
+    {"background", no_argument, NULL, 'd'},
     {"check", no_argument, NULL, OPTION_CHECK},
     {"schema", no_argument, NULL, OPTION_SCHEMA},
     {"init", no_argument, NULL, OPTION_INIT},
@@ -120,6 +124,9 @@ take_option(int code, struct supd_options *options, enum mode mode)
 		return mode;
 	case 'r':
 		options->runtime_dir = optarg;
+		return mode;
+	case 'd':
+		options->background = true;
 		return mode;
 	case OPTION_CHECK:
 		return MODE_CHECK;
@@ -175,7 +182,7 @@ parse(int argc, char **argv, struct supd_options *options)
 	enum mode mode = MODE_RUN;
 	int code;
 
-	while ((code = getopt_long(argc, argv, "c:r:vVh", long_options, NULL)) != -1) {
+	while ((code = getopt_long(argc, argv, "c:r:dvVh", long_options, NULL)) != -1) {
 		mode = take_option(code, options, mode);
 		if (mode == MODE_DONE || mode == MODE_USAGE)
 			return mode;
@@ -334,6 +341,27 @@ without_conf(enum mode mode, char *const *words, int n)
 	return mode == MODE_INIT ? convert_print(words, n) : -1;
 }
 
+/* Be the first walker; the user named the file, or we chose the directory. */
+static int
+walk(const struct supd_options *options, bool is_named, bool chosen)
+{
+	const struct walker_times times = {WALKER_ADOPT_MS, WALKER_TRIAL_MS};
+	int status = -1;
+
+	/* Before a directory is made for it. */
+	if (access(options->conf_file, F_OK) < 0 && errno == ENOENT)
+		return no_such_file(options->conf_file, !is_named);
+	if (chosen && !check_private(options->runtime_dir))
+		return EX_CONFIG;
+	/* What was chosen is so for every guardian. */
+	if (chosen)
+		(void)setenv("RUNTIME_DIRECTORY", options->runtime_dir, 1);
+	if (options->background)
+		status = background_start(options->conf_file);
+	return status >= 0 ? status
+	                   : walker_run(options->runtime_dir, options->argv, &times);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -341,7 +369,6 @@ main(int argc, char **argv)
 	char conf_file[SUPD_PATH_MAX];
 	char runtime_dir[SUPD_PATH_MAX];
 	enum mode mode;
-	const struct walker_times times = {WALKER_ADOPT_MS, WALKER_TRIAL_MS};
 	int link_fd = -1;
 	bool is_named, chosen;
 	int status;
@@ -386,13 +413,5 @@ main(int argc, char **argv)
 		options.runtime_dir = supd_default_runtime_dir(runtime_dir);
 	if (link_fd >= 0)
 		return guard(&options, link_fd);
-	/* Before a directory is made for it. */
-	if (access(options.conf_file, F_OK) < 0 && errno == ENOENT)
-		return no_such_file(options.conf_file, !is_named);
-	if (chosen && !check_private(options.runtime_dir))
-		return EX_CONFIG;
-	/* What was chosen is so for every guardian. */
-	if (chosen)
-		(void)setenv("RUNTIME_DIRECTORY", options.runtime_dir, 1);
-	return walker_run(options.runtime_dir, argv, &times);
+	return walk(&options, is_named, chosen);
 }

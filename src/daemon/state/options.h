@@ -11,9 +11,10 @@ struct supd_options {
 	const char *can_adopt; /* see candidate.h */
 	const char *conf_file;
 	const char *runtime_dir;
-	int log_level;  /* -1: as the file says */
-	int log_target; /* -1: as the file says */
-	int log_show;   /* -1: as the file says */
+	int log_level;   /* -1: as the file says */
+	int log_target;  /* -1: as the file says */
+	int log_show;    /* -1: as the file says */
+	bool background; /* -d */
 	bool has_seed;
 	uint64_t seed;
 };
