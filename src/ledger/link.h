@@ -93,6 +93,7 @@ enum vault_kind {
 	VAULT_TRIAL,       /* the configuration before the one on trial */
 	VAULT_METRICS,     /* the listening socket of the metrics */
 	VAULT_GIVEN,       /* a socket that supd was started with */
+	VAULT_BEFORE,      /* the configuration before the one of this number */
 };
 #define VAULT_KEY(kind, id) ((uint64_t)(kind) << 56 | ((id)&UINT64_C(0xffffffffffffff)))
 #define VAULT_KIND_OF(key)  ((enum vault_kind)((key) >> 56))

@@ -131,6 +131,7 @@ is_vital(uint64_t key)
 	case VAULT_CGROUP:
 	case VAULT_ADDITIONS:
 	case VAULT_TRIAL:
+	case VAULT_BEFORE:
 		return true;
 	case VAULT_SOCKET:
 	case VAULT_NOTIFY:

@@ -1572,6 +1572,14 @@ def test_another_file_is_named_as_seen_from_supd():
             check(calls[0][1] == {"file": expected, "rerun": True}, calls)
 
 
+def test_an_undo_needs_no_file_and_is_not_repeated():
+    answers = {m: lambda p, s: [Reply({"plan": []})] for m in ("Diff", "Apply")}
+    for verb in ("diff", "apply"):
+        calls = one(Supd(**answers), verb, "--undo", out="nothing to do\n")
+        check(calls[0][1] == {"undo": True}, calls)
+        one(Supd(**answers), verb, "--undo", "x.yaml", status=2, err="a file does not belong to it")
+
+
 def test_apply_waits_until_what_it_starts_lives_and_what_it_removes_is_gone():
     plan = [change("/user/a", "restarted", "restart"), change("/user/b", "removed", "remove"),
             change("/user/c", "restarted", "later")]

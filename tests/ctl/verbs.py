@@ -66,8 +66,8 @@ CASES = {
     "delete": [("web",)],
     "scale": [("web", "2"), ("web", "many")],
     "check": [("tree.yaml",)],
-    "diff": [(), ("-e",)],
-    "apply": [("--no-wait",), ("--rollback", "30s")],
+    "diff": [(), ("-e",), ("--undo",)],
+    "apply": [("--no-wait",), ("--rollback", "30s"), ("--no-wait", "--undo")],
     "reload": [("--no-wait",), ("web",)],
     "cat": [("web",)],
     "ping": [()],
@@ -221,7 +221,7 @@ def test_every_verb_is_on_the_first_screen_once():
 def test_a_verb_of_another_tool_is_answered_with_ours():
     for other, ours in (("ps", "list"), ("monit", "top"), ("show", "status"), ("describe", "status"),
                         ("enable", "enabled: true"), ("daemon-reload", "apply"), ("stat", "status"),
-                        ("is-enabled", "cat"), ("edit", "apply"), ("rollback", "apply --rollback")):
+                        ("is-enabled", "cat"), ("edit", "apply"), ("rollback", "apply --rollback"), ("undo", "apply --undo")):
         result = supctl(None, other)
         check(result.status == 2 and ours in result.err, result)
         check(other not in verbs(), f"{other} is a verb")

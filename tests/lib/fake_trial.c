@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/reload/before.h"
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
 #include "tests/lib/fake_shell.h"
@@ -73,6 +74,15 @@ reload_prepare(struct shell *shell, const char *file, struct reload *ret, struct
 	    (struct conf_change){CHANGE_UPDATED, CORE_USER, CORE_USER, keys, 1};
 	ret->plan.n = 1;
 	return 0;
+}
+
+int
+before_prepare(struct shell *shell, struct reload *ret, struct err *err)
+{
+	(void)shell;
+	*ret = (struct reload){0};
+	err_set(err, 0, "nothing was in force before");
+	return -ENODATA;
 }
 
 bool

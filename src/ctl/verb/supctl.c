@@ -37,6 +37,7 @@ enum {
 	LONG_TYPE,
 	LONG_SETTLE,
 	LONG_RERUN,
+	LONG_UNDO,
 	LONG_RUNTIME_DIR,
 };
 
@@ -72,6 +73,7 @@ static const struct option long_options[] = {
     {"until", required_argument, NULL, LONG_UNTIL},
     {"settle", required_argument, NULL, LONG_SETTLE},
     {"rerun", no_argument, NULL, LONG_RERUN},
+    {"undo", no_argument, NULL, LONG_UNDO},
     {"exit-code", no_argument, NULL, 'e'},
     {"type", required_argument, NULL, LONG_TYPE},
     {"grep", required_argument, NULL, 'g'},
@@ -133,6 +135,7 @@ take_verb_option(int option, struct options *options)
 	    {LONG_UNTIL, OPTION_UNTIL, &options->until},
 	    {LONG_SETTLE, OPTION_SETTLE, &options->settle},
 	    {LONG_RERUN, OPTION_RERUN, NULL},
+	    {LONG_UNDO, OPTION_UNDO, NULL},
 	    {'e', OPTION_EXIT, NULL},
 	    {LONG_TYPE, OPTION_TYPE, &options->types},
 	    {'g', OPTION_GREP, &options->grep},

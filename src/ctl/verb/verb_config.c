@@ -23,6 +23,11 @@ plan_parameters(struct ctl *ctl, char **names, uint32_t n)
 	char directory[PATH_BYTES_MAX];
 	char file[2 * PATH_BYTES_MAX];
 
+	if (n > 0 && (ctl->options.given & OPTION_UNDO) != 0) {
+		complain(ctl, NULL, "--undo: a file does not belong to it");
+		json_decref(parameters);
+		return NULL;
+	}
 	if (n > 0) {
 		/* supd has another working directory. */
 		if (getcwd(directory, sizeof(directory)) == NULL)
@@ -38,6 +43,8 @@ plan_parameters(struct ctl *ctl, char **names, uint32_t n)
 	}
 	if ((ctl->options.given & OPTION_RERUN) != 0)
 		(void)json_object_set_new(parameters, "rerun", json_true());
+	if ((ctl->options.given & OPTION_UNDO) != 0)
+		(void)json_object_set_new(parameters, "undo", json_true());
 	return parameters;
 }
 
@@ -142,13 +149,16 @@ add_trial(struct ctl *ctl, json_t *parameters)
 /*
  * Put the file into force: all of it, or nothing when something is wrong; then wait as
  * start and stop do.  With --rollback it is on trial for so long, and all is as it was
- * before if that fails.
+ * before if that fails.  With --undo it is not the file, but what was in force before.
  */
 int
 verb_apply(struct ctl *ctl, char **names, uint32_t n)
 {
 	const bool on_trial = (ctl->options.given & OPTION_ROLLBACK) != 0;
-	struct call call = {.method = "Apply", .repeat = !on_trial};
+	/* A second undo would undo the first. */
+	struct call call = {.method = "Apply",
+	                    .repeat =
+	                        !on_trial && (ctl->options.given & OPTION_UNDO) == 0};
 	struct settle settle;
 	json_t *plan = NULL;
 	int status = settle_init(&settle, ctl);

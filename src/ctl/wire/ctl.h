@@ -53,6 +53,7 @@ enum exit_status {
 #define OPTION_SETTLE   0x100000u
 #define OPTION_RERUN    0x200000u
 #define OPTION_EXIT     0x400000u
+#define OPTION_UNDO     0x800000u
 
 #define OPTION_WITH_MAX 64
 

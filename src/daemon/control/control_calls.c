@@ -65,11 +65,13 @@ static const struct param scale_params[] = {
 	{"token", PARAM_STRING, false}, {.name = NULL},
 };
 static const struct param diff_params[] = {
-	{"file", PARAM_STRING, false}, {"rerun", PARAM_BOOL, false}, {.name = NULL},
+	{"file", PARAM_STRING, false}, {"rerun", PARAM_BOOL, false},
+	{"undo", PARAM_BOOL, false}, {.name = NULL},
 };
 static const struct param apply_params[] = {
 	{"rollback_ms", PARAM_INT, false}, {"commit_when_ready", PARAM_BOOL, false},
-	{"file", PARAM_STRING, false}, {"rerun", PARAM_BOOL, false}, {.name = NULL},
+	{"file", PARAM_STRING, false}, {"rerun", PARAM_BOOL, false},
+	{"undo", PARAM_BOOL, false}, {.name = NULL},
 };
 
 static const struct method service_methods[] = {

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "daemon/control/control_private.h"
+#include "daemon/reload/before.h"
 #include "daemon/reload/plan_json.h"
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
@@ -105,17 +106,19 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 {
 	struct shell *shell = conn->control->shell;
 	const char *file = param_string(conn, "file");
+	const bool undo = param_bool(conn, "undo", false);
 	struct reload reload = {0};
 	struct err err = {0};
 	struct strbuf plan;
 	int r;
 
-	if (file != NULL && file[0] != '/') {
+	if (file != NULL && (file[0] != '/' || undo)) {
 		reply_invalid_parameter(conn, "file");
 		return;
 	}
 	strbuf_init(&plan, VARLINK_REPLY_MAX);
-	r = reload_prepare(shell, file, &reload, &err);
+	r = undo ? before_prepare(shell, &reload, &err)
+	         : reload_prepare(shell, file, &reload, &err);
 	reload.rerun = param_bool(conn, "rerun", false);
 	if (r == 0) {
 		/* Before it is applied: the plan borrows from both configurations. */
@@ -125,7 +128,9 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 		else if (apply)
 			r = apply_it(conn, &reload, trial_ms, &err);
 	}
-	if (r < 0) {
+	if (r == -ENODATA) {
+		reply_invalid_state(conn, core_ref(shell->core, CORE_USER), err.text);
+	} else if (r < 0) {
 		reply_config_invalid(conn, &reload, &err);
 	} else if (apply && trial_is_on(shell->trial)) {
 		conn->call.plan = strbuf_take(&plan);

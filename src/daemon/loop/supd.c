@@ -439,7 +439,7 @@ give_back(struct shell *shell)
 int
 supd_run(const struct supd_options *options, struct handover *handover)
 {
-	struct shell shell = {.environ = environ, .systemd.fd = -1};
+	struct shell shell = {.environ = environ, .systemd.fd = -1, .before_fd = -1};
 	struct start start = {0};
 	struct signals signals = {.ignores_hangup = handover->hello.ignores_hangup != 0};
 	struct err err;

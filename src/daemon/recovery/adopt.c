@@ -19,6 +19,7 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/reload/additions.h"
+#include "daemon/reload/before.h"
 #include "daemon/reload/reload.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/mailbox.h"
@@ -70,6 +71,7 @@ adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
 		return -EBADMSG;
 	}
 	shell->conf_id = facts.conf_id;
+	before_adopt(shell);
 	memcpy(shell->secret, facts.secret, sizeof(shell->secret));
 	shell->started_ms = facts.started_ms;
 	shell->upgrade_ms = facts.upgrade_ms;

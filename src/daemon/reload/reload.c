@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "daemon/metrics/metrics.h"
 #include "daemon/processes/procs.h"
+#include "daemon/reload/before.h"
 #include "daemon/reload/follow.h"
 #include "daemon/reload/loading.h"
 #include "daemon/reload/reload_private.h"
@@ -250,9 +251,11 @@ int
 reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 {
 	struct retired *retired = calloc(1, sizeof(*retired));
-	struct ledger *before = shell->ledger, *ledger;
+	struct ledger *before = shell->ledger, *ledger = NULL;
 	struct mailboxes mailboxes;
 	struct tables tables;
+	const uint64_t id = shell->conf_id;
+	int before_fd;
 	int r;
 
 	if (retired == NULL || shell->shutting_down) {
@@ -261,7 +264,12 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 		err_set(err, r, "apply the configuration");
 		return -r;
 	}
-	r = prepare_apply(shell, reload, &tables, &mailboxes, &ledger, err);
+	r = before_keep(shell, reload, id + 1, &before_fd, err);
+	if (r == 0) {
+		r = prepare_apply(shell, reload, &tables, &mailboxes, &ledger, err);
+		if (r < 0)
+			before_cancel(shell, id + 1, before_fd);
+	}
 	if (r < 0) {
 		free(retired);
 		return r;
@@ -270,13 +278,14 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	 * on the new state. */
 	reload_use_ledger(shell, ledger);
 	retired->conf = shell->conf;
-	retired->id = shell->conf_id;
+	retired->id = id;
 	reload_carry_out(shell, reload, &tables, retired);
 	report_applied(shell, reload, shell->conf);
 	shell->conf_id = tables.conf_id;
 	shell->before_wall_us = shell->conf_wall_us;
 	shell->conf_wall_us = clock_wall_us();
 	reload_hand_over(shell);
+	before_use(shell, id, before_fd);
 	procs_drop_ledger(shell->procs, before);
 	tables_done(&tables);
 	mailboxes_retire(shell, shell->mailboxes, &mailboxes);

@@ -14,6 +14,7 @@ struct shell;
 struct reload {
 	const char *file;  /* where it is from, borrowed */
 	bool rerun;        /* also actors that are done are started, if they change */
+	bool keeps_before; /* what an undo leads to stays: for a trial */
 	struct conf *conf; /* the new one, owned until applied */
 	struct conf_plan plan;
 	struct conf_reports reports; /* warnings, or the errors that prevent the reload */

@@ -18,6 +18,7 @@
 
 #include "base/assert.h"
 #include "base/strbuf.h"
+#include "daemon/reload/before.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/keeper.h"
@@ -174,7 +175,7 @@ static int
 apply_before(struct trial *trial, struct err *err)
 {
 	struct shell *shell = trial->shell;
-	struct reload reload = {0};
+	struct reload reload = {.keeps_before = true};
 	int r = -EBADMSG;
 
 	reload.conf = conf_unpack(trial->before_fd, err);
@@ -186,6 +187,16 @@ apply_before(struct trial *trial, struct err *err)
 		r = reload_apply(shell, &reload, err);
 	reload_done(shell, &reload);
 	return r;
+}
+
+/* What was tried is in force for good. */
+static void
+stay(struct trial *trial)
+{
+	before_replace(trial->shell, trial->before_fd);
+	trial->before_fd = -1;
+	trial->shell->trial_until_ms = 0;
+	record_facts(trial->shell);
 }
 
 static void
@@ -225,7 +236,7 @@ take_back(struct trial *trial, struct trial_result *result, const struct node_vi
 		return;
 	}
 	result->end = TRIAL_STUCK;
-	record_facts(shell);
+	stay(trial);
 	log_line(LOG_LEVEL_ERROR, "the configuration before cannot be put back: %s",
 	         err.text);
 }
@@ -256,8 +267,7 @@ decide(struct trial *trial, bool is_over)
 			result.path = "?";
 		take_back(trial, &result, &view);
 	} else {
-		shell->trial_until_ms = 0;
-		record_facts(shell);
+		stay(trial);
 	}
 	finish(trial, &result);
 	free(path);
@@ -325,21 +335,21 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_e
 	/* Not from when it was asked for: to read the configuration took its time. */
 	shell->trial_until_ms = clock_mono_ms() + ms;
 	shell->trial_ends_early = ends_early;
+	reload->keeps_before = true;
 	r = reload_apply(shell, reload, err);
-	if (r == 0) {
-		r = collect(trial, &reload->plan);
-		if (r == 0) {
-			arm(trial);
-			return 0;
-		}
+	if (r < 0) {
+		shell->trial_until_ms = 0;
+		record_facts(shell);
+		fd_close(&trial->before_fd);
+	} else if (collect(trial, &reload->plan) == 0) {
+		arm(trial);
+		return 0;
+	} else {
 		/* The configuration is in force, and a trial cannot be held. */
 		log_line(LOG_LEVEL_ERROR, "out of memory: applied without a trial");
-		r = 0;
+		stay(trial);
 	}
-	shell->trial_until_ms = 0;
-	record_facts(shell);
 	shell_release(shell, KEY);
-	fd_close(&trial->before_fd);
 	return r;
 }
 

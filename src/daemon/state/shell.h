@@ -131,6 +131,7 @@ struct shell {
 	uint64_t trial_since_ms; /* the configuration in force is on trial since then */
 	uint64_t trial_until_ms; /* … and until then; 0: it is not */
 	bool trial_ends_early;   /* … or until everything is ready */
+	int before_fd;           /* the configuration before, frozen; -1: none */
 	uint64_t conf_wall_us;   /* since when the configuration is in force */
 	uint64_t before_wall_us; /* … and was the one before, while it is on trial */
 	bool is_ready;

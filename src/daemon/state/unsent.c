@@ -67,7 +67,8 @@ waits_for_newer(const struct unsent *unsent, enum link_kind kind, uint64_t key)
 {
 	const enum vault_kind what = VAULT_KIND_OF(key);
 
-	if (kind != LINK_DROP || (what != VAULT_CONF && what != VAULT_ADDITIONS))
+	if (kind != LINK_DROP ||
+	    (what != VAULT_CONF && what != VAULT_ADDITIONS && what != VAULT_BEFORE))
 		return false;
 	for (size_t i = 0; i < unsent->n; i++)
 		if (unsent->items[i].kind == LINK_STORE &&

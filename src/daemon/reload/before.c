@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: ISC */
+/* before.c - the configuration that was in force before the last apply, for an undo.
+ *
+ * The walker keeps it under the number of the configuration that took its place: a
+ * guardian that dies in the midst of an apply leaves the right one, whichever of the two
+ * configurations its successor finds in force.
+ */
+#include "config.h"
+
+#include "daemon/reload/before.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/reload/reload.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/shell.h"
+#include "ledger/link.h"
+#include "os/self/fd.h"
+
+#define KEY(id) VAULT_KEY(VAULT_BEFORE, id)
+
+/*
+ * Compare the configuration in force with the one before; changes nothing.  -ENODATA:
+ * there is none; or another -errno, with a sentence.
+ */
+int
+before_prepare(struct shell *shell, struct reload *ret, struct err *err)
+{
+	int r;
+
+	*ret = (struct reload){.file = "the configuration before"};
+	if (shell->before_fd < 0) {
+		err_set(err, 0, "no other configuration was in force before");
+		return -ENODATA;
+	}
+	ret->conf = conf_unpack(shell->before_fd, err);
+	if (ret->conf == NULL)
+		return -EBADMSG;
+	r = conf_plan_make(shell->conf, ret->conf, &ret->plan);
+	if (r < 0)
+		err_set(err, -r, "compare with %s", ret->file);
+	return r;
+}
+
+/* Is that to be applied in force already?  A call that is repeated because its answer was
+ * lost does not count. */
+static bool
+is_in_force(const struct shell *shell, const struct reload *reload)
+{
+	void *now = NULL, *then = NULL;
+	size_t now_bytes, then_bytes;
+	struct err err;
+	bool is_same;
+
+	for (size_t i = 0; i < reload->plan.n; i++)
+		if (reload->plan.at[i].kind != CHANGE_UNCHANGED)
+			return false;
+	is_same = conf_pack_block(shell->conf, &now, &now_bytes, &err) == 0 &&
+	          conf_pack_block(reload->conf, &then, &then_bytes, &err) == 0 &&
+	          now_bytes == then_bytes && memcmp(now, then, now_bytes) == 0;
+	free(now);
+	free(then);
+	return is_same;
+}
+
+/*
+ * Before a configuration is in force, under this number: have kept what an undo of it
+ * leads to, which is the one in force.  A trial leaves that as it is until its end.  What
+ * is returned, -1 for nothing, is for before_cancel() or before_use().  Returns 0; or
+ * -errno with a sentence.
+ */
+int
+before_keep(struct shell *shell, const struct reload *reload, uint64_t id, int *ret_fd,
+            struct err *err)
+{
+	int fd = shell->before_fd;
+
+	if (!reload->keeps_before && !is_in_force(shell, reload)) {
+		fd = fd_raise(conf_pack(shell->conf, err));
+		if (fd < 0)
+			return fd;
+	}
+	if (fd >= 0)
+		shell_keep(shell, KEY(id), fd);
+	*ret_fd = fd;
+	return 0;
+}
+
+/* The configuration of this number is not applied. */
+void
+before_cancel(struct shell *shell, uint64_t id, int take_fd)
+{
+	shell_release(shell, KEY(id));
+	if (take_fd != shell->before_fd)
+		fd_close(&take_fd);
+}
+
+/* The one that took the place of this number is in force, and handed over. */
+void
+before_use(struct shell *shell, uint64_t id, int take_fd)
+{
+	shell_release(shell, KEY(id));
+	if (take_fd == shell->before_fd)
+		return;
+	fd_close(&shell->before_fd);
+	shell->before_fd = take_fd;
+}
+
+/* The configuration in force, which was on trial, stays: an undo leads to this one. */
+void
+before_replace(struct shell *shell, int take_fd)
+{
+	fd_close(&shell->before_fd);
+	shell->before_fd = take_fd;
+	shell_keep(shell, KEY(shell->conf_id), take_fd);
+}
+
+/* Have the one that the walker kept for us. */
+void
+before_adopt(struct shell *shell)
+{
+	shell->before_fd = fd_raise(shell_take(shell, KEY(shell->conf_id)));
+}
