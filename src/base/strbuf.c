@@ -101,7 +101,10 @@ strbuf_adds(struct strbuf *sb, const char *s)
 void
 strbuf_addc(struct strbuf *sb, char c)
 {
-	strbuf_add(sb, &c, 1);
+	if (!reserve(sb, 1))
+		return;
+	sb->data[sb->len++] = c;
+	sb->data[sb->len] = '\0';
 }
 
 /* The length of the UTF-8 character at p, before end, or 0: there is none (RFC 3629). */

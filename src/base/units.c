@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/strbuf.h"
 
 struct unit {
 	const char *name;
@@ -131,30 +132,32 @@ age_format(uint64_t ms, char buf[DURATION_TEXT_MAX])
 		uint64_t ms;
 		char name;
 	} units[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
+	struct strbuf sb;
 	uint64_t rest;
 	size_t i = 0;
 
 	if (ms == DURATION_INFINITE)
 		return "infinity";
+	strbuf_borrow(&sb, buf, DURATION_TEXT_MAX);
 	while (i < ARRAY_SIZE(units) && ms < units[i].ms)
 		i++;
 	if (i == ARRAY_SIZE(units)) {
-		(void)snprintf(buf, DURATION_TEXT_MAX, "%llums", (unsigned long long)ms);
+		strbuf_add_number(&sb, ms);
+		strbuf_adds(&sb, "ms");
 		return buf;
 	}
 	rest = ms % units[i].ms;
-	if (ms < 10000 && rest >= 100)
-		(void)snprintf(buf, DURATION_TEXT_MAX, "%llu.%llu%c",
-		               (unsigned long long)(ms / units[i].ms),
-		               (unsigned long long)(rest / 100), units[i].name);
-	else if (i + 1 < ARRAY_SIZE(units) && rest >= units[i + 1].ms)
-		(void)snprintf(buf, DURATION_TEXT_MAX, "%llu%c%llu%c",
-		               (unsigned long long)(ms / units[i].ms), units[i].name,
-		               (unsigned long long)(rest / units[i + 1].ms),
-		               units[i + 1].name);
-	else
-		(void)snprintf(buf, DURATION_TEXT_MAX, "%llu%c",
-		               (unsigned long long)(ms / units[i].ms), units[i].name);
+	strbuf_add_number(&sb, ms / units[i].ms);
+	if (ms < 10000 && rest >= 100) {
+		strbuf_addc(&sb, '.');
+		strbuf_add_number(&sb, rest / 100);
+		rest = 0;
+	}
+	strbuf_addc(&sb, units[i].name);
+	if (i + 1 < ARRAY_SIZE(units) && rest >= units[i + 1].ms) {
+		strbuf_add_number(&sb, rest / units[i + 1].ms);
+		strbuf_addc(&sb, units[i + 1].name);
+	}
 	return buf;
 }
 

@@ -256,6 +256,27 @@ client_send(struct client *client, const char *method, json_t *take_parameters, 
 	return r;
 }
 
+/*
+ * One of many replies, as supd writes them: what is between two texts that are known is
+ * looked through by its reader alone, not before to find its end.
+ */
+static bool
+parse_continued(struct span message, struct reply *ret)
+{
+	static const char before[] = "{\"parameters\":{";
+	static const char behind[] = "},\"continues\":true}";
+	const size_t head = sizeof(before) - 2, tail = sizeof(behind) - 2;
+
+	if (message.len < head + tail + 2 || memcmp(message.at, before, head + 1) != 0 ||
+	    memcmp(message.at + message.len - tail - 1, behind, tail + 1) != 0)
+		return false;
+	*ret = (struct reply){
+	    .parameters = {message.at + head, message.len - head - tail},
+	    .continues = true,
+	};
+	return true;
+}
+
 /* Take a message apart; -EBADMSG when it is no reply of Varlink. */
 static int
 parse_reply(struct span message, struct reply *ret, struct err *err)
@@ -268,6 +289,8 @@ parse_reply(struct span message, struct reply *ret, struct err *err)
 	struct reply reply = {0};
 	struct scan scan;
 
+	if (parse_continued(message, ret))
+		return 0;
 	scan_init(&scan, message);
 	scan_fields(&scan, fields, ARRAY_SIZE(fields), &reply);
 	if (!scan.bad && reply.parameters.at != NULL &&

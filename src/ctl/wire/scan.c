@@ -27,7 +27,7 @@ fail(struct scan *scan)
 static inline bool
 is_blank(char c)
 {
-	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+	return c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r');
 }
 
 /* The next character that is no white space, or NUL at the end. */
@@ -50,7 +50,7 @@ expect(struct scan *scan, char c)
 	return true;
 }
 
-static bool
+static inline bool
 accept_null(struct scan *scan)
 {
 	if (peek(scan) != 'n')

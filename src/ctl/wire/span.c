@@ -7,14 +7,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Is the span exactly this text? */
-bool
-span_is(struct span span, const char *text)
-{
-	return span.at != NULL && strncmp(text, span.at, span.len) == 0 &&
-	       text[span.len] == '\0';
-}
-
 /* Is this value an object, rather than null or nothing? */
 bool
 span_is_object(struct span span)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/strbuf.h"
 
@@ -16,7 +17,14 @@ struct span {
 	size_t len;
 };
 
-bool span_is(struct span span, const char *text);
+/* Is the span exactly this text?  Asked for each member of each actor. */
+static inline bool
+span_is(struct span span, const char *text)
+{
+	return span.at != NULL && strncmp(text, span.at, span.len) == 0 &&
+	       text[span.len] == '\0';
+}
+
 bool span_is_object(struct span span);
 void span_decode(struct span span, struct strbuf *out);
 void span_decode_base64(struct span span, struct strbuf *out);

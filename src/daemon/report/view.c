@@ -41,7 +41,10 @@ view_wall_us(const struct view_clock *clock, uint64_t at_ms)
 static void
 add_bool(struct strbuf *sb, bool value)
 {
-	strbuf_adds(sb, value ? "true" : "false");
+	if (value)
+		ADD(sb, "true");
+	else
+		ADD(sb, "false");
 }
 
 static void
@@ -251,15 +254,18 @@ add_resources(struct strbuf *sb, const struct shell *shell, const struct actor *
 	strbuf_addc(sb, '}');
 }
 
+#define AS_KEY(symbol, name) [symbol] = "\"" name "\":",
+
 /* Type Restarts. */
 static void
 add_restarts_by(struct strbuf *sb, const struct node_view *view)
 {
-	ADD(sb, ",\"restarts_by\":{\"");
+	static const char *const keys[] = {RESTART_KIND_MAP(AS_KEY)};
+
+	ADD(sb, ",\"restarts_by\":");
 	for (size_t kind = 0; kind < RESTART_KIND_MAX; kind++) {
-		strbuf_adds(sb, kind == 0 ? "" : ",\"");
-		strbuf_adds(sb, restart_kind_names[kind]);
-		ADD(sb, "\":");
+		strbuf_addc(sb, kind == 0 ? '{' : ',');
+		strbuf_adds(sb, keys[kind]);
 		strbuf_add_number(sb, view->restarts_by[kind]);
 	}
 	strbuf_addc(sb, '}');

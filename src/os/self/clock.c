@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
@@ -101,7 +100,10 @@ clock_format(uint64_t wall_us, unsigned int digits, char buf[CLOCK_TEXT_MAX])
 	if (gmtime_r(&seconds, &tm) == NULL)
 		tm = (struct tm){.tm_mday = 1, .tm_year = 70};
 	used = strftime(buf, CLOCK_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
-	(void)snprintf(buf + used, CLOCK_TEXT_MAX - used, ".%0*uZ", (int)digits,
-	               fraction);
+	ASSERT(used + digits + sizeof(".Z") <= CLOCK_TEXT_MAX);
+	buf[used] = '.';
+	for (unsigned int i = digits; i > 0; i--, fraction /= 10)
+		buf[used + i] = (char)('0' + fraction % 10);
+	memcpy(buf + used + digits + 1, "Z", sizeof("Z"));
 	return buf;
 }
