@@ -7,7 +7,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import SUPCTL, check, equal, has, main, run, test
+from harness import SUPCTL, Skip, check, equal, has, main, run, test
 
 FIELDS = {  # of an actor: the types that its value may have
     "path": (str,), "kind": (str,), "state": (str,), "pid": (int, None),
@@ -207,6 +207,21 @@ def small(box):
     has(run(SUPCTL, "-h").out, "status.*", "-h")
     for option in ("-h", "--help", "--version"):
         equal(run(SUPCTL, option).code, 0, option)
+
+
+@test("status of 1,000 actors takes no system call for each of them")
+def calls(box):
+    if run("strace", "-o", "/dev/null", "true").code != 0:
+        raise Skip("strace cannot trace")
+    s = box.supd({f"a{i}": {"enabled": False} for i in range(1000)})
+    told = os.path.join(box.dir, "calls")
+    out = run("strace", "-o", told, SUPCTL, "-s", s.socket, "status").out
+    equal(len(out.splitlines()), 1002, "a header and a line for each actor")
+    with open(told, encoding="utf-8", errors="replace") as file:
+        names = [line.partition("(")[0] for line in file]
+    connected = names.index("connect")
+    # About 30, of which 11 read 64 KiB each; the rest waits until there is more.
+    check(len(names) - connected <= 100, f"{len(names) - connected} calls once connected")
 
 
 @test("the aliases of supervisorctl do the same")
