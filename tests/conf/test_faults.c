@@ -393,6 +393,24 @@ START_TEST(what_a_report_quotes_does_not_control_a_terminal)
 }
 END_TEST
 
+START_TEST(an_actor_that_is_not_indented_below_children_is_told_so)
+{
+	expect_errors("children:\nweb:\n  command: [x]\ntemplate: {}\n",
+	              "main.yaml:1:10: error: children: nothing is not allowed here; "
+	              "write a mapping, {} for none\n"
+	              "main.yaml:2:1: error: web: unknown key `web`, did you mean an "
+	              "actor below `children`? Indent it\n"
+	              "main.yaml:4:1: error: template: unknown key `template`, did you "
+	              "mean `templates`?\n");
+	expect_errors("children:\n  app:\n    children:\n    used: {use: t}\n",
+	              "main.yaml:3:14: error: children.app.children: nothing is not "
+	              "allowed here; write a mapping from names to actors; write {} for "
+	              "none\n"
+	              "main.yaml:4:5: error: children.app.used: unknown key `used`, did "
+	              "you mean an actor below `children`? Indent it\n");
+}
+END_TEST
+
 /* 109 153 B-04 122 O-40. */
 START_TEST(each_fault_is_reported_once_at_its_place)
 {
@@ -520,6 +538,7 @@ suite_faults(void)
 	                    (int)ARRAY_SIZE(faults));
 	tcase_add_test(tcase, twenty_faults_are_twenty_reports_in_the_order_of_the_lines);
 	tcase_add_test(tcase, what_a_report_quotes_does_not_control_a_terminal);
+	tcase_add_test(tcase, an_actor_that_is_not_indented_below_children_is_told_so);
 	tcase_add_test(tcase, too_many_faults_are_counted_and_the_first_ones_shown);
 	tcase_add_test(tcase, a_fault_of_a_template_is_reported_once_for_all_its_actors);
 	suite_add_tcase(suite, tcase);

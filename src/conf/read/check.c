@@ -213,12 +213,12 @@ nearest_key(const struct schema_type *type, const char *name)
 }
 
 /*
- * The key of that name, if it may stand in a mapping of this type.  NULL: it may not,
- * which was reported.
+ * The key of that name in `map`, if it may stand in a mapping of this type.  NULL: it may
+ * not, which was reported.
  */
 const struct schema_key *
-check_key(struct reader *reader, const struct yaml *name, const struct schema_type *type,
-          const struct trail *up)
+check_key(struct reader *reader, const struct yaml *map, const struct yaml *name,
+          const struct schema_type *type, const struct trail *up)
 {
 	const struct schema_key *key = schema_find(type->table, name->text, type->where);
 	struct trail trail = {up, name->text, 0};
@@ -232,7 +232,12 @@ check_key(struct reader *reader, const struct yaml *name, const struct schema_ty
 		return NULL;
 	}
 	meant = nearest_key(type, name->text);
-	if (meant != NULL)
+	if (node_is_unindented(map, name->text))
+		reader_error(reader, name, &trail,
+		             "unknown key `%.100s`, did you mean an actor below "
+		             "`children`? Indent it",
+		             name->text);
+	else if (meant != NULL)
 		reader_error(reader, name, &trail,
 		             "unknown key `%.100s`, did you mean `%s`?", name->text,
 		             meant);
@@ -249,8 +254,8 @@ check_known_keys(struct checker *checker, const struct work *work)
 
 	for (size_t i = 0; i < work->node->n; i++) {
 		const struct node_pair *pair = &work->node->pairs[i];
-		const struct schema_key *key =
-		    check_key(checker->reader, pair->key, work->type, work->trail);
+		const struct schema_key *key = check_key(
+		    checker->reader, work->node, pair->key, work->type, work->trail);
 
 		if (key == NULL)
 			continue;

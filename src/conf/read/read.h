@@ -45,7 +45,8 @@ void reader_warn(struct reader *reader, const struct yaml *at, const struct trai
 bool check_value(struct reader *reader, const struct yaml *node,
                  const struct schema_type *type, const struct trail *trail);
 
-const struct schema_key *check_key(struct reader *reader, const struct yaml *name,
+const struct schema_key *check_key(struct reader *reader, const struct yaml *map,
+                                   const struct yaml *name,
                                    const struct schema_type *type,
                                    const struct trail *up);
 

@@ -150,7 +150,7 @@ take_keys(struct reader *reader, const struct yaml *map, const struct schema_typ
 {
 	for (size_t i = 0; i < map->n; i++) {
 		const struct yaml *name = map->pairs[i].key;
-		const struct schema_key *key = check_key(reader, name, view, up);
+		const struct schema_key *key = check_key(reader, map, name, view, up);
 		struct trail trail = {up, name->text, 0};
 		const struct yaml *value;
 

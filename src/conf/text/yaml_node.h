@@ -73,6 +73,7 @@ int yaml_parse(const struct yaml_source *source, const struct yaml **ret_root);
 const struct yaml *node_get(const struct yaml *map, const char *key);
 const struct yaml *node_key(const struct yaml *map, const char *key);
 bool node_is_empty(const struct yaml *node);
+bool node_is_unindented(const struct yaml *map, const char *name);
 bool node_is_name(const struct yaml *node);
 const char *node_type_name(const struct yaml *node);
 struct yaml *node_new(struct arena *arena, enum node_type type, const struct yaml *at);

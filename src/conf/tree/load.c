@@ -206,8 +206,8 @@ check_roots(struct file_load *load)
 			continue;
 		}
 		for (size_t j = 0; i > 0 && j < root->n; j++)
-			(void)check_key(reader, root->pairs[j].key, &schema_included,
-			                NULL);
+			(void)check_key(reader, root, root->pairs[j].key,
+			                &schema_included, NULL);
 	}
 }
 
