@@ -22,14 +22,16 @@ def ledger_of(pid):
     raise AssertionError("the walker holds no ledger")
 
 
+# Of struct ledger_record, from the configuration's number of an actor on: that, the life,
+# why the spawn failed, and the pid.
+RECORD = struct.Struct("=II8xi")
+
+
 def records(memory, pid):
-    """Where a pid stands behind the number of a first life, as in a record."""
-    pattern = struct.pack("=Ii", 1, pid)
-    at, found = memory.find(pattern), []
-    while at >= 0:
-        if at % 4 == 0:
-            found.append(at)
-        at = memory.find(pattern, at + 1)
+    """Where the record of a first life is: both copies, each behind conf_id."""
+    found = [at for at in range(0, len(memory) - RECORD.size, 8)
+             if memory[at + 16:at + 20] == struct.pack("=i", pid)
+             and RECORD.unpack_from(memory, at)[1:] == (1, pid)]
     check(found, "no record was found")
     return found
 
@@ -70,7 +72,7 @@ def header(box):
 def impossible_record(box):
     def damage(memory, pids):
         for at in records(memory, pids["c"]):
-            memory[at + 4:at + 8] = struct.pack("=i", -1)
+            memory[at + 16:at + 20] = struct.pack("=i", -1)
     lose(box, damage)
 
 
@@ -78,7 +80,7 @@ def impossible_record(box):
 def unknown_actor(box):
     def damage(memory, pids):
         for at in records(memory, pids["c"]):
-            memory[at - 4:at] = struct.pack("=I", 1 << 20)
+            memory[at:at + 4] = struct.pack("=I", 1 << 20)
     lose(box, damage)
 
 
