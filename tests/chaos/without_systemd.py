@@ -315,9 +315,12 @@ def in_order(box, how):
 
 @in_bare_ones("as process 1 where nothing can be logged: told, and the end does not wait for it")
 def unwritable(box, how):
+    # No directory of this name is there already, with another owner.
+    logs = f"/var/log/{os.path.basename(box.dir)}"
     s = First(box, how, {"a": speaker(box, "a"), "b": SLEEP},
-              log="{directory: /var/log/supd, target: syslog}").up()
-    s.until(lambda: "/var/log/supd/user/a.log: Read-only file system" in s.heard(), "a complaint")
+              log=f"{{directory: {logs}, target: syslog}}").up()
+    has(s.heard(), r"warning: log\.directory: user \d+ cannot write there", "at the start")
+    s.until(lambda: f"{logs}/user/a.log: Read-only file system" in s.heard(), "a complaint")
     has(s.heard(), r"log to /dev/log: No such file", "what is said of syslog")
     os.kill(s.walker, signal.SIGTERM)
     s.ended(0)
