@@ -171,6 +171,10 @@ strbuf_add_number(struct strbuf *sb, uint64_t n)
 	char digits[20];
 	size_t at = sizeof(digits);
 
+	if (n < 10) {
+		strbuf_addc(sb, (char)('0' + n));
+		return;
+	}
 	do {
 		digits[--at] = (char)('0' + n % 10);
 		n /= 10;

@@ -254,7 +254,7 @@ add_resources(struct strbuf *sb, const struct shell *shell, const struct actor *
 	strbuf_addc(sb, '}');
 }
 
-#define AS_KEY(symbol, name) [symbol] = "\"" name "\":",
+#define AS_KEY(symbol, name) [symbol] = ",\"" name "\":",
 
 /* Type Restarts. */
 static void
@@ -262,10 +262,9 @@ add_restarts_by(struct strbuf *sb, const struct node_view *view)
 {
 	static const char *const keys[] = {RESTART_KIND_MAP(AS_KEY)};
 
-	ADD(sb, ",\"restarts_by\":");
+	ADD(sb, ",\"restarts_by\":{");
 	for (size_t kind = 0; kind < RESTART_KIND_MAX; kind++) {
-		strbuf_addc(sb, kind == 0 ? '{' : ',');
-		strbuf_adds(sb, keys[kind]);
+		strbuf_adds(sb, keys[kind] + (kind == 0 ? 1 : 0));
 		strbuf_add_number(sb, view->restarts_by[kind]);
 	}
 	strbuf_addc(sb, '}');
