@@ -22,6 +22,7 @@ struct starve {
 	_Atomic uint32_t left;  /* so many calls fail still */
 	_Atomic uint32_t failed;
 	_Atomic uint64_t seed;
+	_Atomic uint64_t ends; /* the guardian: with the last call that fails */
 };
 
 #ifdef __GLIBC__
@@ -75,6 +76,9 @@ fails(void)
 		return 0;
 	atomic_store(&starve->left, left - 1);
 	atomic_fetch_add(&starve->failed, 1);
+	/* As memory_give_up(), which no test can bring about at a certain call. */
+	if (left == 1 && atomic_load(&starve->ends) != 0)
+		abort();
 	errno = ENOMEM;
 	return 1;
 }
