@@ -168,7 +168,9 @@ tasks_adopt(struct tasks *tasks)
 
 		if (!task_is_used(task))
 			continue;
-		if (task->pid == 0 && !task->ended && task->result.error == 0) {
+		/* A repeated action of the core may have ordered it a moment ago. */
+		if (!task->is_coming && task->pid == 0 && !task->ended &&
+		    task->result.error == 0) {
 			tasks->n--;
 			tasks_start(tasks, task);
 		}
