@@ -70,7 +70,8 @@ def page(box):
                       **{"n" * 70: {"enabled": False}}))
     s.line("F", "api")
     terminal = top(box, s)
-    first = terminal.see(r"api +running", "the first page")
+    terminal.see(r"api +running", "the first page")
+    first = terminal.see("q:quit", "the end of that page")
     has(first[0], r"^36 actors, 4 running, 0 failed; cpu \d+\.\d%, memory \d.*; by path; 1 to 12 of 36$",
         "the first line")
     equal(first[1].split(), "ACTOR STATE CPU MEMORY UPTIME RESTARTS IN 10 MIN".split(), "titles")
