@@ -158,7 +158,7 @@ page_run(struct ctl *ctl, enum sort_key sort)
 	int status;
 
 	init(&page, ctl, sort);
-	/* One that was never there is no page. */
+	/* Without a supd at the start there is no page. */
 	status = top_look(&page.top);
 	if (status == 0 &&
 	    (history_load(&page.history, &page.top) < 0 || page_list(&page) < 0))

@@ -81,7 +81,7 @@ go_on(const struct own_log *own_log, const char *address)
 	return -1;
 }
 
-/* Has this process said that it is ready?  Takes all messages that are there. */
+/* Has the supd with this pid sent READY=1?  Takes all messages that the socket has. */
 static bool
 is_ready(int notify_fd, pid_t pid)
 {

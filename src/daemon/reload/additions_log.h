@@ -41,7 +41,7 @@ uint64_t additions_log_first(const struct additions *additions, uint64_t *ret_us
 const struct log_entry *additions_log_entry(const struct additions *additions,
                                             uint64_t at, uint64_t used, struct err *err);
 
-/* Unmap it; the walker keeps it. */
+/* Unmap the log of additions; the walker keeps its memory file. */
 void additions_log_close(struct additions *additions);
 
 #endif

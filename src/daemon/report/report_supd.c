@@ -76,7 +76,7 @@ report_supd(struct shell *shell, const char *what)
 	events_begin(&shell->events, &head);
 	events_text(&shell->events, FIELD_WHAT, what);
 	events_end(&shell->events);
-	/* That it has begun is soon followed by what comes of it. */
+	/* The event "started" is soon followed by the event "ready". */
 	log_line(strcmp(what, "started") == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_NOTICE,
 	         "supd %s: %s", PACKAGE_VERSION, what);
 }

@@ -59,7 +59,7 @@ next_text(const struct event_value *value, const char *text)
 	return next < value->data + value->len ? next : NULL;
 }
 
-/* Every change has its path and what it is. */
+/* Are the texts of the value pairs, each of a path and a change? */
 static bool
 is_changes(const struct event_value *value)
 {

@@ -356,7 +356,7 @@ add_note(struct delivery *delivery, struct piece *piece)
 	    .time = clock_format(clock_wall_us(), 3, now),
 	    .stream = feed_stream_names[piece->stream->name],
 	};
-	/* A line that was cut off there ends there. */
+	/* A line of output that the file cuts off is ended in the file. */
 	int r = sink_ends_in_line(sink, piece->size);
 
 	strbuf_clear(text);
