@@ -53,7 +53,7 @@ CASES = {
     "simulate": [("web",)],
     "start": [("web",), ("--no-wait", "web"), ("nosuch",)],
     "stop": [("web",), ("--hold", "web")],
-    "restart": [("web",)],
+    "restart": [("web",), ("--rolling", "web", "app"), ("--rolling", "--no-wait", "web")],
     "suspend": [("web",)],
     "resume": [("web",)],
     "signal": [("web", "HUP")],

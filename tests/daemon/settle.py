@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """What is started has to live for a while; what is done is not done again by apply."""
+import json
 import os
 import sys
 
@@ -10,6 +11,10 @@ from harness import alive, check, equal, has, main, test
 SHORT = ["sh", "-c", "echo a word; exit 3"]
 LONG = ["sleep", "1000"]
 SLOWLY = {"backoff": {"min": "1h", "max": "1h"}, "restart": "transient"}
+
+
+def events(s):
+    return [json.loads(line) for line in s.ctl_ok("-o", "json", "events", "-n", "all").out.splitlines()]
 
 
 def states(s):
@@ -33,6 +38,39 @@ def dies_at_once(box):
     s.ctl_ok("start", "good", "once", "--settle", "10ms")
     s.ctl_ok("restart", "app/good", "--settle", "10ms")
     equal(s.ctl("start", "bad", "--settle", "0").code, 0, "without settling")
+
+
+@test("a rolling restart takes one actor at a time, leaves those that are down, and ends at a failure")
+def rolling(box):
+    slow = ["sh", "-c", "trap 'exec sleep 0.1' TERM; sleep 1000 & wait"]
+    s = box.supd({"web": {"command": slow, "replicas": 3, "ready": {"after": "50ms"}},
+                  "app": {"children": {"down": {"command": LONG}, "up": {"command": LONG},
+                                       "off": {"command": LONG, "enabled": False}}},
+                  "last": {"command": LONG}})
+    for name in ("web@1", "web@2", "web@3", "app/up", "app/down", "last"):
+        s.wait_for(name, state="running", ready=True)
+    s.ctl_ok("stop", "app/down")
+    before = len(events(s))
+    answer = s.json("restart", "--rolling", "web", "app", "--settle", "10ms")
+    order = ["/user/web@1", "/user/web@2", "/user/web@3", "/user/app/up"]
+    equal([(a["path"], a["generation"]) for a in answer], [(path, 2) for path in order], "the answer")
+    moves = [(e["path"], e["event"]) for e in events(s)[before:] if e["event"] in ("stopping", "ready")]
+    equal(moves, [(path, event) for path in order for event in ("stopping", "ready")], "the moves")
+    equal((s.actor("app/down")["state"], s.actor("app/off")["state"]), ("stopped", "stopped"), "those down")
+    s.ctl_ok("restart", "--rolling", "app/down", "--settle", "10ms")
+    equal(s.actor("app/down")["state"], "running", "an actor that is named is started")
+    marker = os.path.join(s.dir, "bad")
+    s.write({"a": {"command": LONG},
+             "b": {"command": ["sh", "-c", f"test -e {marker} && exit 3; sleep 1000"], **SLOWLY},
+             "c": {"command": LONG}, "d": {"command": LONG}})
+    s.ctl_ok("apply", "--settle", "10ms")
+    with open(marker, "w", encoding="utf-8"):
+        pass
+    result = s.ctl("restart", "--rolling", "--settle", "1h", "b", "c", "d")
+    equal(result.code, 1, f"{result}; status")
+    has(result.err, r"/user/b: it did not live for 1h: exited with 3\n", "the failure")
+    has(result.err, r"not restarted: /user/c, /user/d\n$", "those that were spared")
+    equal([s.actor(name)["generation"] for name in "acd"], [1, 1, 1], "untouched")
 
 
 @test("apply waits for what it starts and removes, and tells what dies at once")

@@ -38,6 +38,7 @@ enum {
 	LONG_SETTLE,
 	LONG_RERUN,
 	LONG_UNDO,
+	LONG_ROLLING,
 	LONG_RUNTIME_DIR,
 };
 
@@ -74,6 +75,7 @@ static const struct option long_options[] = {
     {"settle", required_argument, NULL, LONG_SETTLE},
     {"rerun", no_argument, NULL, LONG_RERUN},
     {"undo", no_argument, NULL, LONG_UNDO},
+    {"rolling", no_argument, NULL, LONG_ROLLING},
     {"exit-code", no_argument, NULL, 'e'},
     {"type", required_argument, NULL, LONG_TYPE},
     {"grep", required_argument, NULL, 'g'},
@@ -136,6 +138,7 @@ take_verb_option(int option, struct options *options)
 	    {LONG_SETTLE, OPTION_SETTLE, &options->settle},
 	    {LONG_RERUN, OPTION_RERUN, NULL},
 	    {LONG_UNDO, OPTION_UNDO, NULL},
+	    {LONG_ROLLING, OPTION_ROLLING, NULL},
 	    {'e', OPTION_EXIT, NULL},
 	    {LONG_TYPE, OPTION_TYPE, &options->types},
 	    {'g', OPTION_GREP, &options->grep},

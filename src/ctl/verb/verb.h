@@ -69,6 +69,9 @@ int verb_fail(struct ctl *ctl, char **names, uint32_t n);
 int verb_reload(struct ctl *ctl, char **names, uint32_t n);
 int verb_upgrade(struct ctl *ctl, char **names, uint32_t n);
 int verb_shutdown(struct ctl *ctl, char **names, uint32_t n);
+/* rolling.c */
+int verb_restart_rolling(struct ctl *ctl, char **names, uint32_t n,
+                         int (*restart)(struct ctl *ctl, char *name));
 /* verb_grow.c */
 int verb_add(struct ctl *ctl, char **names, uint32_t n);
 int verb_delete(struct ctl *ctl, char **names, uint32_t n);

@@ -147,10 +147,11 @@ act(struct ctl *ctl, char **names, uint32_t n,
 	return status;
 }
 
-/* The same for verbs that start actors: these have to live for a while. */
+/* `each`, act() or ctl_each(), for verbs that start actors: these have to live for a
+ * while. */
 static int
 act_and_settle(struct ctl *ctl, char **names, uint32_t n,
-               int (*one)(struct ctl *ctl, const char *name))
+               int (*one)(struct ctl *ctl, const char *name), __typeof__(ctl_each) *each)
 {
 	struct settle settle;
 	int status = settle_init(&settle, ctl);
@@ -158,7 +159,7 @@ act_and_settle(struct ctl *ctl, char **names, uint32_t n,
 
 	if (status == 0) {
 		ctl->settle = &settle;
-		status = act(ctl, names, n, one);
+		status = each(ctl, names, n, one);
 		ctl->settle = NULL;
 		settled = ctl_may_go_on(ctl) ? settle_wait(&settle) : 0;
 		status = status == 0 ? settled : status;
@@ -170,7 +171,7 @@ act_and_settle(struct ctl *ctl, char **names, uint32_t n,
 int
 verb_start(struct ctl *ctl, char **names, uint32_t n)
 {
-	return act_and_settle(ctl, names, n, start_one);
+	return act_and_settle(ctl, names, n, start_one, act);
 }
 
 int
@@ -179,10 +180,18 @@ verb_stop(struct ctl *ctl, char **names, uint32_t n)
 	return act(ctl, names, n, stop_one);
 }
 
+static int
+roll_one(struct ctl *ctl, char *name)
+{
+	return act_and_settle(ctl, &name, 1, restart_one, ctl_each);
+}
+
 int
 verb_restart(struct ctl *ctl, char **names, uint32_t n)
 {
-	return act_and_settle(ctl, names, n, restart_one);
+	if ((ctl->options.given & OPTION_ROLLING) != 0)
+		return verb_restart_rolling(ctl, names, n, roll_one);
+	return act_and_settle(ctl, names, n, restart_one, act);
 }
 
 int

@@ -35,7 +35,7 @@ static const struct {
      "supctl simulate web --times 10\nsupctl simulate db --cause oom\n"},
     {"To act", "start", "supctl start web\n"},
     {NULL, "stop", "supctl stop --hold db\nsupctl --timeout 30s stop app\n"},
-    {NULL, "restart", "supctl restart web\n"},
+    {NULL, "restart", "supctl restart web\nsupctl restart --rolling 'web@*'\n"},
     {NULL, "suspend", "supctl suspend app/batch\n"},
     {NULL, "resume", "supctl resume app/batch\n"},
     {NULL, "signal", "supctl signal web HUP\n"},

@@ -54,6 +54,7 @@ enum exit_status {
 #define OPTION_RERUN    0x200000u
 #define OPTION_EXIT     0x400000u
 #define OPTION_UNDO     0x800000u
+#define OPTION_ROLLING  0x2000000u
 
 #define OPTION_WITH_MAX 64
 
