@@ -343,7 +343,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
 	         (shell->helpers = helpers_new(shell, kill_process, &err)) != NULL &&
 	         (shell->standin = standin_new(shell, &err)) != NULL &&
-	         (shell->tasks = tasks_new(shell, &err)) != NULL &&
+	         (shell->tasks = tasks_new(shell, procs_task_done, &err)) != NULL &&
 	         (shell->prober = prober_new(shell, &err)) != NULL &&
 	         (shell->procs = procs_new(shell, report_helper_failed, &err)) != NULL &&
 	         (shell->notify = notify_new(shell, take_main_pid, &err)) != NULL &&

@@ -1,52 +1,40 @@
 /* SPDX-License-Identifier: ISC */
-/* ends.c - how processes end: their deaths are seen, and they are reaped.
- *
- * Deaths are seen through one epoll of pidfds, so that one death costs the same among
- * ten thousand as among ten; a walk over all children is only for strangers, stops and
- * continues, and at most ten times a second.  Those that came from a guardian before us
- * are children of the walker, which tells of them.
- *
- * Peek, put down, reap: whenever we die, the end of a process is known to our successor,
- * or its zombie still is there to be asked.
- */
+/* ends.c - the end of a process is noted, that of a child (deaths.c) and what the walker
+ * tells of its children; signals, which must not meet another process. */
 #include "config.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "daemon/messages/notify.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
-#include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/exits.h"
 #include "os/self/fd.h"
-#include "os/self/signals.h"
-
-#define COLLECT_BATCH 256
-/* A walk over all children happens at most once in so long. */
-#define WALK_SECONDS 0.1
-
-/* Wait no longer for the end of a process by its pidfd, which is closed if it is open. */
-void
-ends_let_go(const struct procs *procs, int *pidfd)
-{
-	if (*pidfd < 0)
-		return;
-	/* Before the close: a copy in a child would keep it in the epoll. */
-	(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_DEL, *pidfd, NULL);
-	fd_close(pidfd);
-}
 
 static void
 forget_pid(struct procs *procs, struct proc *proc)
 {
 	map_remove(&procs->table->by_pid, (uint64_t)proc->pid);
-	ends_let_go(procs, &proc->pidfd);
+	held_let_go(procs, &proc->pidfd);
 	proc->pid = 0;
+}
+
+/* Its main process has ended: something else may be left. */
+void
+ends_expect_gone(struct procs *procs, struct proc *proc, bool is_news)
+{
+	uint32_t slot = (uint32_t)(proc - procs->table->at);
+
+	proc->rest.is_listed = true;
+	proc->rest.is_news = is_news;
+	proc->rest.prev = PROCS_NONE;
+	proc->rest.next = procs->leftovers;
+	if (proc->rest.next != PROCS_NONE)
+		procs->table->at[proc->rest.next].rest.prev = slot;
+	procs->leftovers = slot;
 }
 
 /* The main process ended: noted first, told when all that died with it is known. */
@@ -65,7 +53,7 @@ ends_add(struct procs *procs, struct proc *proc, const struct reap *reap)
 		actor->pid = 0;
 		actor->sigstopped = false;
 	}
-	gone_expect(procs, proc, true);
+	ends_expect_gone(procs, proc, true);
 	proc_record(procs, proc);
 }
 
@@ -87,8 +75,8 @@ ends_tell_stopped(struct procs *procs, const struct proc *proc, bool is_stopped,
  * A process was stopped or continued from outside: record, then post; a new guardian
  * compares. false: that has to wait, because the core has much to do.
  */
-static bool
-on_stopped_or_continued(struct procs *procs, const struct reap *reap)
+bool
+ends_stopped_or_continued(struct procs *procs, const struct reap *reap)
 {
 	struct proc *proc = proc_by_pid(procs->table, reap->pid);
 	struct actor *actor =
@@ -111,115 +99,6 @@ on_stopped_or_continued(struct procs *procs, const struct reap *reap)
 	return true;
 }
 
-/* SIGCHLD: the walk over all children finds out of which process.  Until then the signal
- * stays pending, and the deaths that follow cost nothing here. */
-static void
-arm_walk(struct procs *procs)
-{
-	if (!ev_is_active(&procs->walk)) {
-		ev_timer_set(&procs->walk, WALK_SECONDS, 0.);
-		ev_timer_start(procs->shell->loop, &procs->walk);
-	}
-}
-
-/* Look at all children: orphans that came to us, stops, continues, merged signals. */
-static void
-on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
-{
-	struct procs *procs = timer->data;
-	struct reap reap;
-
-	(void)loop;
-	(void)revents;
-	/* Before we look: what comes after this wakes us again. */
-	(void)signals_take(procs->child_fd);
-	notify_drain(procs->shell->notify);
-	(void)procs_collect(procs);
-	while (os_reap_peek_any(&reap) > 0) {
-		struct proc *proc;
-		struct task *task;
-
-		births_meet(procs, reap.pid);
-		proc = proc_by_pid(procs->table, reap.pid);
-		task = task_by_pid(procs->shell->tasks, reap.pid);
-
-		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
-			if (!on_stopped_or_continued(procs, &reap)) {
-				arm_walk(procs);
-				break;
-			}
-		} else if (proc != NULL) {
-			ends_add(procs, proc, &reap);
-		} else if (task != NULL) {
-			task_ended(procs->shell->tasks, task, &reap);
-		} else {
-			bounded_reaped(&procs->shell->closers, reap.pid);
-			bounded_reaped(&procs->shell->bounded, reap.pid);
-		}
-		os_reap_peeked(&reap);
-	}
-	gone_tell(procs);
-}
-
-/* Another process reaps this pid: the exit status cannot be known. */
-struct reap
-end_unknown(pid_t pid)
-{
-	return (struct reap){.pid = pid, .kind = REAP_SIGNALED, .status = SIGKILL};
-}
-
-/* Reap one by its pidfd; false when there was nothing to reap after all. */
-static bool
-collect_one(struct procs *procs, uint32_t slot)
-{
-	struct proc *proc = &procs->table->at[slot];
-	struct reap reap;
-	int r;
-
-	if (proc->pid == 0)
-		return false;
-	r = os_reap_peek(proc->pidfd, proc->pid, &reap);
-	if (r == 0)
-		return false;
-	if (r < 0 && proc->leader != 0)
-		return mainpid_collect(procs, proc);
-	if (r < 0 && proc->adopted) {
-		if (!foster_collect(procs, &proc->pid, &proc->pidfd, &reap))
-			return proc->pid == 0;
-	} else if (r < 0) {
-		reap = end_unknown(proc->pid);
-		log_line(LOG_LEVEL_ERROR, "pid %d of %s was reaped by another process",
-		         (int)proc->pid, shell_path(procs->shell, proc->ref));
-	}
-	ends_add(procs, proc, &reap);
-	(void)os_reap_pidfd(-1, reap.pid, &reap);
-	return true;
-}
-
-size_t
-procs_collect(struct procs *procs)
-{
-	struct epoll_event events[COLLECT_BATCH];
-	size_t collected = 0;
-	int n;
-
-	do {
-		n = epoll_wait(procs->epoll_fd, events, COLLECT_BATCH, 0);
-		for (int i = 0; i < n; i++)
-			if (events[i].data.u32 == PROCS_NONE)
-				arm_walk(procs);
-			else if ((events[i].data.u32 & PROCS_TASK) != 0)
-				collected +=
-				    tasks_collect(procs->shell->tasks,
-				                  events[i].data.u32 & ~PROCS_TASK);
-			else
-				collected += collect_one(procs, events[i].data.u32);
-	} while (n == COLLECT_BATCH);
-	if (collected > 0)
-		gone_tell(procs);
-	return collected;
-}
-
 /* Take the oldest of what the walker tells of its children, those that we took over and
  * strangers; false: there is nothing. */
 bool
@@ -235,7 +114,7 @@ ends_take_exit(struct procs *procs)
 	proc = proc_by_pid(procs->table, reap.pid);
 	task = task_by_pid(procs->shell->tasks, reap.pid);
 	if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
-		if (!on_stopped_or_continued(procs, &reap))
+		if (!ends_stopped_or_continued(procs, &reap))
 			return false;
 	} else if (proc != NULL && (proc->adopted || proc->leader != 0)) {
 		ends_add(procs, proc, &reap);
@@ -254,97 +133,40 @@ ends_take_exits(struct procs *procs)
 		continue;
 }
 
-/* Hold a process of the walker, to wait for its end by ourselves; the epoll reports
- * `data` then. -1: the process has ended with an unknown status. */
-int
-ends_hold(struct procs *procs, pid_t pid, uint32_t who)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.u32 = who};
-	int fd = fd_raise((int)syscall(SYS_pidfd_open, pid, 0));
+/* ---- signals ---- */
 
-	/* The pid belongs to another process by now, or is free. */
-	if (fd >= 0 && (getsid(pid) != pid ||
-	                epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0))
+/*
+ * Signal a main process.  A child of ours keeps its pid until we reap it; one of the
+ * walker's may be reaped at any time, but not before we can know: so hold it first, then
+ * look whether it has ended (*pid is 0 then).
+ */
+int
+proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted, int signo)
+{
+	int fd, r;
+
+	if (!adopted)
+		return kill(*pid, signo) < 0 ? -errno : 0;
+	/* Its reaper is not the walker any more: it is held already. */
+	if (pidfd >= 0)
+		return (int)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0) < 0
+		           ? -errno
+		           : 0;
+	fd = (int)syscall(SYS_pidfd_open, *pid, 0);
+	ends_take_exits(procs);
+	if (fd < 0 || *pid == 0) {
 		fd_close(&fd);
-	return fd;
-}
-
-static void
-hold(struct procs *procs, struct proc *proc)
-{
-	proc->pidfd = ends_hold(procs, proc->pid, proc->ref.slot);
-	if (proc->pidfd < 0) {
-		const struct reap reap = end_unknown(proc->pid);
-
-		ends_add(procs, proc, &reap);
+		return -ESRCH;
 	}
+	r = (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) < 0 ? -errno : 0;
+	fd_close(&fd);
+	return r;
 }
 
-void
-procs_walker_died(struct procs *procs)
-{
-	ends_take_exits(procs);
-	/* Orphans of before have gone to strangers: they are killed by their mark when
-	 * everything else has ended. */
-	(void)os_become_subreaper();
-	proc_sweep_follow(procs->sweeper, getpid());
-	for (uint32_t slot = 0; slot < procs->table->cap; slot++)
-		if (procs->table->at[slot].adopted && procs->table->at[slot].pid != 0 &&
-		    procs->table->at[slot].pidfd < 0)
-			hold(procs, &procs->table->at[slot]);
-	tasks_hold_adopted(procs->shell->tasks, false);
-	gone_tell(procs);
-}
-
-void
-procs_take_exits(struct procs *procs)
-{
-	notify_drain(procs->shell->notify);
-	ends_take_exits(procs);
-	gone_tell(procs);
-}
-
-static void
-on_death(struct ev_loop *loop, ev_io *io, int revents)
-{
-	struct procs *procs = io->data;
-
-	(void)loop;
-	(void)revents;
-	/* A program that says READY and dies must be seen ready first. */
-	notify_drain(procs->shell->notify);
-	(void)procs_collect(procs);
-}
-
-/* Begin to watch; the loop holds its watchers until ends_unwatch().  0 or -errno. */
+/* Signal the main process of an actor. */
 int
-ends_watch(struct procs *procs)
+proc_signal(struct procs *procs, struct proc *proc, int signo)
 {
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u32 = PROCS_NONE};
-	struct ev_loop *loop = procs->shell->loop;
-
-	procs->child_fd = signals_listen(SIGCHLD);
-	if (procs->child_fd < 0)
-		return procs->child_fd;
-	if (epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, procs->child_fd, &event) < 0)
-		return -errno;
-	ev_io_init(&procs->death, on_death, procs->epoll_fd, EV_READ);
-	procs->death.data = procs;
-	ev_io_start(loop, &procs->death);
-	ev_timer_init(&procs->walk, on_walk, WALK_SECONDS, 0.);
-	procs->walk.data = procs;
-	gone_watch(procs);
-	return 0;
-}
-
-/* Watch no longer. */
-void
-ends_unwatch(struct procs *procs)
-{
-	struct ev_loop *loop = procs->shell->loop;
-
-	ev_io_stop(loop, &procs->death);
-	fd_close(&procs->child_fd);
-	ev_timer_stop(loop, &procs->walk);
-	gone_unwatch(procs);
+	return proc_signal_pid(procs, &proc->pid, proc->pidfd,
+	                       proc->adopted || proc->leader != 0, signo);
 }

@@ -45,7 +45,7 @@ fosters_adopt(struct procs *procs)
 		struct proc *proc = &procs->table->at[slot];
 
 		if (proc->pid != 0 && proc->pidfd < 0 && foster_is(procs, proc->pid))
-			proc->pidfd = ends_hold(procs, proc->pid, proc->ref.slot);
+			proc->pidfd = held_take(procs, proc->pid, proc->ref.slot);
 	}
 	tasks_hold_adopted(procs->shell->tasks, true);
 }
@@ -67,7 +67,7 @@ foster_collect(struct procs *procs, const pid_t *pid, int *pidfd, struct reap *r
 	if (*pid == 0)
 		return false;
 	if (parent == shell->walker_pid && !shell->walker_died) {
-		ends_let_go(procs, pidfd);
+		held_let_go(procs, pidfd);
 		return false;
 	}
 	if (r < 0)

@@ -17,21 +17,6 @@
 /* How long a missed notification of the cgroup may delay us. */
 #define RECHECK_SECONDS 0.1
 
-/* Its main process has ended: something else may be left. */
-void
-gone_expect(struct procs *procs, struct proc *proc, bool is_news)
-{
-	uint32_t slot = (uint32_t)(proc - procs->table->at);
-
-	proc->rest.is_listed = true;
-	proc->rest.is_news = is_news;
-	proc->rest.prev = PROCS_NONE;
-	proc->rest.next = procs->leftovers;
-	if (proc->rest.next != PROCS_NONE)
-		procs->table->at[proc->rest.next].rest.prev = slot;
-	procs->leftovers = slot;
-}
-
 /* As long as anything is left over, look again: soon without a cgroup, else just in case
  * the kernel's notification was missed. */
 static void
@@ -112,7 +97,7 @@ gone_adopt(struct procs *procs, struct proc *proc, bool is_news)
 {
 	if (proc->used) {
 		if (!proc->rest.is_listed)
-			gone_expect(procs, proc, is_news);
+			ends_expect_gone(procs, proc, is_news);
 		proc->rest.is_news = is_news;
 		if (!is_news)
 			(void)containment_watch(&proc->containment,

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/units.h"
+#include "daemon/processes/probe_answer.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/state/shell.h"
@@ -56,9 +57,9 @@ procs_ask_by_command(struct procs *procs, struct proc *proc, const struct actor 
 }
 
 /* Where it could not ask the process to end, the signal does. */
-void
-procs_stop_command_ended(struct procs *procs, const struct task_order *order,
-                         const struct task_result *result)
+static void
+stop_command_ended(struct procs *procs, const struct task_order *order,
+                   const struct task_result *result)
 {
 	struct proc *proc = proc_of(procs->table, order->ref, order->life);
 	const bool is_fine = task_succeeded(result);
@@ -75,9 +76,9 @@ procs_stop_command_ended(struct procs *procs, const struct task_order *order,
 }
 
 /* It is done, well or not. */
-void
-procs_reload_command_ended(struct procs *procs, const struct task_order *order,
-                           const struct task_result *result)
+static void
+reload_command_ended(struct procs *procs, const struct task_order *order,
+                     const struct task_result *result)
 {
 	struct proc *proc = proc_of(procs->table, order->ref, order->life);
 
@@ -88,6 +89,18 @@ procs_reload_command_ended(struct procs *procs, const struct task_order *order,
 		procs->on_helper_failed(procs->shell, order, result);
 	proc->reloads--;
 	proc_record(procs, proc);
+}
+
+void
+procs_task_done(struct shell *shell, const struct task_order *order,
+                const struct task_result *result)
+{
+	if (order->kind == TASK_PROBE)
+		probe_command_ended(shell, order, result);
+	else if (order->kind == TASK_STOP)
+		stop_command_ended(shell->procs, order, result);
+	else
+		reload_command_ended(shell->procs, order, result);
 }
 
 int

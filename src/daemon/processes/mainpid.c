@@ -36,7 +36,7 @@ take_over(struct procs *procs, struct proc *proc, pid_t pid, int take_fd, uint64
 {
 	if (proc->pid != 0) {
 		map_remove(&procs->table->by_pid, (uint64_t)proc->pid);
-		ends_let_go(procs, &proc->pidfd);
+		held_let_go(procs, &proc->pidfd);
 	}
 	proc->pid = pid;
 	proc->pidfd = take_fd;
@@ -107,7 +107,7 @@ mainpid_collect(struct procs *procs, struct proc *proc)
 		return false;
 	if (parent == procs->shell->walker_pid) {
 		/* Not to be woken by it again and again. */
-		ends_let_go(procs, &proc->pidfd);
+		held_let_go(procs, &proc->pidfd);
 		return false;
 	}
 	reap = end_unknown(pid);
@@ -137,7 +137,7 @@ mainpid_adopt(struct procs *procs)
 		if (proc->pidfd >= 0 && proc_look(proc->pid, &parent, &start) == 0 &&
 		    start == proc->main_start)
 			continue;
-		ends_let_go(procs, &proc->pidfd);
+		held_let_go(procs, &proc->pidfd);
 		(void)mainpid_collect(procs, proc);
 	}
 }
@@ -153,7 +153,7 @@ take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
 	/* What is true of the pid now stays true of the pidfd. */
 	if (fd < 0 || proc_look(left->pid, &parent, &start) < 0 || start != left->start ||
 	    map_put(&procs->table->by_pid, (uint64_t)left->pid, proc->ref.slot) < 0) {
-		ends_let_go(procs, &fd);
+		held_let_go(procs, &fd);
 		return false;
 	}
 	proc->leader = left->pid;

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -17,79 +16,14 @@
 #include "daemon/messages/output.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
-#include "daemon/state/cause.h"
 #include "daemon/state/log.h"
-#include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 #include "os/process/usage.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 
-/* Post an event of this life. */
-void
-proc_post(struct procs *procs, const struct proc *proc, struct event event)
-{
-	event.ref = proc->ref;
-	event.life = proc->life;
-	shell_post(procs->shell, &event);
-}
-
-/* Write the present state of the process to the ledger. */
-void
-proc_record(struct procs *procs, const struct proc *proc)
-{
-	record_slot(procs->shell, (uint32_t)(proc - procs->table->at));
-}
-
-/*
- * Signal a main process.  A child of ours keeps its pid until we reap it; one of the
- * walker's may be reaped at any time, but not before we can know: so hold it first, then
- * look whether it has ended (*pid is 0 then).
- */
-int
-proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted, int signo)
-{
-	int fd, r;
-
-	if (!adopted)
-		return kill(*pid, signo) < 0 ? -errno : 0;
-	/* Its reaper is not the walker any more: it is held already. */
-	if (pidfd >= 0)
-		return (int)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0) < 0
-		           ? -errno
-		           : 0;
-	fd = (int)syscall(SYS_pidfd_open, *pid, 0);
-	ends_take_exits(procs);
-	if (fd < 0 || *pid == 0) {
-		fd_close(&fd);
-		return -ESRCH;
-	}
-	r = (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) < 0 ? -errno : 0;
-	fd_close(&fd);
-	return r;
-}
-
-/* Signal the main process of an actor. */
-int
-proc_signal(struct procs *procs, struct proc *proc, int signo)
-{
-	return proc_signal_pid(procs, &proc->pid, proc->pidfd,
-	                       proc->adopted || proc->leader != 0, signo);
-}
-
 /* ---- births ---- */
-
-/* Tell the core of a start that failed, and at which step. */
-void
-proc_post_failed(struct procs *procs, const struct proc *proc)
-{
-	struct event event = {
-	    .kind = EVENT_SPAWN_FAILED, .code = -1, .error = proc->failed.error};
-
-	cause_step(event.key, proc->failed.step, proc->failed.which);
-	proc_post(procs, proc, event);
-}
 
 static void
 spawn_failed(struct procs *procs, struct proc *proc, int error,
@@ -471,7 +405,7 @@ procs_new(struct shell *shell, procs_helper_failed *on_helper_failed, struct err
 		r = -errno;
 		err_set(err, errno, "watch processes");
 	} else if (r == 0) {
-		r = ends_watch(procs);
+		r = deaths_watch(procs);
 		if (r < 0)
 			err_set(err, -r, "watch processes");
 	}
@@ -488,7 +422,7 @@ procs_free(struct procs *procs)
 	if (procs == NULL)
 		return;
 	births_done(procs);
-	ends_unwatch(procs);
+	deaths_unwatch(procs);
 	freezing_done(procs);
 	for (uint32_t slot = 0; slot < procs->table->cap; slot++)
 		clear(procs, &procs->table->at[slot]);

@@ -42,11 +42,9 @@ void procs_forget(struct procs *procs, struct ref ref);
 bool procs_waits_for(const struct shell *shell, struct ref elder);
 void procs_inherit(struct procs *procs, struct ref heir);
 
-/* What became of a helper process of the actor: told by tasks.c. */
-void procs_stop_command_ended(struct procs *procs, const struct task_order *order,
-                              const struct task_result *result);
-void procs_reload_command_ended(struct procs *procs, const struct task_order *order,
-                                const struct task_result *result);
+/* A helper process that the core does not know of is over: for tasks_new(). */
+void procs_task_done(struct shell *shell, const struct task_order *order,
+                     const struct task_result *result);
 
 /* Have the main process read its configuration again: reload_command or reload_signal.
  * -errno; -ESRCH: there is none. */
@@ -77,9 +75,6 @@ bool procs_wants_turn(const struct procs *procs);
 bool procs_are_starting(const struct procs *procs);
 /* The ledger is in force no more; freed when no child writes there. */
 void procs_drop_ledger(struct procs *procs, struct ledger *take_ledger);
-
-/* Collect everything that is dead by now; returns how many ends were posted. */
-size_t procs_collect(struct procs *procs);
 
 /* The actor says that this process of its own is its main process from now on (MAINPID=).
  */

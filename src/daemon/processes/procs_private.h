@@ -4,7 +4,9 @@
  *	procs.c   ordered, told, asked
  *	births.c  on their way to their programs, born
  *	freezing.c  standing still
- *	ends.c    reaped
+ *	held.c    held by a pidfd, put down, posted
+ *	deaths.c  reaped
+ *	ends.c    ended, as a child or as the walker tells; signalled
  *	gone.c    gone with all that they forked
  *	adopt.c   taken over from a guardian before us
  *	help.c    helped by commands of its own (tasks.h)
@@ -86,13 +88,15 @@ struct procs {
 	ev_timer again; /* look at these */
 };
 
-/* procs.c */
+/* held.c */
 void proc_post(struct procs *procs, const struct proc *proc, struct event event);
 void proc_record(struct procs *procs, const struct proc *proc);
 void proc_post_failed(struct procs *procs, const struct proc *proc);
-int proc_signal(struct procs *procs, struct proc *proc, int signo);
-int proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted,
-                    int signo);
+int held_take(struct procs *procs, pid_t pid, uint32_t who);
+void held_let_go(const struct procs *procs, int *pidfd);
+struct reap end_unknown(pid_t pid);
+
+/* help.c */
 void procs_order_again(struct procs *procs, struct proc *proc);
 bool procs_ask_by_command(struct procs *procs, struct proc *proc,
                           const struct actor *actor);
@@ -124,22 +128,25 @@ bool foster_collect(struct procs *procs, const pid_t *pid, int *pidfd, struct re
 /* gone.c */
 void gone_watch(struct procs *procs);
 void gone_unwatch(struct procs *procs);
-void gone_expect(struct procs *procs, struct proc *proc, bool is_news);
 void gone_tell(struct procs *procs);
 void gone_close(struct procs *procs, struct proc *proc);
 void gone_adopt(struct procs *procs, struct proc *proc, bool is_news);
 void gone_drop(struct procs *procs, struct proc *proc);
 
+/* deaths.c */
+int deaths_watch(struct procs *procs);
+void deaths_unwatch(struct procs *procs);
+
 /* ends.c */
-int ends_watch(struct procs *procs);
-void ends_unwatch(struct procs *procs);
+void ends_expect_gone(struct procs *procs, struct proc *proc, bool is_news);
 void ends_add(struct procs *procs, struct proc *proc, const struct reap *reap);
 void ends_tell_stopped(struct procs *procs, const struct proc *proc, bool is_stopped,
                        int signo);
+bool ends_stopped_or_continued(struct procs *procs, const struct reap *reap);
 bool ends_take_exit(struct procs *procs);
 void ends_take_exits(struct procs *procs);
-void ends_let_go(const struct procs *procs, int *pidfd);
-int ends_hold(struct procs *procs, pid_t pid, uint32_t who);
-struct reap end_unknown(pid_t pid);
+int proc_signal(struct procs *procs, struct proc *proc, int signo);
+int proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted,
+                    int signo);
 
 #endif

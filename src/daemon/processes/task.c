@@ -3,12 +3,17 @@
 #include "config.h"
 
 #include "base/assert.h"
+#include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/shell.h"
+#include "os/self/clock.h"
 
 /* More slots than a tree can have. */
 #define SLOT_BITS 24
+/* How often what is left of tasks is looked for again, and if it cannot be killed. */
+#define RECHECK_MS 20
+#define LEFT_MS    1000
 
 const char *const task_kind_names[] = {TASK_KIND_MAP(AS_NAME)};
 const char *const task_reason_names[] = {TASK_REASON_MAP(AS_NAME)};
@@ -93,4 +98,87 @@ task_record(struct tasks *tasks, const struct task *task)
 	};
 
 	ledger_write_task(tasks->shell->ledger, (uint32_t)(task - tasks->at), &record);
+}
+
+/* Has its main process ended, or did it never begin, and may something be left of it? */
+bool
+task_is_over(const struct task *task)
+{
+	return task_is_used(task) && (!task->told || task->is_left) &&
+	       (task->ended || task->result.error != 0);
+}
+
+/* The task with this main pid, or NULL. */
+struct task *
+task_by_pid(struct tasks *tasks, pid_t pid)
+{
+	uint32_t who;
+
+	if (!map_get(&tasks->shell->proctable->by_pid, (uint64_t)pid, &who) ||
+	    (who & PROCS_TASK) == 0)
+		return NULL;
+	return &tasks->at[who & ~PROCS_TASK];
+}
+
+/* When something is to be looked at next, in ms from now; UINT64_MAX: never. */
+static uint64_t
+time_left(const struct tasks *tasks)
+{
+	const uint64_t now_ms = clock_mono_ms();
+	uint64_t due_ms = UINT64_MAX;
+
+	if (tasks->n_ended > 0 && tasks->is_fresh)
+		return 0;
+	for (uint32_t place = 0; place < LEDGER_TASKS_MAX && tasks->n > 0; place++) {
+		const struct task *task = &tasks->at[place];
+
+		if (task_is_over(task) && !task->is_left)
+			return RECHECK_MS;
+		if (task_is_over(task) && now_ms + LEFT_MS < due_ms)
+			due_ms = now_ms + LEFT_MS;
+		if (!task_is_used(task) || task->told)
+			continue;
+		if (task->deadline_ms != 0 && !task->killing &&
+		    task->deadline_ms < due_ms)
+			due_ms = task->deadline_ms;
+		if (task->kill_until_ms != 0 && task->kill_until_ms < due_ms)
+			due_ms = task->kill_until_ms;
+	}
+	if (due_ms == UINT64_MAX)
+		return due_ms;
+	return due_ms > now_ms ? due_ms - now_ms : 0;
+}
+
+/* Wake up when something is due, or may be gone. */
+void
+tasks_arm(struct tasks *tasks)
+{
+	uint64_t left_ms = time_left(tasks);
+
+	ev_timer_stop(tasks->shell->loop, &tasks->timer);
+	if (left_ms == UINT64_MAX)
+		return;
+	ev_timer_set(&tasks->timer, (double)left_ms / 1e3, 0.);
+	ev_now_update(tasks->shell->loop);
+	ev_timer_start(tasks->shell->loop, &tasks->timer);
+}
+
+/* The main process has ended: put down before it is reaped, told by tasks_check(). */
+void
+task_ended(struct tasks *tasks, struct task *task, const struct reap *reap)
+{
+	struct procs *procs = tasks->shell->procs;
+
+	map_remove(&procs->table->by_pid, (uint64_t)task->pid);
+	held_let_go(procs, &task->pidfd);
+	task->pid = 0;
+	containment_reaped(&task->containment);
+	task->result.end = *reap;
+	task->ended = true;
+	tasks->n_ended++;
+	task_record(tasks, task);
+	if (!tasks->is_fresh) {
+		tasks->is_fresh = true;
+		tasks_arm(tasks);
+	}
 }

@@ -8,8 +8,6 @@
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "daemon/processes/probe_answer.h"
-#include "daemon/processes/procs.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/shell.h"
@@ -85,32 +83,17 @@ tell_core(struct tasks *tasks, enum event_kind kind, const struct task_order *or
 	shell_post(tasks->shell, &event);
 }
 
-/* Whoever ordered it. */
+/* Tell the core, or the owner of what the core does not know of. */
 static void
 tell(struct tasks *tasks, const struct task_order *order,
      const struct task_result *result)
 {
-	struct procs *procs = tasks->shell->procs;
-
-	switch (order->kind) {
-	case TASK_HOOK:
+	if (order->kind == TASK_HOOK)
 		tell_core(tasks, EVENT_HOOK_DONE, order, result);
-		break;
-	case TASK_RUN:
+	else if (order->kind == TASK_RUN)
 		tell_core(tasks, EVENT_REACT_DONE, order, result);
-		break;
-	case TASK_PROBE:
-		probe_command_ended(tasks->shell, order, result);
-		break;
-	case TASK_STOP:
-		procs_stop_command_ended(procs, order, result);
-		break;
-	case TASK_RELOAD:
-		procs_reload_command_ended(procs, order, result);
-		break;
-	case TASK_KIND_MAX:
-		break;
-	}
+	else
+		tasks->on_done(tasks->shell, order, result);
 }
 
 /* It is over, and nothing of it is left: its place is free when that is known for good.
@@ -391,7 +374,7 @@ tasks_on_turn(struct tasks *tasks)
 }
 
 struct tasks *
-tasks_new(struct shell *shell, struct err *err)
+tasks_new(struct shell *shell, tasks_done *on_done, struct err *err)
 {
 	struct tasks *tasks = calloc(1, sizeof(*tasks));
 
@@ -400,6 +383,7 @@ tasks_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	tasks->shell = shell;
+	tasks->on_done = on_done;
 	tasks->first = tasks->last = tasks->free = TASKS_NONE;
 	map_init(&tasks->owners);
 	map_init(&tasks->waiting);
@@ -414,7 +398,7 @@ tasks_new(struct shell *shell, struct err *err)
 		tasks_free(tasks);
 		return NULL;
 	}
-	tasks_arm(tasks);
+	tasks_watch(tasks);
 	return tasks;
 }
 

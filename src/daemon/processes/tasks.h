@@ -16,8 +16,8 @@
  * the place of the one that waits.  LEDGER_TASKS_MAX run at once, the rest waits for its
  * turn.  A timeout counts from the start of the process.
  *
- * A new kind says in tasks_start.c where its command is, and in tasks.c (tell) who wants
- * to know what became of it.
+ * A new kind says in tasks_start.c where its command is, and in tasks.c (tell) or help.c
+ * (procs_task_done) what is told of its result.
  */
 #ifndef DAEMON_TASKS_H
 #define DAEMON_TASKS_H
@@ -72,7 +72,12 @@ struct task_result {
 extern const char *const task_kind_names[];
 extern const char *const task_reason_names[];
 
-struct tasks *tasks_new(struct shell *shell, struct err *err);
+/* It is over: stop and reload commands, and commands that probe.  Of hooks and commands
+ * of watches the core is told. */
+typedef void tasks_done(struct shell *shell, const struct task_order *order,
+                        const struct task_result *result);
+
+struct tasks *tasks_new(struct shell *shell, tasks_done *on_done, struct err *err);
 void tasks_free(struct tasks *tasks);
 
 /* Have it done, once.  May be called while actions are performed. */

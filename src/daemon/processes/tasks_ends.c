@@ -2,35 +2,16 @@
 /* tasks_ends.c - how tasks end: by themselves, out of time, killed, gone. */
 #include "config.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/epoll.h>
 
-#include "base/assert.h"
-#include "base/units.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "os/self/clock.h"
-#include "os/self/fd.h"
 
-/* How often what is left of tasks is looked for again, and if it cannot be killed. */
-#define RECHECK_MS 20
-#define LEFT_MS    1000
 /* How long they may take to be gone once they were killed, where no actor says that. */
 #define KILL_TIMEOUT_MS 10000
-/* How long the end of supd waits for killed ones. */
-#define END_MS 5000
-
-/* Has its main process ended, or did it never begin, and may something be left of it? */
-static bool
-is_over(const struct task *task)
-{
-	return task_is_used(task) && (!task->told || task->is_left) &&
-	       (task->ended || task->result.error != 0);
-}
 
 /* From now on it has its actor's kill_timeout to be gone. */
 static void
@@ -86,48 +67,12 @@ on_time(struct ev_loop *loop, ev_timer *timer, int revents)
 	tasks_check(tasks);
 }
 
-/* When something is to be looked at next, in ms from now; UINT64_MAX: never. */
-static uint64_t
-time_left(const struct tasks *tasks)
-{
-	const uint64_t now_ms = clock_mono_ms();
-	uint64_t due_ms = UINT64_MAX;
-
-	if (tasks->n_ended > 0 && tasks->is_fresh)
-		return 0;
-	for (uint32_t place = 0; place < LEDGER_TASKS_MAX && tasks->n > 0; place++) {
-		const struct task *task = &tasks->at[place];
-
-		if (is_over(task) && !task->is_left)
-			return RECHECK_MS;
-		if (is_over(task) && now_ms + LEFT_MS < due_ms)
-			due_ms = now_ms + LEFT_MS;
-		if (!task_is_used(task) || task->told)
-			continue;
-		if (task->deadline_ms != 0 && !task->killing &&
-		    task->deadline_ms < due_ms)
-			due_ms = task->deadline_ms;
-		if (task->kill_until_ms != 0 && task->kill_until_ms < due_ms)
-			due_ms = task->kill_until_ms;
-	}
-	if (due_ms == UINT64_MAX)
-		return due_ms;
-	return due_ms > now_ms ? due_ms - now_ms : 0;
-}
-
-/* Wake up when something is due, or may be gone. */
+/* Prepare the timer that wakes up for what is due. */
 void
-tasks_arm(struct tasks *tasks)
+tasks_watch(struct tasks *tasks)
 {
-	uint64_t left_ms = time_left(tasks);
-
-	ev_timer_stop(tasks->shell->loop, &tasks->timer);
-	if (left_ms == UINT64_MAX)
-		return;
-	ev_timer_init(&tasks->timer, on_time, (double)left_ms / 1e3, 0.);
+	ev_timer_init(&tasks->timer, on_time, 0., 0.);
 	tasks->timer.data = tasks;
-	ev_now_update(tasks->shell->loop);
-	ev_timer_start(tasks->shell->loop, &tasks->timer);
 }
 
 /* ---- the end ----------------------------------------------------------------------- */
@@ -159,38 +104,6 @@ task_kill(struct tasks *tasks, struct task *task, bool is_late)
 	(void)containment_kill(&task->containment, &tasks->shell->cgroups,
 	                       procs->sweeper);
 	tasks_arm(tasks);
-}
-
-/* The task with this main pid, or NULL. */
-struct task *
-task_by_pid(struct tasks *tasks, pid_t pid)
-{
-	uint32_t who;
-
-	if (!map_get(&tasks->shell->proctable->by_pid, (uint64_t)pid, &who) ||
-	    (who & PROCS_TASK) == 0)
-		return NULL;
-	return &tasks->at[who & ~PROCS_TASK];
-}
-
-/* The main process has ended: put down before it is reaped, told by tasks_check(). */
-void
-task_ended(struct tasks *tasks, struct task *task, const struct reap *reap)
-{
-	struct procs *procs = tasks->shell->procs;
-
-	map_remove(&procs->table->by_pid, (uint64_t)task->pid);
-	ends_let_go(procs, &task->pidfd);
-	task->pid = 0;
-	containment_reaped(&task->containment);
-	task->result.end = *reap;
-	task->ended = true;
-	tasks->n_ended++;
-	task_record(tasks, task);
-	if (!tasks->is_fresh) {
-		tasks->is_fresh = true;
-		tasks_arm(tasks);
-	}
 }
 
 /* Reap the main process at this place; false when there was nothing to reap after all. */
@@ -235,7 +148,7 @@ tasks_check(struct tasks *tasks)
 	     place++) {
 		struct task *task = &tasks->at[place];
 
-		if (!is_over(task))
+		if (!task_is_over(task))
 			continue;
 		if (!swept && task->ended &&
 		    containment_needs_sweep(&task->containment)) {
@@ -279,39 +192,11 @@ tasks_hold_adopted(struct tasks *tasks, bool only_fosters)
 		    task->pidfd >= 0 ||
 		    (only_fosters && !foster_is(tasks->shell->procs, task->pid)))
 			continue;
-		task->pidfd = ends_hold(tasks->shell->procs, task->pid, who);
+		task->pidfd = held_take(tasks->shell->procs, task->pid, who);
 		if (task->pidfd < 0) {
 			const struct reap reap = end_unknown(task->pid);
 
 			task_ended(tasks, task, &reap);
 		}
-	}
-}
-
-void
-tasks_end_all(struct tasks *tasks)
-{
-	const uint64_t end_ms = clock_mono_ms() + END_MS;
-
-	while (tasks->first != TASKS_NONE)
-		tasks_forget(tasks, tasks->wishes[tasks->first].order.ref);
-	for (;;) {
-		bool is_left = false;
-
-		for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
-			struct task *task = &tasks->at[place];
-
-			if (!task_is_used(task) || task->told)
-				continue;
-			is_left = true;
-			task_kill(tasks, task, false);
-		}
-		if (!is_left || clock_mono_ms() > end_ms)
-			return;
-		(void)procs_bear(tasks->shell->procs);
-		(void)procs_collect(tasks->shell->procs);
-		procs_take_exits(tasks->shell->procs);
-		tasks_check(tasks);
-		(void)poll(NULL, 0, 1);
 	}
 }

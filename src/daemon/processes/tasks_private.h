@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* tasks_private.h - what the files about tasks share.
  *
+ *	task.c         one: its name, its result, its record, its end
  *	tasks.c        ordered, waiting, told
  *	tasks_start.c  from an order to a process
  *	tasks_ends.c   ended, out of time, killed, gone
@@ -48,6 +49,7 @@ struct wish {
 
 struct tasks {
 	struct shell *shell;
+	tasks_done *on_done;
 	struct task at[LEDGER_TASKS_MAX];
 	uint32_t n;        /* places in use */
 	uint32_t n_told;   /* of those: nothing is left to do but to free them */
@@ -65,6 +67,10 @@ struct tasks {
 uint64_t task_key(struct ref ref, enum task_kind kind);
 bool task_is_used(const struct task *task);
 void task_record(struct tasks *tasks, const struct task *task);
+bool task_is_over(const struct task *task);
+struct task *task_by_pid(struct tasks *tasks, pid_t pid);
+void task_ended(struct tasks *tasks, struct task *task, const struct reap *reap);
+void tasks_arm(struct tasks *tasks);
 
 /* tasks.c */
 void tasks_finish(struct tasks *tasks, struct task *task);
@@ -80,10 +86,8 @@ void task_mark(const struct shell *shell, uint32_t place, char ret[PROC_MARK_MAX
 void task_leaf(uint32_t place, char ret[PROC_MARK_MAX]);
 
 /* tasks_ends.c */
-void tasks_arm(struct tasks *tasks);
+void tasks_watch(struct tasks *tasks);
 void task_kill(struct tasks *tasks, struct task *task, bool is_late);
-void task_ended(struct tasks *tasks, struct task *task, const struct reap *reap);
-struct task *task_by_pid(struct tasks *tasks, pid_t pid);
 bool tasks_collect(struct tasks *tasks, uint32_t place);
 void tasks_check(struct tasks *tasks);
 void tasks_hold_adopted(struct tasks *tasks, bool only_fosters);

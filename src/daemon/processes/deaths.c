@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: ISC */
+/* deaths.c - deaths of processes are seen, and they are reaped.
+ *
+ * Deaths are seen through one epoll of pidfds, so that one death costs the same among
+ * ten thousand as among ten; a walk over all children is only for strangers, stops and
+ * continues, and at most ten times a second.  Those that came from a guardian before us
+ * are children of the walker, which tells of them.
+ *
+ * Peek, put down, reap: whenever we die, the end of a process is known to our successor,
+ * or its zombie still is there to be asked.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "daemon/messages/notify.h"
+#include "daemon/processes/procs_private.h"
+#include "daemon/processes/tasks_private.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
+#include "os/self/signals.h"
+
+#define COLLECT_BATCH 256
+/* A walk over all children happens at most once in so long. */
+#define WALK_SECONDS 0.1
+/* How long the end of supd waits for killed tasks. */
+#define END_MS 5000
+
+/* SIGCHLD: the walk over all children finds out of which process.  Until then the signal
+ * stays pending, and the deaths that follow cost nothing here. */
+static void
+arm_walk(struct procs *procs)
+{
+	if (!ev_is_active(&procs->walk)) {
+		ev_timer_set(&procs->walk, WALK_SECONDS, 0.);
+		ev_timer_start(procs->shell->loop, &procs->walk);
+	}
+}
+
+/* Reap one by its pidfd; false when there was nothing to reap after all. */
+static bool
+collect_one(struct procs *procs, uint32_t slot)
+{
+	struct proc *proc = &procs->table->at[slot];
+	struct reap reap;
+	int r;
+
+	if (proc->pid == 0)
+		return false;
+	r = os_reap_peek(proc->pidfd, proc->pid, &reap);
+	if (r == 0)
+		return false;
+	if (r < 0 && proc->leader != 0)
+		return mainpid_collect(procs, proc);
+	if (r < 0 && proc->adopted) {
+		if (!foster_collect(procs, &proc->pid, &proc->pidfd, &reap))
+			return proc->pid == 0;
+	} else if (r < 0) {
+		reap = end_unknown(proc->pid);
+		log_line(LOG_LEVEL_ERROR, "pid %d of %s was reaped by another process",
+		         (int)proc->pid, shell_path(procs->shell, proc->ref));
+	}
+	ends_add(procs, proc, &reap);
+	(void)os_reap_pidfd(-1, reap.pid, &reap);
+	return true;
+}
+
+/* Collect everything that is dead by now; returns how many ends were noted. */
+static size_t
+collect(struct procs *procs)
+{
+	struct epoll_event events[COLLECT_BATCH];
+	size_t collected = 0;
+	int n;
+
+	do {
+		n = epoll_wait(procs->epoll_fd, events, COLLECT_BATCH, 0);
+		for (int i = 0; i < n; i++)
+			if (events[i].data.u32 == PROCS_NONE)
+				arm_walk(procs);
+			else if ((events[i].data.u32 & PROCS_TASK) != 0)
+				collected +=
+				    tasks_collect(procs->shell->tasks,
+				                  events[i].data.u32 & ~PROCS_TASK);
+			else
+				collected += collect_one(procs, events[i].data.u32);
+	} while (n == COLLECT_BATCH);
+	if (collected > 0)
+		gone_tell(procs);
+	return collected;
+}
+
+/* Look at all children: orphans that came to us, stops, continues, merged signals. */
+static void
+on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct procs *procs = timer->data;
+	struct reap reap;
+
+	(void)loop;
+	(void)revents;
+	/* Before we look: what comes after this wakes us again. */
+	(void)signals_take(procs->child_fd);
+	notify_drain(procs->shell->notify);
+	(void)collect(procs);
+	while (os_reap_peek_any(&reap) > 0) {
+		struct proc *proc;
+		struct task *task;
+
+		births_meet(procs, reap.pid);
+		proc = proc_by_pid(procs->table, reap.pid);
+		task = task_by_pid(procs->shell->tasks, reap.pid);
+
+		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
+			if (!ends_stopped_or_continued(procs, &reap)) {
+				arm_walk(procs);
+				break;
+			}
+		} else if (proc != NULL) {
+			ends_add(procs, proc, &reap);
+		} else if (task != NULL) {
+			task_ended(procs->shell->tasks, task, &reap);
+		} else {
+			bounded_reaped(&procs->shell->closers, reap.pid);
+			bounded_reaped(&procs->shell->bounded, reap.pid);
+		}
+		os_reap_peeked(&reap);
+	}
+	gone_tell(procs);
+}
+
+static void
+hold(struct procs *procs, struct proc *proc)
+{
+	proc->pidfd = held_take(procs, proc->pid, proc->ref.slot);
+	if (proc->pidfd < 0) {
+		const struct reap reap = end_unknown(proc->pid);
+
+		ends_add(procs, proc, &reap);
+	}
+}
+
+void
+procs_walker_died(struct procs *procs)
+{
+	ends_take_exits(procs);
+	/* Orphans of before have gone to strangers: they are killed by their mark when
+	 * everything else has ended. */
+	(void)os_become_subreaper();
+	proc_sweep_follow(procs->sweeper, getpid());
+	for (uint32_t slot = 0; slot < procs->table->cap; slot++)
+		if (procs->table->at[slot].adopted && procs->table->at[slot].pid != 0 &&
+		    procs->table->at[slot].pidfd < 0)
+			hold(procs, &procs->table->at[slot]);
+	tasks_hold_adopted(procs->shell->tasks, false);
+	gone_tell(procs);
+}
+
+void
+procs_take_exits(struct procs *procs)
+{
+	notify_drain(procs->shell->notify);
+	ends_take_exits(procs);
+	gone_tell(procs);
+}
+
+static void
+on_death(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct procs *procs = io->data;
+
+	(void)loop;
+	(void)revents;
+	/* A program that says READY and dies must be seen ready first. */
+	notify_drain(procs->shell->notify);
+	(void)collect(procs);
+}
+
+/* Begin to watch; the loop holds its watchers until deaths_unwatch().  0 or -errno. */
+int
+deaths_watch(struct procs *procs)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u32 = PROCS_NONE};
+	struct ev_loop *loop = procs->shell->loop;
+
+	procs->child_fd = signals_listen(SIGCHLD);
+	if (procs->child_fd < 0)
+		return procs->child_fd;
+	if (epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, procs->child_fd, &event) < 0)
+		return -errno;
+	ev_io_init(&procs->death, on_death, procs->epoll_fd, EV_READ);
+	procs->death.data = procs;
+	ev_io_start(loop, &procs->death);
+	ev_timer_init(&procs->walk, on_walk, WALK_SECONDS, 0.);
+	procs->walk.data = procs;
+	gone_watch(procs);
+	return 0;
+}
+
+/* Watch no longer. */
+void
+deaths_unwatch(struct procs *procs)
+{
+	struct ev_loop *loop = procs->shell->loop;
+
+	ev_io_stop(loop, &procs->death);
+	fd_close(&procs->child_fd);
+	ev_timer_stop(loop, &procs->walk);
+	gone_unwatch(procs);
+}
+
+void
+tasks_end_all(struct tasks *tasks)
+{
+	const uint64_t end_ms = clock_mono_ms() + END_MS;
+
+	while (tasks->first != TASKS_NONE)
+		tasks_forget(tasks, tasks->wishes[tasks->first].order.ref);
+	for (;;) {
+		bool is_left = false;
+
+		for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
+			struct task *task = &tasks->at[place];
+
+			if (!task_is_used(task) || task->told)
+				continue;
+			is_left = true;
+			task_kill(tasks, task, false);
+		}
+		if (!is_left || clock_mono_ms() > end_ms)
+			return;
+		(void)procs_bear(tasks->shell->procs);
+		(void)collect(tasks->shell->procs);
+		procs_take_exits(tasks->shell->procs);
+		tasks_check(tasks);
+		(void)poll(NULL, 0, 1);
+	}
+}
