@@ -31,7 +31,9 @@ PLAN = [
 SPEC = {"spec": {"command": ["web"], "shutdown": "5s"},
         "origin": [{"key": "command", "file": "supd.yaml", "line": 4}]}
 STEPS = [{"at_ms": 0, "event": "failure", "path": "/user/web", "delay_ms": 200, "delay_min_ms": 200,
-          "delay_max_ms": 240, "window": 1, "limit": 5, "text": "exited with 1"}]
+          "delay_max_ms": 240, "window": 1, "limit": 5, "text": "exited with 1"},
+         {"at_ms": 0, "event": "summary", "path": "/user/web", "delay_ms": None, "delay_min_ms": None,
+          "delay_max_ms": None, "window": None, "limit": None, "text": "after 1 failure it stays failed"}]
 PONG = {"version": "9.8.7", "pid": 17, "walker_pid": 16, "uptime_ms": 61000}
 LINES = [{"path": "/user/web", "time": "2024-05-01T12:00:00.000000Z", "stream": "stdout", "text": text}
          for text in ("first", "second")]

@@ -58,8 +58,10 @@ def gives_up(box):
           "the giving up")
     equal([(x["window"], x["limit"]) for x in of(steps, "failure", "sup/b")], [(1, 1), (1, 1)],
           "the counters")
-    equal(steps[-1]["event"], "exit", "the last step")
-    has(steps[-1]["text"], "70", "supd's exit status")
+    equal(steps[-2]["event"], "exit", "the last step")
+    has(steps[-2]["text"], "70", "supd's exit status")
+    equal((steps[-1]["event"], steps[-1]["path"], steps[-1]["text"]),
+          ("summary", "/user/sup/b", "after 2 failures in 0ms supd ends with status 70"), "the sum")
     equal(s.actor("sup/b")["state"], "running", "the real one")
 
 
@@ -78,7 +80,7 @@ def asked(box):
           "failures and successors")
     steps = s.json("simulate", "b", "--cause", "start_timeout", "--times", "2")
     equal([x["at_ms"] // 60000 for x in of(steps, "failure", "b")], [0, 1, 2], "minutes")
-    equal(steps[-1]["event"], "started", "the last step: this one is in time")
+    equal(steps[-2]["event"], "started", "the last step: this one is in time")
 
 
 @test("causes: a rule for one exit code, starts that fail, a kill, a normal end")
@@ -93,7 +95,7 @@ def causes(box):
           "failures: killed, then not executed")
     has(of(s.json("simulate", "a", "--cause", "killed"), "failure")[0]["text"], "stop",
         "the directive of a kill")
-    equal([x["event"] for x in s.json("simulate", "a", "--cause", "normal")], ["terminated"],
+    equal([x["event"] for x in s.json("simulate", "a", "--cause", "normal")], ["terminated", "summary"],
           "a transient that ends normally")
     status, text = refused(s, "a", "--cause", "bad")
     equal(status, 2, "the exit status of a cause that is none")
@@ -111,7 +113,7 @@ def states(box):
     s.ctl_ok("stop", "b")
     for name in ("a", "b", "n"):
         steps = s.json("simulate", name, "--times", "1")
-        equal([x["event"] for x in steps if x["event"] != "backoff"], ["failure", "started"],
+        equal([x["event"] for x in steps if x["event"] != "backoff"], ["failure", "started", "summary"],
               f"steps of {name}")
     equal(s.actor("b")["state"], "stopped", "the real one")
     s.tell("n", "notify=READY=1")
@@ -142,6 +144,34 @@ def all_of_them(box):
         "killed by SIGKILL: restart in", "the text")
 
 
+@test("a last line for each worker says what becomes of it: for how long, at which pace, or why not")
+def sums(box):
+    s = box.supd({"limited": {"I": "2/1h", "children": {"a": {"backoff": "none"}}},
+                  "within": {"I": "3/1s", "children": {"a": {"backoff": {
+                      "min": "1s", "max": "1s", "jitter": 0}}}},
+                  "near": {"I": "20/1h", "children": {"a": {"backoff": {
+                      "min": "1s", "max": "1s", "jitter": 0}}}},
+                  "ever": {"backoff": {"min": "2s", "max": "2s", "jitter": 0.5}},
+                  "bare": {"backoff": "none", "on_failure": [{"when": "any", "then": "resume"}]},
+                  "never": {"restart": "never"}, "gone": {"restart": "temporary"}})
+    s.started("gone")
+    sums = {x["path"]: x["text"] for x in of(s.json("simulate"), "summary")}
+    expected = {
+        "limited/a": r"after 10 failures in [\d.ms]+ it runs again, for /user/limited was restarted 3 times, "
+                     r"without a delay: this goes on for ever$",
+        "within/a": r"after 10 failures in 9s it runs again, the last after 1s: this goes on for ever$",
+        "near/a": r"after 10 failures in 9s it runs again, the last after 1s: with more failures it may end",
+        "ever": r"after 10 failures in [\d.ms]+ it runs again, the last after 2s to 3s: this goes on for ever$",
+        "bare": "after 10 failures in .* it runs again, the last after 640ms: this goes on for ever$",
+        "never": r"after 1 failure it stays failed \(its `restart` is `never`\)$",
+        "gone": r"after 1 failure it leaves the tree$"}
+    for name, text in expected.items():
+        has(sums["/user/" + name], "^" + text, name)
+    lines = s.ctl_ok("simulate").out.splitlines()
+    check(all(" summary " in line for line in lines[-7:]), "the sums are not the last lines")
+    check(" summary " not in lines[-8], "a sum among the steps")
+
+
 @test("supd --simulate says the same of a file, and of a file with errors what is wrong")
 def of_a_file(box):
     good = box.path("good.yaml")
@@ -154,6 +184,7 @@ def of_a_file(box):
     equal(done.returncode, 0, "the exit status")
     has(done.stdout, "/user/a", "the first")
     has(done.stdout, "gives up: more than 0 restarts within 1s", "the giving up")
+    has(done.stdout.splitlines()[-1], "summary     /user/s/b  after 10 failures", "the sum")
     with open(good, "w", encoding="utf8") as file:
         file.write("children:\n  a: {comand: x}\n")
     done = subprocess.run([SUPD, "--simulate", "-c", good], capture_output=True, text=True,

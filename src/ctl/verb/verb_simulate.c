@@ -15,6 +15,8 @@ step_colour(const char *event)
 	if (strcmp(event, "failure") == 0 || strcmp(event, "gave_up") == 0 ||
 	    strcmp(event, "exit") == 0)
 		return COLOUR_BAD;
+	if (strcmp(event, "summary") == 0)
+		return COLOUR_NONE;
 	return strcmp(event, "started") == 0 ? COLOUR_GOOD : COLOUR_BUSY;
 }
 

@@ -96,7 +96,7 @@ read_question(struct conn *conn, struct simulation *ret)
 /* One worker; false: an error was replied. */
 static bool
 add_worker(struct conn *conn, const struct simulation *simulation, struct ref ref,
-           struct strbuf *steps)
+           struct strbuf *steps, struct strbuf *summaries)
 {
 	struct node_view view;
 	int r;
@@ -108,7 +108,7 @@ add_worker(struct conn *conn, const struct simulation *simulation, struct ref re
 		                    "start_timeout");
 		return false;
 	}
-	r = simulate(simulation, ref, steps);
+	r = simulate(simulation, ref, steps, summaries);
 	if (r < 0)
 		reply_failure(conn, ref, r);
 	return r == 0;
@@ -130,20 +130,25 @@ handle_simulate(struct conn *conn)
 	};
 	struct workers workers = {.n = 0};
 	struct strbuf steps;
+	struct strbuf summaries;
 	bool good;
 
 	strbuf_init(&steps, SIMULATE_BYTES_MAX);
+	strbuf_init(&summaries, SIMULATE_BYTES_MAX);
 	good = read_question(conn, &simulation) &&
 	       select_workers(conn, param_string(conn, "name"), &workers);
 	for (size_t i = 0; good && i < workers.n; i++)
-		good = add_worker(conn, &simulation, workers.at[i], &steps);
+		good = add_worker(conn, &simulation, workers.at[i], &steps, &summaries);
 	if (good) {
 		struct strbuf *out = reply_begin(conn);
 
 		strbuf_adds(out, "{\"steps\":[");
 		strbuf_adds(out, strbuf_str(&steps));
+		strbuf_adds(out, steps.len > 0 && summaries.len > 0 ? "," : "");
+		strbuf_adds(out, strbuf_str(&summaries));
 		strbuf_adds(out, "]}");
 		reply_end(conn, false);
 	}
+	strbuf_done(&summaries);
 	strbuf_done(&steps);
 }

@@ -14,6 +14,7 @@
 #include "base/names.h"
 #include "base/units.h"
 #include "daemon/forecast/forecast.h"
+#include "daemon/forecast/outcome.h"
 #include "daemon/state/cause.h"
 
 #define TEXT_BYTES_MAX 2048
@@ -127,6 +128,7 @@ struct writer {
 	/* The bounds of each delay belong to the failure that it came of. */
 	uint64_t min_ms;
 	uint64_t max_ms;
+	struct outcome outcome;
 };
 
 static void
@@ -163,6 +165,16 @@ write_line(struct strbuf *out, const struct step *step)
 
 	strbuf_addf(out, "%12s  %-10s  %s  %s\n", age_format(step->at_ms, text),
 	            step->event, step->path, strbuf_str(&step->text));
+}
+
+static void
+write_step(const struct simulation *simulation, struct strbuf *out,
+           const struct step *step)
+{
+	if (simulation->json)
+		write_json(out, step);
+	else
+		write_line(out, step);
 }
 
 static const char *
@@ -327,15 +339,28 @@ take_action(void *user, uint64_t at_ms, const struct core *core,
 		step.path = path_of(writer, action->ref);
 		wanted = describe_report(writer, core, action, &step);
 	}
-	if (wanted && writer->simulation->json)
-		write_json(writer->out, &step);
-	else if (wanted)
-		write_line(writer->out, &step);
+	if (wanted)
+		write_step(writer->simulation, writer->out, &step);
+	strbuf_done(&step.text);
+	outcome_take(&writer->outcome, at_ms, core, action, writer->min_ms,
+	             writer->max_ms);
+}
+
+static void
+write_summary(const struct writer *writer, const struct core *core, struct strbuf *out)
+{
+	struct step step = {.at_ms = writer->outcome.last_ms, .event = "summary"};
+
+	strbuf_init(&step.text, TEXT_BYTES_MAX);
+	step.path = path_of(writer, writer->outcome.worker);
+	outcome_describe(&writer->outcome, core, writer->simulation, &step.text);
+	write_step(writer->simulation, out, &step);
 	strbuf_done(&step.text);
 }
 
 int
-simulate(const struct simulation *simulation, struct ref worker, struct strbuf *out)
+simulate(const struct simulation *simulation, struct ref worker, struct strbuf *out,
+         struct strbuf *summaries)
 {
 	struct writer writer = {.simulation = simulation, .out = out};
 	struct forecast *forecast = forecast_new(simulation->core, simulation->now_ms);
@@ -343,8 +368,11 @@ simulate(const struct simulation *simulation, struct ref worker, struct strbuf *
 
 	if (forecast == NULL)
 		return -ENOMEM;
+	outcome_init(&writer.outcome, worker);
 	r = forecast_fail(forecast, worker, &simulation->cause, simulation->times,
 	                  take_action, &writer);
+	if (r == 0)
+		write_summary(&writer, forecast_core(forecast), summaries);
 	forecast_free(forecast);
-	return r == 0 && out->failed ? -E2BIG : r;
+	return r == 0 && (out->failed || summaries->failed) ? -E2BIG : r;
 }

@@ -39,9 +39,11 @@ bool simulate_can_fail(const struct cause *cause, enum ready_mode ready);
 /*
  * Append the steps of this worker to `out`: objects of type SimulatedStep, each with a
  * comma before it unless `out` is empty, or lines.  Errors of forecast_fail(); -E2BIG:
- * more than fits.
+ * more than fits.  To `summaries` goes, in the same form, a last step that says what
+ * becomes of the worker.
  */
-int simulate(const struct simulation *simulation, struct ref worker, struct strbuf *out);
+int simulate(const struct simulation *simulation, struct ref worker, struct strbuf *out,
+             struct strbuf *summaries);
 
 /* `supd --simulate`: each worker of the file; returns the exit status. */
 int simulate_file(const char *file, uint64_t seed);

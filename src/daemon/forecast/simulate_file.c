@@ -82,13 +82,14 @@ why_not(int r)
 }
 
 static int
-print_worker(const struct simulation *simulation, const struct model *model, uint32_t i)
+print_worker(const struct simulation *simulation, const struct model *model, uint32_t i,
+             struct strbuf *summaries)
 {
 	struct strbuf steps;
 	int r;
 
 	strbuf_init(&steps, SIMULATE_BYTES_MAX);
-	r = simulate(simulation, model->refs[i], &steps);
+	r = simulate(simulation, model->refs[i], &steps, summaries);
 	(void)printf("%s, if it is killed %u times as soon as it is ready:\n%s",
 	             model->conf->actors[i].path, simulation->times, strbuf_str(&steps));
 	if (r < 0)
@@ -107,8 +108,10 @@ print_all(const struct model *model)
 	    .path = path_of,
 	    .user = model,
 	};
+	struct strbuf summaries;
 	int status = EX_OK;
 
+	strbuf_init(&summaries, SIMULATE_BYTES_MAX);
 	if (booted == NULL || !forecast_boot(booted)) {
 		forecast_free(booted);
 		return EX_OSERR;
@@ -118,7 +121,9 @@ print_all(const struct model *model)
 	(void)simulate_parse_cause("signal:KILL", &simulation.cause);
 	for (uint32_t i = 0; i < model->conf->n_actors && status == EX_OK; i++)
 		if (model->conf->actors[i].spec.kind != NODE_SUPERVISOR)
-			status = print_worker(&simulation, model, i);
+			status = print_worker(&simulation, model, i, &summaries);
+	(void)fputs(strbuf_str(&summaries), stdout);
+	strbuf_done(&summaries);
 	forecast_free(booted);
 	return status;
 }

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+/* outcome.h - what becomes of an actor that keeps failing, in a sentence. */
+#ifndef DAEMON_OUTCOME_H
+#define DAEMON_OUTCOME_H
+
+#include "base/strbuf.h"
+#include "core/core.h"
+#include "daemon/forecast/simulate.h"
+
+struct outcome {
+	struct ref worker;
+	uint32_t failures; /* of the worker */
+	uint64_t last_ms;  /* the last of them */
+	uint8_t reason;    /* … and why it was decided so */
+	uint32_t gave_up; /* how often did a supervisor, the highest that did so at all */
+	/* The restart that was decided highest in the tree, the newest of these. */
+	struct ref restarted;
+	uint32_t depth;
+	uint64_t min_ms; /* its delay lies between these */
+	uint64_t max_ms;
+	bool has_exit;
+	int32_t status;
+};
+
+void outcome_init(struct outcome *outcome, struct ref worker);
+void outcome_take(struct outcome *outcome, uint64_t at_ms, const struct core *core,
+                  const struct action *action, uint64_t min_ms, uint64_t max_ms);
+void outcome_describe(const struct outcome *outcome, const struct core *core,
+                      const struct simulation *simulation, struct strbuf *sb);
+
+#endif
