@@ -63,11 +63,13 @@ procs_drop_ledger(struct procs *procs, struct ledger *take_ledger)
 static uint8_t
 free_place(const struct births *births)
 {
-	for (uint8_t place = 0; place < LEDGER_SPAWNS; place++)
-		if (births->at[place].start == NULL)
-			return place;
-	ASSERT(!"a place is free");
-	return 0;
+	uint8_t place = 0;
+
+	while (births->at[place].start != NULL) {
+		place++;
+		ASSERT(place < LEDGER_SPAWNS);
+	}
+	return place;
 }
 
 static void
