@@ -96,9 +96,15 @@ class Terminal:
 
 def edits():
     """Is this supctl built with libedit?"""
-    done = subprocess.run(["ldd", command()[0]], capture_output=True, text=True)
+    done = subprocess.run(["ldd", command()[0] + "-terminal"], capture_output=True, text=True)
     if "libedit" not in done.stdout:
         raise Skip("built without libedit")
+
+
+def test_verbs_load_no_library_of_a_terminal():
+    done = subprocess.run(["ldd", command()[0]], capture_output=True, text=True)
+    for library in ("libedit", "libncurses", "libtinfo"):
+        check(library not in done.stdout, done.stdout)
 
 
 def test_a_terminal_completes_verbs_and_names_and_keeps_the_history():

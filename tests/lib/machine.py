@@ -308,7 +308,7 @@ class Machine:
 def packages():
     """Those of the libraries that supd is linked with."""
     names = set()
-    linked = subprocess.run(["ldd", f"{BUILD}/supd", f"{BUILD}/supctl"], check=True,
+    linked = subprocess.run(["ldd", f"{BUILD}/supd", f"{BUILD}/supctl-terminal"], check=True,
                             capture_output=True, text=True).stdout
     for path in re.findall(r"=> (/\S+)", linked):
         name = "*/" + os.path.basename(os.path.realpath(path))

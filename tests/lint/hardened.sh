@@ -11,11 +11,11 @@ has_flag() { # name of a variable of the Makefile, a flag
 	sed -n "s/^$1 = //p" Makefile | tr ' ' '\n' | grep -qx -e "$2"
 }
 
-all() { # number, what, command...: for each of the two programs
+all() { # number, what, command...: for each of the programs
 	number=$1
 	what=$2
 	shift 2
-	for program in supd supctl; do
+	for program in supd supctl supctl-terminal; do
 		if ! "$@" "$program"; then
 			echo "not ok $number - $what: $program lacks it"
 			return

@@ -20,7 +20,7 @@ import sys
 SHELVES = {
     "conf": ["text", "schema", "read", "tree", "keep"],
     "core": ["value", "tree", "wait", "decide", "move", "step"],
-    "ctl": ["wire", "text", "page", "verb"],
+    "ctl": ["wire", "text", "page", "verb", "terminal"],
     "daemon": ["state", "sockets", "messages", "launch", "processes", "report", "metrics", "reload", "recovery",
                "forecast", "control", "loop"],
     "logd": ["write", "read"],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* supctl.c - supctl: talk to a running supd. */
+/* supctl.c - supctl: talk to a running supd.  What both of its programs do. */
 #include "config.h"
 
 #include <errno.h>
@@ -376,8 +376,9 @@ occupy_standard(void)
 		(void)close(fd);
 }
 
+/* supctl's main(); `terminal` is NULL in the program that has none. */
 int
-main(int argc, char **argv)
+supctl_run(int argc, char **argv, const struct terminal *terminal)
 {
 	struct ctl ctl;
 	int status;
@@ -386,6 +387,8 @@ main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	occupy_standard();
 	ctl_init(&ctl);
+	ctl.argv = argv;
+	ctl.terminal = terminal;
 	status = run(&ctl, argc, argv);
 	ctl_done(&ctl);
 	return status;

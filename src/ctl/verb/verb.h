@@ -32,6 +32,9 @@ struct verb_option {
 	const char *help;
 };
 
+/* supctl.c */
+int supctl_run(int argc, char **argv, const struct terminal *terminal);
+
 const struct verb *verb_next(const struct verb *verb);
 const struct verb_option *verb_option_next(const struct verb *verb,
                                            const struct verb_option *option);

@@ -8,25 +8,11 @@
 
 #include "base/assert.h"
 #include "base/names.h"
-#include "ctl/page/page.h"
 #include "ctl/page/rows.h"
+#include "ctl/page/terminal.h"
 #include "ctl/text/actor.h"
 #include "ctl/text/table.h"
 #include "ctl/verb/verb.h"
-
-#ifdef HAVE_NCURSES
-static const bool has_page = true;
-#else
-static const bool has_page = false;
-
-/* Without ncurses, for the linker alone. */
-int
-page_run(struct ctl *ctl, enum sort_key sort)
-{
-	(void)ctl;
-	return (int)sort;
-}
-#endif
 
 #define REFRESH_MS 1000
 /* How long supd may take to answer, without --timeout. */
@@ -168,9 +154,11 @@ verb_top(struct ctl *ctl, char **names, uint32_t n)
 	}
 	if (status != 0)
 		return status;
-	if (has_page && is_for_a_page(ctl))
-		return page_run(ctl, (ctl->options.given & OPTION_SORT) != 0 ? top.sort
-		                                                             : SORT_PATH);
+	if (is_for_a_page(ctl) && ctl->terminal == NULL)
+		return terminal_execute(ctl);
+	if (is_for_a_page(ctl) && ctl->terminal->run_page != NULL)
+		return ctl->terminal->run_page(
+		    ctl, (ctl->options.given & OPTION_SORT) != 0 ? top.sort : SORT_PATH);
 	status = print_times(&top, times);
 	snapshot_done(&top.now);
 	snapshot_done(&top.before);

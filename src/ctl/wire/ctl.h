@@ -87,6 +87,7 @@ struct options {
 };
 
 struct settle;
+struct terminal;
 
 /* When supd cannot be reached, verbs that only look say 4, the others 1. */
 enum verb_family { FAMILY_LOOK, FAMILY_ACT };
@@ -95,6 +96,9 @@ struct ctl {
 	struct options options;
 	struct out out;
 	struct client client;
+	char *const *argv; /* of this program */
+	/* NULL: this program has no libraries for terminals (supctl-terminal has) */
+	const struct terminal *terminal;
 	const char *verb;
 	enum verb_family family;
 	char *socket;     /* owned */
