@@ -48,6 +48,13 @@ static const struct {
      "3:5: warning: decider[1]", "shadowed"},
     {"decider:\n  - default\n  - {when: killed, then: stop}\nchildren: {}\n",
      "3:5: warning: decider[1]", "shadowed"},
+    {"templates: {t: {command: [sleep, \"${time}\"], with: {time: \"9\"}}}\n"
+     "children:\n  a: {use: t, with: {tiem: \"5\"}}\n",
+     "3:22: warning: children.a.with.tiem",
+     "nothing uses the parameter `tiem`; did you mean `time`?"},
+    {"children:\n  a: {" SH ", replicas: 2, with: {zebra: 1, yes: 2},\n"
+     "      environment: {A: \"${yes}\"}}\n",
+     "2:47: warning: children.a.with.zebra", "there is no ${…} with this name"},
     {"log: {directory: /etc/passwd/logs}\nchildren: {}\n", "1:18: warning: log.directory",
      "cannot write there"},
     {"log: {directory: /proc/logs}\nchildren: {}\n", "1:18: warning: log.directory",
@@ -159,6 +166,11 @@ START_TEST(each_doubt_is_one_warning)
 END_TEST
 
 static const char *const fine[] = {
+    /* used by a child, by one of two that share it, in an actor of a template */
+    "templates: {t: {command: [sleep, \"${time}\"], with: {time: \"9\"}},\n"
+    "  p: {children: {b: {use: t, with: {time: \"${n}\"}}}}}\n"
+    "children:\n  a: {use: t, with: &w {time: \"${actor.name}\", n: \"5\"}}\n"
+    "  c: {use: p, with: *w}\n  d: {use: p, with: {n: \"5\"}}\n",
     /* 0.2 + 0.4 + 0.8 + 1.6 + 3.2 = 6.2 s: reached well within 60 s */
     "children:\n  s:\n    children:\n      a: {" SH "}\n",
     "children:\n  s:\n    intensity: {restarts: 5, within: 10s}\n    children:\n"

@@ -130,6 +130,8 @@ def wrong(box):
     has(s.ctl("add", "a/b", "--", "true").err, "no supervisor", "below a worker")
     equal(s.ctl("add", "x").code, 2, "neither template nor command")
     equal(s.ctl("add", "x", "--use", "w", "--with", "does").code, 2, "no parameter")
+    result = s.ctl("add", "x", "--use", "w", "--with", "does=delay=1", "--with", "dose=delay=2")
+    check(result.code == 1 and "nothing uses the parameter `dose`" in result.err, f"a parameter too many: {result}")
     equal(s.error_of("Add", name="x")[0], "InvalidParameter", "neither")
     equal(s.paths(), before, "the tree")
 

@@ -58,8 +58,10 @@ find_parameter(const struct scope *scope, const char *name)
 	for (; scope != NULL; scope = scope->outer) {
 		const struct yaml *value = node_get(scope->with, name);
 
-		if (value != NULL && value->type == NODE_TEXT)
+		if (value != NULL && value->type == NODE_TEXT) {
+			node_use(node_key(scope->with, name));
 			return value->text;
+		}
 	}
 	return NULL;
 }

@@ -133,6 +133,14 @@ node_count_part(struct yaml *whole, const struct yaml *part)
 	whole->dollar = whole->dollar || part->dollar;
 }
 
+/* Note that a ${…} has asked for the parameter with this key.  Nodes lie in arenas, so
+ * none is constant memory. */
+void
+node_use(const struct yaml *key)
+{
+	((struct yaml *)(uintptr_t)key)->used = true;
+}
+
 /* Two mappings that become one. */
 struct merge {
 	const struct yaml *base;

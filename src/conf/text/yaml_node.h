@@ -38,6 +38,7 @@ struct yaml {
 	bool plain;    /* text: written without quotes */
 	bool bad;      /* text: found wrong and reported already */
 	bool dollar;   /* the node or a node below has a '$' */
+	bool used;     /* key of a parameter: a ${…} has asked for it */
 	uint32_t file; /* index into the list of files */
 	uint32_t line;
 	uint32_t column;
@@ -72,6 +73,7 @@ int yaml_parse(const struct yaml_source *source, const struct yaml **ret_root);
 
 const struct yaml *node_get(const struct yaml *map, const char *key);
 const struct yaml *node_key(const struct yaml *map, const char *key);
+void node_use(const struct yaml *key);
 bool node_is_empty(const struct yaml *node);
 bool node_is_unindented(const struct yaml *map, const char *name);
 bool node_is_name(const struct yaml *node);

@@ -97,6 +97,7 @@ make_scope(struct builder *builder, const struct brood *brood,
 	with = expand(reader, with, scope, &below);
 	if (with != NULL && check_value(reader, with, &schema_with, &below))
 		scope->with = with;
+	parameters_note(builder, brood, scope, trail);
 	return scope;
 }
 
@@ -311,6 +312,7 @@ build_all(struct builder *builder)
 	}
 	while (builder->n_broods > 0)
 		map_done(&builder->broods[--builder->n_broods].names);
+	parameters_check(builder);
 }
 
 static void

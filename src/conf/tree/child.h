@@ -26,6 +26,14 @@ struct brood {
 	struct child child;
 };
 
+/* The parameters that an actor was given where it is written. */
+struct parameters {
+	const struct parameters *next;
+	const struct yaml *with;
+	const struct scope *scope;
+	const struct trail *trail; /* of the actor */
+};
+
 struct builder {
 	struct reader *reader;
 	const struct tree_input *input;
@@ -38,8 +46,12 @@ struct builder {
 	bool left_out_some; /* an actor with 0 replicas was left out */
 	bool is_addition;   /* a single actor, `replicas` ignored … */
 	uint32_t replica;   /* … or one of these */
+	const struct parameters *given;
 };
 
+void parameters_note(struct builder *builder, const struct brood *brood,
+                     const struct scope *scope, const struct trail *trail);
+void parameters_check(struct builder *builder);
 void child_open(struct builder *builder, struct brood *brood);
 
 #endif
