@@ -76,46 +76,57 @@ struct last_end {
 	uint64_t at_ms;
 };
 
-#define EVENT_KIND_MAP(X)                                 \
-	X(EVENT_BOOT, "boot")                             \
-	X(EVENT_TICK, "tick")                             \
-	X(EVENT_SPAWNED, "spawned")                       \
-	X(EVENT_SPAWN_FAILED, "spawn_failed")             \
-	X(EVENT_READY, "ready")                           \
-	X(EVENT_EXITED, "exited")                         \
-	X(EVENT_GONE, "gone")                             \
-	X(EVENT_BACKOFF_RESET, "backoff_reset")           \
-	X(EVENT_STOP_SENT, "stop_sent")                   \
-	/* of a process that lives: living.c */           \
-	X(EVENT_WATCHDOG, "watchdog")                     \
-	X(EVENT_WATCHDOG_TRIGGER, "watchdog_trigger")     \
-	X(EVENT_WATCHDOG_EVERY, "watchdog_every")         \
-	X(EVENT_EXTEND, "extend")                         \
-	X(EVENT_SELF_REPORT, "self_report")               \
-	X(EVENT_PAUSED, "paused")                         \
-	X(EVENT_CONTINUED, "continued")                   \
-	X(EVENT_PROBED, "probed")                         \
-	X(EVENT_HOOK_DONE, "hook_done")                   \
-	X(EVENT_REACT_DONE, "react_done")                 \
-	/* of an actor that starts on demand: demand.c */ \
-	X(EVENT_DEMAND, "demand")                         \
-	X(EVENT_IDLE, "idle")                             \
-	X(EVENT_START, "start")                           \
-	X(EVENT_STOP, "stop")                             \
-	X(EVENT_RESTART, "restart")                       \
-	X(EVENT_RESET, "reset")                           \
-	X(EVENT_KILL, "kill")                             \
-	X(EVENT_ADD, "add")                               \
-	X(EVENT_DELETE, "delete")                         \
-	X(EVENT_WAIT, "wait")                             \
-	X(EVENT_UNWAIT, "unwait")                         \
-	X(EVENT_SUSPEND, "suspend")                       \
-	X(EVENT_RESUME, "resume")                         \
-	X(EVENT_SHUTDOWN, "shutdown")                     \
-	X(EVENT_QUIT, "quit")                             \
-	/* before BOOT: unkillable.c */                   \
-	X(EVENT_LEFT, "left")
-enum event_kind { EVENT_KIND_MAP(AS_ENUM) EVENT_KIND_MAX };
+/*
+ * The kinds of event: name, which node an event of the kind is about, and what takes it
+ * in.  The last two columns are for core_post() alone (step/core.c); without a node the
+ * event is dropped.
+ */
+#define EVENT_KIND_MAP(X)                                                            \
+	X(EVENT_BOOT, "boot", top_of, boot(core, node))                              \
+	X(EVENT_TICK, "tick", top_of, core->ticking = true)                          \
+	X(EVENT_SPAWNED, "spawned", process_of, process_spawned(turn, node))         \
+	X(EVENT_SPAWN_FAILED, "spawn_failed", process_of,                            \
+	  process_spawn_failed(turn, node, event))                                   \
+	X(EVENT_READY, "ready", process_of, process_told_ready(turn, node))          \
+	X(EVENT_EXITED, "exited", process_of, process_exited(turn, node, event))     \
+	X(EVENT_GONE, "gone", process_of, process_gone(turn, node))                  \
+	X(EVENT_BACKOFF_RESET, "backoff_reset", process_of, pace_reset(core, node))  \
+	X(EVENT_STOP_SENT, "stop_sent", process_of, down_stop_sent(turn, node))      \
+	/* of a process that lives: living.c */                                      \
+	X(EVENT_WATCHDOG, "watchdog", living_of, living_renew_watchdog(core, node))  \
+	X(EVENT_WATCHDOG_TRIGGER, "watchdog_trigger", living_of,                     \
+	  living_trigger_watchdog(turn, node))                                       \
+	X(EVENT_WATCHDOG_EVERY, "watchdog_every", living_of,                         \
+	  living_set_watchdog(core, node, event->period_ms))                         \
+	X(EVENT_EXTEND, "extend", living_of,                                         \
+	  living_extend(core, node, event->period_ms))                               \
+	X(EVENT_SELF_REPORT, "self_report", living_of,                               \
+	  living_self_report(turn, node, event))                                     \
+	X(EVENT_PAUSED, "paused", living_of, living_paused(turn, node, event))       \
+	X(EVENT_CONTINUED, "continued", living_of, living_continued(core, node))     \
+	X(EVENT_PROBED, "probed", living_of, living_probed(turn, node, event))       \
+	X(EVENT_HOOK_DONE, "hook_done", actor_of, hooks_done(turn, node, event))     \
+	X(EVENT_REACT_DONE, "react_done", hidden_too, react_done(turn, node, event)) \
+	/* of an actor that starts on demand: demand.c */                            \
+	X(EVENT_DEMAND, "demand", actor_of, demand_begun(core, node))                \
+	X(EVENT_IDLE, "idle", actor_of, demand_over(turn, node))                     \
+	X(EVENT_START, "start", commanded, command_start(turn, node, event))         \
+	X(EVENT_STOP, "stop", commanded, command_stop(turn, node, event))            \
+	X(EVENT_RESTART, "restart", commanded, command_restart(turn, node, event))   \
+	X(EVENT_RESET, "reset", commanded, command_reset(turn, node, event))         \
+	X(EVENT_KILL, "kill", commanded, command_kill(turn, node, event))            \
+	X(EVENT_ADD, "add", commanded, dynamic_add(turn, node, event))               \
+	X(EVENT_DELETE, "delete", commanded, dynamic_delete(turn, node, event))      \
+	X(EVENT_WAIT, "wait", commanded, command_wait(turn, node, event))            \
+	X(EVENT_UNWAIT, "unwait", top_of, wait_remove(core, event->token))           \
+	X(EVENT_SUSPEND, "suspend", commanded, command_suspend(turn, node, event))   \
+	X(EVENT_RESUME, "resume", commanded, command_resume(turn, node, event))      \
+	X(EVENT_SHUTDOWN, "shutdown", top_of, shut_down(turn, false))                \
+	X(EVENT_QUIT, "quit", top_of, shut_down(turn, true))                         \
+	/* before BOOT: unkillable.c */                                              \
+	X(EVENT_LEFT, "left", actor_of, unkillable_left(turn, node, event))
+#define AS_EVENT(symbol, name, of, take) symbol,
+enum event_kind { EVENT_KIND_MAP(AS_EVENT) EVENT_KIND_MAX };
 
 /* What a waiting caller waits for. */
 #define WAIT_FOR_MAP(X)            \

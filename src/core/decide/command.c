@@ -69,8 +69,9 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	wait_add(turn, node, event->token, WAIT_READY, true);
 }
 
-static void
-on_start(struct turn *turn, struct node *node, const struct event *event)
+/* Have it come up, unless no start of it is possible now. */
+void
+command_start(struct turn *turn, struct node *node, const struct event *event)
 {
 	if (!node_takes_starts(turn->core, node)) {
 		command_reply(turn, event, REPLY_INVALID_STATE);
@@ -131,8 +132,9 @@ command_want_down(struct turn *turn, struct node *node)
 	wait_state_changed(turn->core, node);
 }
 
-static void
-on_stop(struct turn *turn, struct node *node, const struct event *event)
+/* Have it go down and stay there. */
+void
+command_stop(struct turn *turn, struct node *node, const struct event *event)
 {
 	if (event->hold)
 		goal_keep_down(node, STAY_HELD);
@@ -140,8 +142,9 @@ on_stop(struct turn *turn, struct node *node, const struct event *event)
 	wait_add(turn, node, event->token, WAIT_STOPPED, true);
 }
 
-static void
-on_restart(struct turn *turn, struct node *node, const struct event *event)
+/* Have it go down, if it is up, and come up. */
+void
+command_restart(struct turn *turn, struct node *node, const struct event *event)
 {
 	if (node->plan.stay == STAY_HELD || !node_takes_starts(turn->core, node)) {
 		command_reply(turn, event, REPLY_INVALID_STATE);
@@ -156,8 +159,9 @@ on_restart(struct turn *turn, struct node *node, const struct event *event)
 	want_up(turn, node, event);
 }
 
-static void
-on_kill(struct turn *turn, struct node *node, const struct event *event)
+/* End its process as a failure, about which is decided. */
+void
+command_kill(struct turn *turn, struct node *node, const struct event *event)
 {
 	const struct cause cause = {.kind = CAUSE_KILLED, .code = -1};
 
@@ -171,8 +175,8 @@ on_kill(struct turn *turn, struct node *node, const struct event *event)
 }
 
 /* Forget failures, of the node and of all below it; a failed one may start again. */
-static void
-on_reset(struct turn *turn, struct node *top, const struct event *event)
+void
+command_reset(struct turn *turn, struct node *top, const struct event *event)
 {
 	struct core *core = turn->core;
 
@@ -188,8 +192,8 @@ on_reset(struct turn *turn, struct node *top, const struct event *event)
 }
 
 /* It and all below it stand still, until it was resumed as often. */
-static void
-on_suspend(struct turn *turn, struct node *node, const struct event *event)
+void
+command_suspend(struct turn *turn, struct node *node, const struct event *event)
 {
 	if (node_is_down(node) || node->goal == GOAL_DOWN) {
 		command_reply(turn, event, REPLY_INVALID_STATE);
@@ -204,8 +208,8 @@ on_suspend(struct turn *turn, struct node *node, const struct event *event)
 }
 
 /* One suspension less; one too many is ignored (Akka A-26). */
-static void
-on_resume(struct turn *turn, struct node *node, const struct event *event)
+void
+command_resume(struct turn *turn, struct node *node, const struct event *event)
 {
 	if (node->suspend.n > 0)
 		suspend_take(turn->core, node);
@@ -213,87 +217,9 @@ on_resume(struct turn *turn, struct node *node, const struct event *event)
 	command_reply(turn, event, REPLY_DONE);
 }
 
-static void
-obey(struct turn *turn, struct node *node, const struct event *event)
-{
-	switch (event->kind) {
-	case EVENT_START:
-		on_start(turn, node, event);
-		break;
-	case EVENT_STOP:
-		on_stop(turn, node, event);
-		break;
-	case EVENT_RESTART:
-		on_restart(turn, node, event);
-		break;
-	case EVENT_RESET:
-		on_reset(turn, node, event);
-		break;
-	case EVENT_KILL:
-		on_kill(turn, node, event);
-		break;
-	case EVENT_WAIT:
-		wait_add(turn, node, event->token, event->wait_for, false);
-		break;
-	case EVENT_ADD:
-		dynamic_add(turn, event);
-		break;
-	case EVENT_DELETE:
-		dynamic_delete(turn, node, event);
-		break;
-	case EVENT_SUSPEND:
-	case EVENT_RESUME:
-		(event->kind == EVENT_SUSPEND ? on_suspend : on_resume)(turn, node,
-		                                                        event);
-		break;
-	case EVENT_BOOT:
-	case EVENT_TICK:
-	case EVENT_SPAWNED:
-	case EVENT_SPAWN_FAILED:
-	case EVENT_READY:
-	case EVENT_EXITED:
-	case EVENT_GONE:
-	case EVENT_BACKOFF_RESET:
-	case EVENT_STOP_SENT:
-	case EVENT_WATCHDOG:
-	case EVENT_WATCHDOG_TRIGGER:
-	case EVENT_WATCHDOG_EVERY:
-	case EVENT_EXTEND:
-	case EVENT_SELF_REPORT:
-	case EVENT_PAUSED:
-	case EVENT_CONTINUED:
-	case EVENT_PROBED:
-	case EVENT_HOOK_DONE:
-	case EVENT_REACT_DONE:
-	case EVENT_DEMAND:
-	case EVENT_IDLE:
-	case EVENT_UNWAIT:
-	case EVENT_SHUTDOWN:
-	case EVENT_QUIT:
-	case EVENT_LEFT:
-	case EVENT_KIND_MAX:
-		break;
-	}
-}
-
-/* Take in a command; a token that is not 0 gets exactly one ACTION_REPLY. */
+/* Tell the caller when the actor has come so far. */
 void
-command_post(struct turn *turn, const struct event *event)
+command_wait(struct turn *turn, struct node *node, const struct event *event)
 {
-	struct node *node;
-
-	if (event->kind == EVENT_UNWAIT) {
-		wait_remove(turn->core, event->token);
-		return;
-	}
-	if (event->kind == EVENT_DEMAND || event->kind == EVENT_IDLE) {
-		demand_post(turn, event);
-		return;
-	}
-	node = node_lookup(turn->core, event->ref);
-	if (node == NULL || node->growth.removing || node_is_refused(node) ||
-	    node->links.parent == NONE)
-		command_reply(turn, event, REPLY_NO_SUCH_ACTOR);
-	else
-		obey(turn, node, event);
+	wait_add(turn, node, event->token, event->wait_for, false);
 }

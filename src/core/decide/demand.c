@@ -70,21 +70,21 @@ demand_done(struct turn *turn, struct node *node)
 }
 
 /* The actor is demanded: it starts, unless it waits for something else, too. */
-static void
-demand(struct turn *turn, struct node *node)
+void
+demand_begun(struct core *core, struct node *node)
 {
 	if (!node->on_standby || node->plan.is_demanded)
 		return;
 	node->plan.is_demanded = true;
-	queue_node(turn->core, node);
+	queue_node(core, node);
 }
 
 /*
  * The demand is over: in the end the actor goes back to standby, whatever it is doing.
  * Only a supervisor with surviving children comes back to them first.
  */
-static void
-idle(struct turn *turn, struct node *node)
+void
+demand_over(struct turn *turn, struct node *node)
 {
 	if (!node->spec.on_demand || !node->plan.is_demanded)
 		return;
@@ -94,20 +94,6 @@ idle(struct turn *turn, struct node *node)
 		node->plan.is_demanded = false;
 	/* Perhaps the node only waits for a need of its own. */
 	queue_node(turn->core, node);
-}
-
-/* EVENT_DEMAND, EVENT_IDLE: only actors that start on demand obey them. */
-void
-demand_post(struct turn *turn, const struct event *event)
-{
-	struct node *node = node_lookup(turn->core, event->ref);
-
-	if (node == NULL)
-		return;
-	if (event->kind == EVENT_DEMAND)
-		demand(turn, node);
-	else
-		idle(turn, node);
 }
 
 /* A new specification: an actor that starts at boot now does not wait for demand. */

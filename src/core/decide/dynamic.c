@@ -90,10 +90,9 @@ add_all(struct turn *turn, struct node *supervisor, const struct event *event)
  * is ready.  If it does not get that far it is not added at all (SEMANTICS 2.6).
  */
 void
-dynamic_add(struct turn *turn, const struct event *event)
+dynamic_add(struct turn *turn, struct node *supervisor, const struct event *event)
 {
 	struct core *core = turn->core;
-	struct node *supervisor = node_lookup(core, event->ref);
 
 	ASSERT(event->addition != NULL && event->addition_id != 0);
 	if (!takes_children(core, supervisor))

@@ -36,8 +36,8 @@ living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event)
 /* ---- the watchdog ------------------------------------------------------------- */
 
 /* A full period from now on; none where it has no watchdog. */
-static void
-arm_watchdog(struct core *core, struct node *node)
+void
+living_renew_watchdog(struct core *core, struct node *node)
 {
 	if (is_lived_in(node))
 		deadline_arm(core, node, TIMER_WATCHDOG, core->now_ms,
@@ -45,7 +45,7 @@ arm_watchdog(struct core *core, struct node *node)
 		                                           : node->living.watchdog_ms);
 }
 
-/* It was silent for too long, or says that this is how it is to be treated. */
+/* The process was silent for too long, or asks to be treated so. */
 static void
 watchdog_expired(struct turn *turn, struct node *node)
 {
@@ -61,14 +61,23 @@ watchdog_expired(struct turn *turn, struct node *node)
 	/* After a mere escalation the process goes on, and its watchdog, too. */
 	node->living.watchdog_expired = false;
 	if (deadline_due(turn->core, node, TIMER_WATCHDOG) == 0)
-		arm_watchdog(turn->core, node);
+		living_renew_watchdog(turn->core, node);
 }
 
-static void
-on_every(struct core *core, struct node *node, uint64_t period_ms)
+/* The process asks to be treated as if it had been silent for too long. */
+void
+living_trigger_watchdog(struct turn *turn, struct node *node)
+{
+	if (node->state == STATE_STARTING || is_lived_in(node))
+		watchdog_expired(turn, node);
+}
+
+/* The process chooses another period. */
+void
+living_set_watchdog(struct core *core, struct node *node, uint64_t period_ms)
 {
 	node->living.watchdog_ms = period_ms;
-	arm_watchdog(core, node);
+	living_renew_watchdog(core, node);
 }
 
 /* ---- health --------------------------------------------------------------------- */
@@ -229,8 +238,8 @@ living_unready(const struct node *node)
 }
 
 /* An answer; one to another question than the one under way is stale. */
-static void
-on_probed(struct turn *turn, struct node *node, const struct event *event)
+void
+living_probed(struct turn *turn, struct node *node, const struct event *event)
 {
 	const bool is_good = event->code == PROBED_GOOD;
 
@@ -254,8 +263,9 @@ on_probed(struct turn *turn, struct node *node, const struct event *event)
 
 /* ---- the process's own reports, and stops from outside ---- */
 
-static void
-on_self_report(struct turn *turn, struct node *node, const struct event *event)
+/* The process says that it failed. */
+void
+living_self_report(struct turn *turn, struct node *node, const struct event *event)
 {
 	struct cause cause = {
 	    .kind = CAUSE_SELF_REPORT,
@@ -281,8 +291,8 @@ living_grant(struct turn *turn, struct node *node, uint64_t granted_ms)
 }
 
 /* It needs longer than it was granted to start or to stop; this only lengthens. */
-static void
-on_extend(struct core *core, struct node *node, uint64_t period_ms)
+void
+living_extend(struct core *core, struct node *node, uint64_t period_ms)
 {
 	const uint64_t most_ms = node->deadlines.extend_until_ms > core->now_ms
 	                             ? node->deadlines.extend_until_ms - core->now_ms
@@ -296,8 +306,8 @@ on_extend(struct core *core, struct node *node, uint64_t period_ms)
 }
 
 /* A signal stopped it that supd did not send. */
-static void
-on_paused(struct turn *turn, struct node *node, const struct event *event)
+void
+living_paused(struct turn *turn, struct node *node, const struct event *event)
 {
 	const struct cause cause = {
 	    .kind = CAUSE_STOPPED,
@@ -314,8 +324,9 @@ on_paused(struct turn *turn, struct node *node, const struct event *event)
 		failure_handle(turn, node, &cause, node);
 }
 
-static void
-on_continued(struct core *core, struct node *node)
+/* It goes on after a stop from outside. */
+void
+living_continued(struct core *core, struct node *node)
 {
 	node->living.sigstopped = false;
 	living_clocks(core, node);
@@ -342,30 +353,13 @@ is_repeated(struct node *node, const struct event *event)
 	return repeated;
 }
 
-/* An event about a living process: of this life, with its start acknowledged. */
-void
-living_post(struct turn *turn, struct node *node, const struct event *event)
+/* True if an event that the process caused is to be taken in: the process runs, with its
+ * start acknowledged, and said this for the first time. */
+bool
+living_hears(struct node *node, const struct event *event)
 {
-	if (!node->process.spawned || !node->process.main_alive ||
-	    is_repeated(node, event))
-		return;
-	if (event->kind == EVENT_WATCHDOG)
-		arm_watchdog(turn->core, node);
-	else if (event->kind == EVENT_WATCHDOG_TRIGGER &&
-	         (node->state == STATE_STARTING || is_lived_in(node)))
-		watchdog_expired(turn, node);
-	else if (event->kind == EVENT_WATCHDOG_EVERY)
-		on_every(turn->core, node, event->period_ms);
-	else if (event->kind == EVENT_EXTEND)
-		on_extend(turn->core, node, event->period_ms);
-	else if (event->kind == EVENT_SELF_REPORT)
-		on_self_report(turn, node, event);
-	else if (event->kind == EVENT_PAUSED)
-		on_paused(turn, node, event);
-	else if (event->kind == EVENT_CONTINUED)
-		on_continued(turn->core, node);
-	else if (event->kind == EVENT_PROBED)
-		on_probed(turn, node, event);
+	return node->process.spawned && node->process.main_alive &&
+	       !is_repeated(node, event);
 }
 
 /* The watchdog expired, or the time for a probe has come. */
@@ -406,7 +400,7 @@ living_spawned(struct turn *turn, struct node *node)
 void
 living_ready(struct core *core, struct node *node)
 {
-	arm_watchdog(core, node);
+	living_renew_watchdog(core, node);
 	arm_health(core, node);
 }
 
@@ -422,9 +416,9 @@ living_resume(struct turn *turn, struct node *node, const struct cause *cause)
 		living_grant(turn, node, node->spec.start_timeout_ms);
 	if (cause->kind == CAUSE_STOPPED && node->living.sigstopped) {
 		turn_act(turn, ACTION_CONTINUE, node)->life = node->process.life;
-		on_continued(turn->core, node);
+		living_continued(turn->core, node);
 	}
-	arm_watchdog(turn->core, node);
+	living_renew_watchdog(turn->core, node);
 }
 
 /* Its main process is no more. */

@@ -10,10 +10,17 @@
 #include "core/wait/wait.h"
 
 /* command.c */
-void command_post(struct turn *turn, const struct event *event);
 void command_reply(struct turn *turn, const struct event *event,
                    enum reply_result result);
 void command_want_down(struct turn *turn, struct node *node);
+void command_start(struct turn *turn, struct node *node, const struct event *event);
+void command_stop(struct turn *turn, struct node *node, const struct event *event);
+void command_restart(struct turn *turn, struct node *node, const struct event *event);
+void command_reset(struct turn *turn, struct node *node, const struct event *event);
+void command_kill(struct turn *turn, struct node *node, const struct event *event);
+void command_suspend(struct turn *turn, struct node *node, const struct event *event);
+void command_resume(struct turn *turn, struct node *node, const struct event *event);
+void command_wait(struct turn *turn, struct node *node, const struct event *event);
 
 /* decider.c */
 struct decision {
@@ -74,7 +81,7 @@ int32_t significant_status(const struct core *core);
 /* react.c */
 struct cause react_cause(const struct event *event);
 void react_advance(struct turn *turn, struct node *node);
-void react_done(struct turn *turn, const struct event *event);
+void react_done(struct turn *turn, struct node *node, const struct event *event);
 
 /* suspend.c */
 uint32_t suspend_count(const struct core *core, const struct node *node);
@@ -90,7 +97,7 @@ void suspend_apply(struct turn *turn, struct node *node);
 void suspend_end(struct turn *turn, struct node *node);
 
 /* dynamic.c */
-void dynamic_add(struct turn *turn, const struct event *event);
+void dynamic_add(struct turn *turn, struct node *supervisor, const struct event *event);
 void dynamic_delete(struct turn *turn, struct node *node, const struct event *event);
 void dynamic_remove(struct core *core, struct node *top);
 void dynamic_show(struct core *core, struct node *top);
@@ -100,7 +107,15 @@ struct node *dynamic_first(const struct core *core, const struct node *superviso
 
 /* living.c */
 void living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event);
-void living_post(struct turn *turn, struct node *node, const struct event *event);
+bool living_hears(struct node *node, const struct event *event);
+void living_renew_watchdog(struct core *core, struct node *node);
+void living_trigger_watchdog(struct turn *turn, struct node *node);
+void living_set_watchdog(struct core *core, struct node *node, uint64_t period_ms);
+void living_extend(struct core *core, struct node *node, uint64_t period_ms);
+void living_self_report(struct turn *turn, struct node *node, const struct event *event);
+void living_paused(struct turn *turn, struct node *node, const struct event *event);
+void living_continued(struct core *core, struct node *node);
+void living_probed(struct turn *turn, struct node *node, const struct event *event);
 void living_due(struct turn *turn, struct node *node, enum node_timer timer);
 void living_renewed(struct node *node);
 void living_grant(struct turn *turn, struct node *node, uint64_t granted_ms);
@@ -125,7 +140,8 @@ void blocker_look(struct core *core);
 void demand_stand_by(struct turn *turn, struct node *node);
 bool demand_waits(const struct node *node);
 void demand_done(struct turn *turn, struct node *node);
-void demand_post(struct turn *turn, const struct event *event);
+void demand_begun(struct core *core, struct node *node);
+void demand_over(struct turn *turn, struct node *node);
 void demand_updated(struct core *core, struct node *node);
 
 #endif

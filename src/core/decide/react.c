@@ -156,11 +156,9 @@ core_react(const struct core *core, struct ref ref, struct action *ret)
  * outlive a temporary actor, which is hidden then.
  */
 void
-react_done(struct turn *turn, const struct event *event)
+react_done(struct turn *turn, struct node *node, const struct event *event)
 {
-	struct node *node = node_find(turn->core, event->ref);
-	struct watch *watch =
-	    node == NULL ? NULL : watch_at(turn->core, node->watch.running);
+	struct watch *watch = watch_at(turn->core, node->watch.running);
 	bool failed;
 
 	if (watch == NULL || watch->run_serial != event->serial)

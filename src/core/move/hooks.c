@@ -217,14 +217,12 @@ waits_for_room(struct turn *turn, struct node *node, const struct cause *cause)
  * hook killed because it is not needed any more has not failed.
  */
 void
-hooks_done(struct turn *turn, const struct event *event)
+hooks_done(struct turn *turn, struct node *node, const struct event *event)
 {
-	struct node *node = node_lookup(turn->core, event->ref);
 	struct cause cause = react_cause(event);
 	bool failed, is_vital;
 
-	if (node == NULL || node->hooks.serial == 0 ||
-	    node->hooks.serial != event->serial)
+	if (node->hooks.serial == 0 || node->hooks.serial != event->serial)
 		return;
 	node->hooks.serial = 0;
 	deadline_clear(turn->core, node, TIMER_HOOK);

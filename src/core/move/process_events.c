@@ -8,8 +8,9 @@
 
 #include "core/pure.h"
 
-static void
-on_spawned(struct turn *turn, struct node *node)
+/* The start of the process is acknowledged. */
+void
+process_spawned(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
@@ -40,8 +41,9 @@ on_spawned(struct turn *turn, struct node *node)
 	living_spawned(turn, node);
 }
 
-static void
-on_spawn_failed(struct turn *turn, struct node *node, const struct event *event)
+/* The program could not be executed. */
+void
+process_spawn_failed(struct turn *turn, struct node *node, const struct event *event)
 {
 	if (node->process.spawned)
 		return;
@@ -91,8 +93,9 @@ end_cause(const struct node *node, const struct event *event)
 	return cause;
 }
 
-static void
-on_exited(struct turn *turn, struct node *node, const struct event *event)
+/* The main process has ended. */
+void
+process_exited(struct turn *turn, struct node *node, const struct event *event)
 {
 	if (!node->process.main_alive || !node->process.spawned)
 		return;
@@ -135,8 +138,9 @@ on_exited(struct turn *turn, struct node *node, const struct event *event)
 		failure_normal_end(turn, node);
 }
 
-static void
-on_gone(struct turn *turn, struct node *node)
+/* Nothing of the process is left. */
+void
+process_gone(struct turn *turn, struct node *node)
 {
 	if (node->process.main_alive || !node->process.alive)
 		return;
@@ -147,92 +151,11 @@ on_gone(struct turn *turn, struct node *node)
 		down_step(turn, node);
 }
 
-static void
-on_told_ready(struct turn *turn, struct node *node)
+/* The process says that it is ready. */
+void
+process_told_ready(struct turn *turn, struct node *node)
 {
 	if (node->process.spawned && node->process.main_alive &&
 	    node->phase == PHASE_PROCESS && node->spec.ready == READY_TOLD)
 		up_step(turn, node);
-}
-
-/* The node of the process that the event is about; NULL: the event is stale, of an
- * earlier life. */
-static struct node *
-find_process(const struct core *core, const struct event *event)
-{
-	struct node *node = node_lookup(core, event->ref);
-	const bool is_there =
-	    node != NULL && node_has_process(node) && node->process.alive;
-
-	return is_there && node->process.life == event->life ? node : NULL;
-}
-
-static void
-post(struct turn *turn, struct node *node, const struct event *event)
-{
-	switch (event->kind) {
-	case EVENT_SPAWNED:
-		on_spawned(turn, node);
-		break;
-	case EVENT_SPAWN_FAILED:
-		on_spawn_failed(turn, node, event);
-		break;
-	case EVENT_READY:
-		on_told_ready(turn, node);
-		break;
-	case EVENT_EXITED:
-		on_exited(turn, node, event);
-		break;
-	case EVENT_GONE:
-		on_gone(turn, node);
-		break;
-	case EVENT_BACKOFF_RESET:
-		pace_reset(turn->core, node);
-		break;
-	case EVENT_STOP_SENT:
-		down_stop_sent(turn, node);
-		break;
-	case EVENT_WATCHDOG:
-	case EVENT_WATCHDOG_TRIGGER:
-	case EVENT_WATCHDOG_EVERY:
-	case EVENT_EXTEND:
-	case EVENT_SELF_REPORT:
-	case EVENT_PAUSED:
-	case EVENT_CONTINUED:
-	case EVENT_PROBED:
-		living_post(turn, node, event);
-		break;
-	case EVENT_HOOK_DONE:
-	case EVENT_REACT_DONE:
-	case EVENT_DEMAND:
-	case EVENT_IDLE:
-	case EVENT_BOOT:
-	case EVENT_TICK:
-	case EVENT_START:
-	case EVENT_STOP:
-	case EVENT_RESTART:
-	case EVENT_RESET:
-	case EVENT_KILL:
-	case EVENT_ADD:
-	case EVENT_DELETE:
-	case EVENT_WAIT:
-	case EVENT_UNWAIT:
-	case EVENT_SUSPEND:
-	case EVENT_RESUME:
-	case EVENT_SHUTDOWN:
-	case EVENT_QUIT:
-	case EVENT_LEFT:
-	case EVENT_KIND_MAX:
-		break;
-	}
-}
-
-/* Take in an event about a process; a stale one is dropped. */
-void
-process_post(struct turn *turn, const struct event *event)
-{
-	struct node *node = find_process(turn->core, event);
-
-	if (node != NULL)
-		post(turn, node, event);
 }

@@ -15,7 +15,7 @@ bool reconcile_run(struct turn *turn);
 bool hooks_run(struct turn *turn, struct node *node, enum hook hook);
 void hooks_kill(struct turn *turn, struct node *node);
 void hooks_due(struct turn *turn, struct node *node);
-void hooks_done(struct turn *turn, const struct event *event);
+void hooks_done(struct turn *turn, struct node *node, const struct event *event);
 
 /* up.c */
 void up_start(struct turn *turn, struct node *node);
@@ -36,10 +36,15 @@ void children_stop(struct turn *turn, struct node *supervisor);
 void children_advance(struct turn *turn, struct node *supervisor);
 
 /* process_events.c */
-void process_post(struct turn *turn, const struct event *event);
+void process_spawned(struct turn *turn, struct node *node);
+void process_spawn_failed(struct turn *turn, struct node *node,
+                          const struct event *event);
+void process_told_ready(struct turn *turn, struct node *node);
+void process_exited(struct turn *turn, struct node *node, const struct event *event);
+void process_gone(struct turn *turn, struct node *node);
 
 /* unkillable.c */
-void unkillable_left(struct turn *turn, const struct event *event);
+void unkillable_left(struct turn *turn, struct node *node, const struct event *event);
 void unkillable_found(struct turn *turn, struct node *node);
 void unkillable_leave(struct turn *turn, struct node *node);
 void unkillable_hold(struct turn *turn, struct node *node);

@@ -45,12 +45,10 @@ unkillable_found(struct turn *turn, struct node *node)
  * not ended it.  From now on it is as one of its own; EVENT_EXITED tells of its end.
  */
 void
-unkillable_left(struct turn *turn, const struct event *event)
+unkillable_left(struct turn *turn, struct node *node, const struct event *event)
 {
-	struct node *node = node_lookup(turn->core, event->ref);
-
-	if (node == NULL || !node_has_process(node) || node->process.alive ||
-	    !node_is_down(node) || event->life != node->process.life + 1)
+	if (!node_has_process(node) || node->process.alive || !node_is_down(node) ||
+	    event->life != node->process.life + 1)
 		return;
 	node->process.life = event->life;
 	node->process.alive = node->process.main_alive = true;

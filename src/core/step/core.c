@@ -11,7 +11,8 @@
 
 const char *const node_state_names[] = {NODE_STATE_MAP(AS_NAME)};
 const char *const restart_kind_names[] = {RESTART_KIND_MAP(AS_NAME)};
-const char *const event_kind_names[] = {EVENT_KIND_MAP(AS_NAME)};
+#define AS_EVENT_NAME(symbol, name, of, take) [symbol] = name,
+const char *const event_kind_names[] = {EVENT_KIND_MAP(AS_EVENT_NAME)};
 const char *const action_kind_names[] = {ACTION_KIND_MAP(AS_NAME)};
 const char *const decision_reason_names[] = {DECISION_REASON_MAP(AS_NAME)};
 const char *const wait_for_names[] = {WAIT_FOR_MAP(AS_NAME)};
@@ -128,80 +129,93 @@ shut_down(struct turn *turn, bool brutal)
 }
 
 static void
-boot(struct core *core)
+boot(struct core *core, struct node *root)
 {
-	struct node *root = node_at(core, CORE_ROOT);
-
 	if (core->shutting_down || core->exited || node_is_live(root))
 		return;
 	goal_up(root);
 	queue_node(core, root);
 }
 
+/* ---- which node an event is about; NULL: it is dropped ---- */
+
+static struct node *
+top_of(const struct turn *turn, const struct event *event)
+{
+	(void)event;
+	return node_at(turn->core, CORE_ROOT);
+}
+
+static struct node *
+actor_of(const struct turn *turn, const struct event *event)
+{
+	return node_lookup(turn->core, event->ref);
+}
+
+/* Also an actor that has ended, and left the tree. */
+static struct node *
+hidden_too(const struct turn *turn, const struct event *event)
+{
+	return node_find(turn->core, event->ref);
+}
+
+/* A process of an earlier life is not meant any more. */
+static struct node *
+process_of(const struct turn *turn, const struct event *event)
+{
+	struct node *node = actor_of(turn, event);
+	const bool is_there =
+	    node != NULL && node_has_process(node) && node->process.alive;
+
+	return is_there && node->process.life == event->life ? node : NULL;
+}
+
+/* What a process says counts from its start to its end, and once. */
+static struct node *
+living_of(const struct turn *turn, const struct event *event)
+{
+	struct node *node = process_of(turn, event);
+
+	return node != NULL && living_hears(node, event) ? node : NULL;
+}
+
+/* A command to an actor that is not there, or no more, is answered at once. */
+static struct node *
+commanded(struct turn *turn, const struct event *event)
+{
+	struct node *node = actor_of(turn, event);
+
+	if (node != NULL && !node->growth.removing && !node_is_refused(node) &&
+	    node->links.parent != NONE)
+		return node;
+	command_reply(turn, event, REPLY_NO_SUCH_ACTOR);
+	return NULL;
+}
+
+#define AS_CASE(symbol, name, of, take) \
+	case symbol:                    \
+		node = of(turn, event); \
+		if (node != NULL)       \
+			take;           \
+		break;
+
 /*
  * Take an event in: goals and states of those it concerns directly change, the rest
- * moves in core_settle().  Appends at most CORE_POST_ACTIONS actions.
+ * moves in core_settle().  Appends at most CORE_POST_ACTIONS actions.  A command's token
+ * that is not 0 gets exactly one ACTION_REPLY.
  */
 void
 core_post(struct core *core, uint64_t now_ms, const struct event *event,
           struct action_list *actions)
 {
-	struct turn turn = {core, now_ms, actions};
+	struct turn *turn = &(struct turn){core, now_ms, actions};
+	struct node *node;
 
 	ASSERT(now_ms >= core->now_ms);
 	core->now_ms = now_ms;
 	switch (event->kind) {
-	case EVENT_BOOT:
-		boot(core);
-		break;
-	case EVENT_TICK:
-		core->ticking = true;
-		break;
-	case EVENT_SHUTDOWN:
-	case EVENT_QUIT:
-		shut_down(&turn, event->kind == EVENT_QUIT);
-		break;
-	case EVENT_LEFT:
-		unkillable_left(&turn, event);
-		break;
-	case EVENT_SPAWNED:
-	case EVENT_SPAWN_FAILED:
-	case EVENT_READY:
-	case EVENT_EXITED:
-	case EVENT_GONE:
-	case EVENT_BACKOFF_RESET:
-	case EVENT_STOP_SENT:
-	case EVENT_WATCHDOG:
-	case EVENT_WATCHDOG_TRIGGER:
-	case EVENT_WATCHDOG_EVERY:
-	case EVENT_EXTEND:
-	case EVENT_SELF_REPORT:
-	case EVENT_PAUSED:
-	case EVENT_CONTINUED:
-	case EVENT_PROBED:
-		process_post(&turn, event);
-		break;
-	case EVENT_HOOK_DONE:
-		hooks_done(&turn, event);
-		break;
-	case EVENT_REACT_DONE:
-		react_done(&turn, event);
-		break;
-	case EVENT_START:
-	case EVENT_STOP:
-	case EVENT_RESTART:
-	case EVENT_RESET:
-	case EVENT_KILL:
-	case EVENT_ADD:
-	case EVENT_DELETE:
-	case EVENT_WAIT:
-	case EVENT_UNWAIT:
-	case EVENT_SUSPEND:
-	case EVENT_RESUME:
-	case EVENT_DEMAND:
-	case EVENT_IDLE:
+		EVENT_KIND_MAP(AS_CASE)
 	case EVENT_KIND_MAX:
-		command_post(&turn, event);
 		break;
 	}
 }
