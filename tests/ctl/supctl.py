@@ -568,6 +568,9 @@ def test_kill_sends_a_signal_term_by_default():
           "TERM to each")
     check(signals("-s", "HUP", "a") == [{"name": "a", "signal": "HUP"}], "-s HUP")
     check(signals("a", "--signal", "9") == [{"name": "a", "signal": "9"}], "--signal 9")
+    check(signals("-9", "a") == signals("a", "-9") == [{"name": "a", "signal": "9"}], "-9")
+    check(signals("-HUP", "a", "--", "b") == [{"name": n, "signal": "HUP"} for n in "ab"], "-HUP")
+    one(Supd(), "kill", "-HUPP", "a", status=2, err="no signal is called 'HUPP'")
     one(Supd(), "kill", "-s", "HUPP", "a", status=2, err="no signal is called 'HUPP'")
 
 

@@ -59,7 +59,7 @@ CASES = {
     "suspend": [("web",)],
     "resume": [("web",)],
     "signal": [("web", "HUP")],
-    "kill": [("web",), ("-s", "HUP", "web")],
+    "kill": [("web",), ("-s", "HUP", "web"), ("-9", "web"), ("-NOSUCH", "web")],
     "fail": [("web",)],
     "reset": [("web",)],
     "wait": [("--for", "ready", "web"), ("--for", "lunch", "web")],
@@ -223,7 +223,8 @@ def test_every_verb_is_on_the_first_screen_once():
 def test_a_verb_of_another_tool_is_answered_with_ours():
     for other, ours in (("ps", "list"), ("monit", "top"), ("show", "status"), ("describe", "status"),
                         ("enable", "enabled: true"), ("daemon-reload", "apply"), ("stat", "status"),
-                        ("is-enabled", "cat"), ("edit", "apply"), ("rollback", "apply --rollback"), ("undo", "apply --undo")):
+                        ("is-enabled", "cat"), ("edit", "apply"), ("rollback", "apply --rollback"), ("undo", "apply --undo"),
+                        ("pause", "suspend"), ("sockets", "status NAME"), ("run", "add")):
         result = supctl(None, other)
         check(result.status == 2 and ours in result.err, result)
         check(other not in verbs(), f"{other} is a verb")

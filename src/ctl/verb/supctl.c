@@ -2,6 +2,7 @@
 /* supctl.c - supctl: talk to a running supd.  What both of its programs do. */
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -13,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/units.h"
+#include "ctl/text/elsewhere.h"
 #include "ctl/verb/verb.h"
 
 enum {
@@ -86,8 +88,8 @@ static const struct option long_options[] = {
 };
 
 static const char usage_head[] =
-    "usage: supctl [-s SOCKET | -r DIR] [-o text|json] [--no-color] [--timeout D] VERB "
-    "[ARGS...]\n"
+    "usage: supctl [-s SOCKET | -r DIR] [-o text|json] [--no-color] [--utc] "
+    "[--timeout D] VERB [ARGS...]\n"
     "\n"
     "Talk to a running supd.\n"
     "\n";
@@ -297,6 +299,30 @@ check_arguments(const struct ctl *ctl, const struct verb *verb, uint32_t n)
 	return CTL_USAGE;
 }
 
+/* Take the signals that are written as options, as kill(1) has them (-9, -HUP), out of
+ * the words of `kill`; the number of words that are left.
+ */
+static int
+take_signals(int argc, char **argv, struct options *options)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const char *name = argv[i] + 1;
+		const bool is_signal =
+		    argv[i][0] == '-' &&
+		    (isdigit((unsigned char)name[0]) != 0 ||
+		     (isupper((unsigned char)name[0]) != 0 && name[1] != '\0'));
+
+		if (!is_signal)
+			continue;
+		options->given |= OPTION_SIGNAL;
+		options->signal = name;
+		memmove(argv + i, argv + i + 1, (size_t)(argc - i) * sizeof(argv[0]));
+		argc--;
+		i--;
+	}
+	return argc;
+}
+
 static int
 run_verb(struct ctl *ctl, const struct verb *verb, struct options *options, int argc,
          char **argv)
@@ -308,6 +334,8 @@ run_verb(struct ctl *ctl, const struct verb *verb, struct options *options, int 
 	/* As in kill(1); before the verb it is the socket. */
 	options->is_before_verb = false;
 	options->s_is_signal = (verb->options & OPTION_SIGNAL) != 0;
+	if (options->s_is_signal)
+		argc = take_signals(argc, argv, options);
 	r = take_options(ctl, argc, argv, VERB_OPTIONS, options);
 	n = (uint32_t)(argc - optind);
 

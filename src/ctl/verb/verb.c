@@ -35,7 +35,7 @@ static const struct verb verbs[] = {
      FAMILY_ACT, 0, 1, ANY, verb_resume},
     {"signal", "", "NAME SIGNAL", "send a signal to the process of an actor", FAMILY_ACT,
      0, 2, 2, verb_signal},
-    {"kill", "", "[-s SIGNAL] NAME...",
+    {"kill", "", "[-s SIGNAL | -SIGNAL] NAME...",
      "send a signal, TERM by default; the actor goes on as its policy says", FAMILY_ACT,
      OPTION_SIGNAL, 1, ANY, verb_kill},
     {"fail", "", "NAME...", "let an actor fail with the cause \"killed\"", FAMILY_ACT, 0,

@@ -41,7 +41,6 @@ const struct verb_option *verb_option_next(const struct verb *verb,
 const struct verb *verb_find(const char *name);
 const char *verb_nearest(const char *name);
 /* verb_help.c */
-const char *verb_elsewhere(const char *name);
 void verb_print_list(struct strbuf *sb);
 void verb_print_help(struct strbuf *sb, const struct verb *verb);
 

@@ -100,47 +100,6 @@ static const struct {
     {"wait", OPTION_FOR, "the state to wait for"},
 };
 
-/* What verbs of other tools are called here. */
-static const struct {
-	const char *other;
-	const char *hint;
-} others[] = {
-    {"ps", "supctl list"},
-    {"stat", "supctl status"},
-    {"show", "supctl status NAME', and for its configuration 'supctl cat NAME"},
-    {"describe", "supctl status NAME"},
-    {"inspect", "supctl -o json status NAME"},
-    {"monit", "supctl top"},
-    {"why", "supctl explain NAME"},
-    {"log", "supctl logs"},
-    {"journal", "supctl logs"},
-    {"enable", "enabled: true', or nothing, in the file, and 'supctl apply"},
-    {"disable", "enabled: false' in the file, and 'supctl apply"},
-    {"is-enabled", "supctl cat NAME"},
-    {"mask", "supctl stop --hold NAME"},
-    {"unmask", "supctl start NAME"},
-    {"edit", "supctl diff', and 'supctl apply"},
-    {"daemon-reload", "supctl apply"},
-    {"validate", "supctl check FILE"},
-    {"rollback", "supctl apply --undo', or beforehand 'supctl apply --rollback 30s"},
-    {"undo", "supctl apply --undo"},
-    {"up", "supctl start NAME"},
-    {"down", "supctl stop NAME"},
-    {"quit", "supctl shutdown"},
-    {"rm", "supctl delete NAME"},
-    {"remove", "supctl delete NAME"},
-};
-
-/* What to write instead of a verb of another tool; NULL: it is none that is known. */
-const char *
-verb_elsewhere(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (strcmp(others[i].other, name) == 0)
-			return others[i].hint;
-	return NULL;
-}
-
 /* All verbs, a line each, in groups. */
 void
 verb_print_list(struct strbuf *sb)
