@@ -103,7 +103,7 @@ def test_status_of_a_name_is_a_block():
         "   failure  exited with code 1, 2024-05-01 12:00:00, began in /user/app/api"
         " -> restart (supd.yaml:12)\n"))
     check(calls == [("Status", {"names": ["web"], "details": True, "resources": True}, True),
-                    ("Logs", {"names": ["/user/web"], "lines": 10}, True)], calls)
+                    ("Logs", {"names": ["/user/web"], "lines": 10, "since": "@"}, True)], calls)
 
 
 def test_a_block_ends_with_the_last_lines_that_the_actor_wrote():
@@ -123,7 +123,8 @@ def test_a_block_does_without_lines_that_cannot_be_had():
         yield said("/user/web", "one")
         yield Close
     for logs, more in ((lambda p, s: [Error("InvalidState", name="/user/web", state="running",
-                                            message="its output goes elsewhere")], ""),
+                                            message="its output goes elsewhere")],
+                        "    output  its output goes elsewhere\n"),
                        (lambda p, s: [Reply({"path": "", "time": None, "stream": "",
                                              "text": ""})], ""),
                        (close, "    output  one\n")):
@@ -1291,6 +1292,26 @@ def test_a_journal_alone_is_read_and_without_journalctl_that_is_said():
         expect(supctl(s, "logs", "j", env={"PATH": "/nonexistent"}), 1, "",
                "journalctl: No such file or directory (the journal has the output of /user/j)")
     using(Supd(Logs=answer), body)
+
+
+def test_a_block_has_the_last_lines_of_the_journal_or_says_where_the_output_is():
+    def ends(result, text, err=""):
+        check(result.status == 0 and err in result.err and bool(err) == bool(result.err), result)
+        check(result.out.replace("2024-05-01 ", "").endswith(text), result)
+
+    def body(s):
+        ends(supctl(s, "status", "j", env=with_journal(s, JOURNAL[:2])),
+             "    output  12:00:00.500  j0\n            12:00:02.000  j2 \\x1b[2J\n")
+        with open(os.path.join(s.directory, "asked"), encoding="utf-8") as asked:
+            check("--lines=10 SUPD_PATH=/user/j\n" in asked.read(), "asked")
+        where = "    output  in the journal: journalctl SUPD_PATH=/user/j\n"
+        ends(supctl(s, "status", "j", env=with_journal(s, [])), where)
+        ends(supctl(s, "status", "j", env={"PATH": "/nonexistent"}), where, "No such file or directory")
+        s.answers["Logs"] = lambda p, s: [Error("InvalidState", name="/user/j", state="running",
+                                                message="its output goes to syslog")]
+        ends(supctl(s, "status", "j"), "    output  its output goes to syslog\n")
+    using(Supd(Status=status_of([actor("/user/j")]), Logs=lambda p, s: [
+        begins("/user/j", "0.0"), said("/user/j", "", "0.0", stream="journal", more=False)]), body)
 
 
 def test_following_goes_on_with_the_journal_as_well():

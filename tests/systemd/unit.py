@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """supd.service under a real systemd: what its lines promise."""
+import json
 import os
 import re
 import socket
@@ -52,6 +53,27 @@ def priority(m):
           "the failure as an error in the journal")
     check("started, pid" not in m.journal(cursor, True, 5),
           "what is information only has a higher priority")
+
+
+@test("what goes to the journal is in logs, followed as well, and in the block of status")
+def journal_output(m):
+    m.tree(a="{output: journal, command: %s}" % sh(
+               "echo first; echo second >&2; exec sleep infinity"),
+           ticks="{output: journal, command: %s}" % sh(
+               "i=0; while sleep 0.1; do i=$$((i + 1)); echo tick $$i; done"))
+    m.start()
+    until(lambda: m.run(m.ctl, "logs", "a").stdout == "first\nsecond\n", "the lines in the journal")
+    block = m.run(m.ctl, "status", "a", good=True).stdout
+    check(re.search(r"^ +output +[\d:.]+  first\n +[\d:.]+  second\n\Z", block, re.M), block)
+    until(lambda: m.run(m.ctl, "logs", "ticks").stdout, "a tick in the journal")
+    merged = [json.loads(line) for line in
+              m.run(m.ctl, "-o", "json", "logs", "a", "ticks", good=True).stdout.splitlines()]
+    times = [line["time"] for line in merged]
+    check(times == sorted(times) and {line["path"] for line in merged} == {"/user/a", "/user/ticks"}, merged)
+    followed = m.run("/bin/sh", "-c", f"{m.ctl} logs -f -n 2 ticks | sed 5q", good=True).stdout
+    numbers = [int(n) for n in re.findall(r"^tick (\d+)$", followed, re.M)]
+    check(len(numbers) == 5 and numbers == list(range(numbers[0], numbers[0] + 5)), followed)
+    check(m.run(m.ctl, "logs", "-g", "^sec", "-o", "json", "a").stdout.count("\n") == 1, "a pattern")
 
 
 @test("a reload applies the changed file")

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "ctl/text/journalctl.h"
 #include "ctl/text/show.h"
 
 #define LINES 10
@@ -15,6 +16,7 @@ struct shown_output {
 	const char *label;
 	const char *indent;
 	uint32_t n;
+	bool in_journal;
 };
 
 struct shown_line {
@@ -22,6 +24,23 @@ struct shown_line {
 	struct span stream;
 	struct span text;
 };
+
+static void
+print_line(struct shown_output *output, struct span time, struct span text)
+{
+	struct strbuf *sb = &output->out->buf;
+
+	if (output->n++ == 0)
+		show_label(output->out, output->label);
+	else
+		strbuf_adds(sb, output->indent);
+	if (time.at != NULL) {
+		show_when(output->out, time, true);
+		strbuf_adds(sb, "  ");
+	}
+	print_span(sb, text);
+	strbuf_addc(sb, '\n');
+}
 
 static int
 take_line(void *user, const struct call *call, const struct reply *reply)
@@ -32,7 +51,6 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	    {"text", SCAN_STRING, offsetof(struct shown_line, text)},
 	};
 	struct shown_output *output = user;
-	struct strbuf *sb = &output->out->buf;
 	struct shown_line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
 	struct scan scan;
 
@@ -40,30 +58,64 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	scan_init(&scan, reply->parameters);
 	if (reply->parameters.at != NULL)
 		scan_fields(&scan, fields, ARRAY_SIZE(fields), &line);
-	/* Without a stream there was no line. */
-	if (scan.bad || line.stream.len == 0 || line.text.at == NULL)
+	/* Without a stream there was no line; what stands behind an "@" is a place. */
+	if (scan.bad || line.stream.len == 0 || line.stream.at[0] == '@' ||
+	    line.text.at == NULL)
 		return 0;
-	if (output->n++ == 0)
-		show_label(output->out, output->label);
+	if (line.text.len == 0 && line.stream.len > 7 &&
+	    memcmp(line.stream.at, "journal", 7) == 0)
+		output->in_journal = true;
 	else
-		strbuf_adds(sb, output->indent);
-	if (line.time.at != NULL) {
-		show_when(output->out, line.time, true);
-		strbuf_adds(sb, "  ");
-	}
-	print_span(sb, line.text);
-	strbuf_addc(sb, '\n');
+		print_line(output, line.time, line.text);
 	return 0;
 }
 
+/* The last lines of the journal, or where they are. */
+static void
+show_journal(struct ctl *ctl, struct shown_output *output, char *path)
+{
+	struct journal journal;
+
+	if (journal_open(&journal, ctl, &path, 1, "", LINES, false) == 0)
+		for (; journal_peek(&journal); journal_take(&journal))
+			print_line(output, journal.line.time, journal.line.text);
+	journal_close(&journal);
+	if (output->n > 0)
+		return;
+	show_label(output->out, output->label);
+	strbuf_adds(&output->out->buf, "in the journal: journalctl SUPD_PATH=");
+	print_text(&output->out->buf, path, strlen(path));
+	strbuf_addc(&output->out->buf, '\n');
+}
+
+/* Where else the output goes, as supd says. */
+static void
+show_elsewhere(struct shown_output *output, const struct reply *reply)
+{
+	static const struct scan_field fields[] = {{"message", SCAN_STRING, 0}};
+	struct span message = {NULL, 0};
+	struct scan scan;
+
+	if (!span_is(reply->error, "io.supd.Control.InvalidState") ||
+	    reply->parameters.at == NULL)
+		return;
+	scan_init(&scan, reply->parameters);
+	scan_fields(&scan, fields, ARRAY_SIZE(fields), &message);
+	if (scan.bad || message.at == NULL)
+		return;
+	show_label(output->out, output->label);
+	print_span(&output->out->buf, message);
+	strbuf_addc(&output->out->buf, '\n');
+}
+
 /*
- * The last lines of an actor.  Where its output is not captured, or cannot be had, the
- * block does without; 0 or the exit status of what went wrong for good.
+ * The last lines of an actor, or where its output is.  Where it cannot be had the block
+ * does without; 0 or the exit status of what went wrong for good.
  */
 int
 show_output(struct ctl *ctl, struct span path)
 {
-	struct shown_output output = {&ctl->out, "output", "            ", 0};
+	struct shown_output output = {&ctl->out, "output", "            ", 0, false};
 	struct call call = {.method = "Logs", .more = true};
 	struct strbuf name;
 	struct reply reply;
@@ -73,11 +125,17 @@ show_output(struct ctl *ctl, struct span path)
 
 	strbuf_init(&name, 2 * path.len + 2);
 	span_decode(path, &name);
-	call.parameters =
-	    json_pack("{s:[s], s:i}", "names", strbuf_str(&name), "lines", LINES);
-	strbuf_done(&name);
+	strbuf_addc(&name, '\0');
+	/* With places, so that supd tells of the journal, too. */
+	call.parameters = json_pack("{s:[s], s:i, s:s}", "names", strbuf_str(&name),
+	                            "lines", LINES, "since", "@");
 	r = ctl_stream(ctl, &call, take_line, &output, &reply, &err, &status);
 	ctl_call_done(&call);
+	if (r == 1)
+		show_elsewhere(&output, &reply);
+	if (output.in_journal && !name.failed)
+		show_journal(ctl, &output, name.data);
+	strbuf_done(&name);
 	/* The rest is worth more than these lines. */
 	if (r == -ECONNRESET)
 		r = client_reconnect(&ctl->client, &err);
