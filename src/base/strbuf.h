@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct strbuf {
 	char *data;
@@ -43,5 +44,19 @@ size_t strbuf_utf8_length(const char *p, const char *end);
 void strbuf_consume(struct strbuf *sb, size_t len);
 const char *strbuf_str(const struct strbuf *sb);
 char *strbuf_take(struct strbuf *sb);
+
+/* As strbuf_add(), for a length that is known when compiling: a few instructions where
+ * there is room.  The status of thousands of actors has a hundred such texts for each. */
+static inline void
+strbuf_add_fixed(struct strbuf *sb, const char *text, size_t len)
+{
+	if (sb->failed || len > sb->limit - sb->len || sb->len + len >= sb->cap) {
+		strbuf_add(sb, text, len);
+		return;
+	}
+	memcpy(sb->data + sb->len, text, len);
+	sb->len += len;
+	sb->data[sb->len] = '\0';
+}
 
 #endif

@@ -192,6 +192,7 @@ output_new(struct shell *shell, struct err *err)
 		}
 	}
 	tail_open(&output->tail, output->state);
+	output->was_troubled = tail_is_troubled(&output->tail);
 	ev_io_set(&output->io, output->feed[0], EV_READ);
 	ev_io_start(shell->loop, &output->io);
 	return output;

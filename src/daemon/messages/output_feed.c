@@ -259,6 +259,7 @@ output_take_trouble(struct output *output, const struct feed_message *message)
 	const enum log_level level =
 	    message->error != 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_NOTICE;
 
+	output->was_troubled = true;
 	/* An actor that fills and empties a disk causes any number of them. */
 	if (feed_actor(message)[0] != '\0')
 		log_paced(&output->trouble, level, "log: %s", feed_actor(message));

@@ -101,7 +101,8 @@ output_blocked(struct output *output, const char *path, uint64_t *ret_lost)
 	int error = 0;
 
 	*ret_lost = 0;
-	for (unsigned int name = 0; name < FEED_STREAM_MAX; name++) {
+	for (unsigned int name = 0; name < FEED_STREAM_MAX && output->was_troubled;
+	     name++) {
 		struct output_pipe *pipe = output_find(output, path, name);
 		uint64_t lost = 0;
 		int r = 0;

@@ -49,6 +49,9 @@ struct output {
 	uint64_t instance;       /* of the log process, 0: it said nothing yet */
 	size_t cursor;           /* who is named next */
 	bool begun;
+	/* a file could not be written since the log process keeps its state: until then
+	 * no actor's files are asked about */
+	bool was_troubled;
 	bool shows_all; /* also what has no `stdout` in `output` */
 	uint32_t look;  /* set of enum feed_look; 0: nothing is shown */
 	uint32_t width; /* columns of the longest name that is shown */

@@ -36,14 +36,10 @@ ref_list_done(struct ref_list *list)
 	ref_list_init(list);
 }
 
-/* Add an actor unless it is there already; -ENOMEM. */
+/* Add an actor that is not there; -ENOMEM. */
 static int
-append(struct ref_list *list, struct ref ref)
+append_new(struct ref_list *list, struct ref ref)
 {
-	uint32_t index;
-
-	if (map_get(&list->slots, ref.slot, &index))
-		return 0;
 	if (list->n == list->cap) {
 		size_t cap = list->cap == 0 ? 8 : 2 * list->cap;
 		struct ref *at = reallocarray(list->at, cap, sizeof(*at));
@@ -53,10 +49,21 @@ append(struct ref_list *list, struct ref ref)
 		list->at = at;
 		list->cap = cap;
 	}
-	if (map_put(&list->slots, ref.slot, (uint32_t)list->n) < 0)
-		return -ENOMEM;
 	list->at[list->n++] = ref;
 	return 0;
+}
+
+/* Add an actor unless it is there already; -ENOMEM. */
+static int
+append(struct ref_list *list, struct ref ref)
+{
+	uint32_t index;
+
+	if (map_get(&list->slots, ref.slot, &index))
+		return 0;
+	if (map_put(&list->slots, ref.slot, (uint32_t)list->n) < 0)
+		return -ENOMEM;
+	return append_new(list, ref);
 }
 
 static struct ref
@@ -277,12 +284,13 @@ resolve_gone(const struct shell *shell, const char *name, struct event_view *ret
 	return false;
 }
 
-/* All actors in start order, /user first; -ENOMEM. */
+/* All actors in start order, /user first, in a list that was empty and is to get no name;
+ * -ENOMEM. */
 int
 resolve_all(const struct shell *shell, struct ref_list *list)
 {
 	for (struct ref ref = first(shell); !ref_is_none(ref); ref = next(shell, ref))
-		if (append(list, ref) < 0)
+		if (append_new(list, ref) < 0)
 			return -ENOMEM;
 	return 0;
 }

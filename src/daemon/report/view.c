@@ -18,7 +18,12 @@
 #include "os/self/clock.h"
 
 /* Append a string that is known when compiling. */
-#define ADD(sb, text) strbuf_add(sb, text, sizeof(text) - 1)
+#define ADD(sb, text) strbuf_add_fixed(sb, text, sizeof(text) - 1)
+/* Append a key and what it has. */
+#define ADD_BOOL(sb, key, value) \
+	((value) ? ADD(sb, ",\"" key "\":true") : ADD(sb, ",\"" key "\":false"))
+#define ADD_NUMBER(sb, key, value) \
+	(ADD(sb, ",\"" key "\":"), strbuf_add_number(sb, value))
 
 /* Read both clocks. */
 void
@@ -36,15 +41,6 @@ view_wall_us(const struct view_clock *clock, uint64_t at_ms)
 	uint64_t ago_ms = clock->mono_ms > at_ms ? clock->mono_ms - at_ms : 0;
 
 	return clock->wall_us - ago_ms * 1000;
-}
-
-static void
-add_bool(struct strbuf *sb, bool value)
-{
-	if (value)
-		ADD(sb, "true");
-	else
-		ADD(sb, "false");
 }
 
 static void
@@ -86,8 +82,7 @@ add_backoff(struct strbuf *sb, const struct node_view *view, uint64_t now_ms)
 	}
 	ADD(sb, "{\"failures\":");
 	strbuf_add_number(sb, view->failures);
-	ADD(sb, ",\"delay_ms\":");
-	strbuf_add_number(sb, view->delay_ms);
+	ADD_NUMBER(sb, "delay_ms", view->delay_ms);
 	ADD(sb, ",\"due_in_ms\":");
 	if (view->due_ms == 0)
 		ADD(sb, "null");
@@ -157,18 +152,12 @@ add_identity(struct strbuf *sb, const struct shell *shell, const struct actor *a
 		strbuf_add_number(sb, (uint64_t)actor->pid);
 	else
 		ADD(sb, "null");
-	ADD(sb, ",\"incarnation\":");
-	strbuf_add_number(sb, view->incarnation);
-	ADD(sb, ",\"generation\":");
-	strbuf_add_number(sb, view->generation);
-	ADD(sb, ",\"ready\":");
-	add_bool(sb, view->ready);
-	ADD(sb, ",\"held\":");
-	add_bool(sb, view->held);
-	ADD(sb, ",\"suspended\":");
-	strbuf_add_number(sb, view->suspended);
-	ADD(sb, ",\"sigstopped\":");
-	add_bool(sb, actor != NULL && actor->sigstopped);
+	ADD_NUMBER(sb, "incarnation", view->incarnation);
+	ADD_NUMBER(sb, "generation", view->generation);
+	ADD_BOOL(sb, "ready", view->ready);
+	ADD_BOOL(sb, "held", view->held);
+	ADD_NUMBER(sb, "suspended", view->suspended);
+	ADD_BOOL(sb, "sigstopped", actor != NULL && actor->sigstopped);
 }
 
 /* True unless the actor has failed or waits for a restart, does not pass its health
@@ -194,15 +183,13 @@ add_output(struct strbuf *sb, const struct shell *shell, const struct node_view 
 		    output_blocked(shell->output, shell_path(shell, view->ref), &lost);
 	ADD(sb, ",\"output_blocked\":");
 	add_string(sb, error != 0 ? strerror(error) : NULL);
-	ADD(sb, ",\"output_lost\":");
-	strbuf_add_number(sb, lost);
+	ADD_NUMBER(sb, "output_lost", lost);
 	ADD(sb, ",\"health\":");
 	if (!view->has_health)
 		ADD(sb, "null");
 	else
 		add_string(sb, view->is_unwell ? "bad" : "good");
-	ADD(sb, ",\"healthy\":");
-	add_bool(sb, view_is_well(view, error != 0));
+	ADD_BOOL(sb, "healthy", view_is_well(view, error != 0));
 }
 
 static void
@@ -216,8 +203,7 @@ add_policy(struct strbuf *sb, const struct shell *shell, const struct actor *act
 	ADD(sb, "\",\"description\":");
 	add_string(sb, actor != NULL && actor->conf != NULL ? actor->conf->description
 	                                                    : NULL);
-	ADD(sb, ",\"dead_letters\":");
-	strbuf_add_number(sb, actor != NULL ? actor->dead_letters : 0);
+	ADD_NUMBER(sb, "dead_letters", actor != NULL ? actor->dead_letters : 0);
 	add_output(sb, shell, view);
 	ADD(sb, ",\"status\":");
 	add_string(sb, actor != NULL ? actor->status : NULL);
@@ -239,30 +225,35 @@ add_resources(struct strbuf *sb, const struct shell *shell, const struct actor *
 	}
 	ADD(sb, "{\"memory_bytes\":");
 	strbuf_add_number(sb, usage.memory_bytes);
-	ADD(sb, ",\"cpu_usec\":");
-	strbuf_add_number(sb, usage.cpu_usec);
-	ADD(sb, ",\"processes\":");
-	strbuf_add_number(sb, usage.processes);
-	ADD(sb, ",\"descriptors\":");
-	strbuf_add_number(sb, usage.descriptors);
+	ADD_NUMBER(sb, "cpu_usec", usage.cpu_usec);
+	ADD_NUMBER(sb, "processes", usage.processes);
+	ADD_NUMBER(sb, "descriptors", usage.descriptors);
 	if (usage.has_io) {
-		ADD(sb, ",\"read_bytes\":");
-		strbuf_add_number(sb, usage.read_bytes);
-		ADD(sb, ",\"write_bytes\":");
-		strbuf_add_number(sb, usage.write_bytes);
+		ADD_NUMBER(sb, "read_bytes", usage.read_bytes);
+		ADD_NUMBER(sb, "write_bytes", usage.write_bytes);
 	}
 	strbuf_addc(sb, '}');
 }
 
-#define AS_KEY(symbol, name) [symbol] = ",\"" name "\":",
+#define AS_KEY(symbol, name)  [symbol] = ",\"" name "\":",
+#define AS_ZERO(symbol, name) ",\"" name "\":0"
 
 /* Type Restarts. */
 static void
 add_restarts_by(struct strbuf *sb, const struct node_view *view)
 {
 	static const char *const keys[] = {RESTART_KIND_MAP(AS_KEY)};
+	static const char none[] = RESTART_KIND_MAP(AS_ZERO) "}";
+	uint32_t all = 0;
 
+	for (size_t kind = 0; kind < RESTART_KIND_MAX; kind++)
+		all |= view->restarts_by[kind];
 	ADD(sb, ",\"restarts_by\":{");
+	/* Of most actors. */
+	if (all == 0) {
+		strbuf_add_fixed(sb, none + 1, sizeof(none) - 2);
+		return;
+	}
 	for (size_t kind = 0; kind < RESTART_KIND_MAX; kind++) {
 		strbuf_adds(sb, keys[kind] + (kind == 0 ? 1 : 0));
 		strbuf_add_number(sb, view->restarts_by[kind]);
@@ -324,14 +315,11 @@ view_actor_json(struct strbuf *sb, const struct shell *shell,
 	add_time(sb, view_wall_us(clock, view.since_ms));
 	ADD(sb, ",\"uptime_ms\":");
 	add_uptime(sb, actor, &view, clock->mono_ms);
-	ADD(sb, ",\"restarts\":");
-	strbuf_add_number(sb, view.restarts);
+	ADD_NUMBER(sb, "restarts", view.restarts);
 	add_restarts_by(sb, &view);
-	ADD(sb, ",\"window\":");
-	strbuf_add_number(sb, view.window);
+	ADD_NUMBER(sb, "window", view.window);
 	add_bounds(sb, &view);
-	ADD(sb, ",\"degraded\":");
-	add_bool(sb, view.degraded);
+	ADD_BOOL(sb, "degraded", view.degraded);
 	ADD(sb, ",\"backoff\":");
 	add_backoff(sb, &view, clock->mono_ms);
 	ADD(sb, ",\"last_failure\":");

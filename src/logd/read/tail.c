@@ -181,6 +181,22 @@ tail_blocked(const struct tail *tail, struct tail_stream *stream, uint64_t *ret_
 	return __atomic_load_n(&entry->blocked, __ATOMIC_RELAXED);
 }
 
+/* True if the file of any stream cannot be written, or lacks bytes that were dropped for
+ * that: looks at all of them. */
+bool
+tail_is_troubled(const struct tail *tail)
+{
+	uint32_t used = 0;
+
+	if (tail->head != NULL)
+		used = __atomic_load_n(&tail->head->used, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < used && used <= STATE_STREAMS_MAX; i++)
+		if (__atomic_load_n(&tail->entries[i].lost, __ATOMIC_RELAXED) != 0 ||
+		    __atomic_load_n(&tail->entries[i].blocked, __ATOMIC_RELAXED) != 0)
+			return true;
+	return false;
+}
+
 /*
  * How many bytes the stream said in all, those in its pipe included.  Where the log
  * process is between two steps of a batch, or died there, it may have said more than

@@ -7,6 +7,7 @@
 #ifndef LOGD_TAIL_H
 #define LOGD_TAIL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,7 @@ struct tail_stream {
 void tail_init(struct tail *tail);
 void tail_open(struct tail *tail, int state_fd);
 void tail_close(struct tail *tail);
+bool tail_is_troubled(const struct tail *tail);
 int tail_blocked(const struct tail *tail, struct tail_stream *stream, uint64_t *ret_lost);
 uint64_t tail_total(const struct tail *tail, struct tail_stream *stream, uint64_t known);
 size_t tail_read(struct tail *tail, struct tail_stream *stream, uint64_t begun, char *buf,
