@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/report/shut_down.h"
 #include "tests/lib/fake_shell.h"
 

@@ -11,7 +11,7 @@
 #include <check.h>
 #include <jansson.h>
 
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/recovery/upgrade.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/shell.h"

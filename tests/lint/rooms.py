@@ -22,7 +22,7 @@ SHELVES = {
     "core": ["value", "tree", "wait", "decide", "move", "step"],
     "ctl": ["wire", "text", "page", "verb", "terminal"],
     "daemon": ["state", "sockets", "messages", "launch", "processes", "report", "metrics", "reload", "recovery",
-               "forecast", "control", "loop"],
+               "forecast", "server", "control", "loop"],
     "logd": ["write", "read"],
     "os": ["self", "socket", "cgroup", "process", "spawn"],
 }

@@ -6,26 +6,15 @@
 #include "daemon/control/control.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/assert.h"
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
-#include "ledger/ledger.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/rights.h"
-
-/* A descriptor that can be given up, to let one more client in when all are in use. */
-static void
-hold_reserve(struct control *control)
-{
-	if (control->reserve_fd < 0)
-		control->reserve_fd = fd_raise(open("/dev/null", O_RDONLY | O_CLOEXEC));
-}
 
 static size_t
 count_of_uid(const struct control *control, uid_t uid)
@@ -52,19 +41,6 @@ has_room_for(const struct control *control, uid_t uid)
 		max -= max / 4 < CONTROL_CONNS_KEPT ? max / 4 : CONTROL_CONNS_KEPT;
 	return control->n_conns < max &&
 	       count_of_uid(control, uid) < CONTROL_CONNS_UID_MAX;
-}
-
-/* A connection that nothing was read from yet; NULL without memory. */
-struct conn *
-control_insert(struct control *control, int take_fd, const struct sock_peer *peer)
-{
-	struct conn *conn = conn_new(control, take_fd, peer);
-
-	if (conn == NULL)
-		return NULL;
-	TAILQ_INSERT_TAIL(&control->conns, conn, link);
-	control->n_conns++;
-	return conn;
 }
 
 /* Serve a connected client; refused by closing when there are too many already. */
@@ -102,7 +78,7 @@ on_accept_again(struct ev_loop *loop, ev_timer *timer, int revents)
 	struct control *control = timer->data;
 
 	(void)revents;
-	hold_reserve(control);
+	conn_hold_reserve(control);
 	ev_io_start(loop, &control->accept_io);
 }
 
@@ -142,7 +118,7 @@ on_accept(struct ev_loop *loop, ev_io *io, int revents)
 		fd_close(&control->reserve_fd);
 		/* With every descriptor taken an operator can still get in. */
 		r = accept_one(control);
-		hold_reserve(control);
+		conn_hold_reserve(control);
 	}
 	if (err_is_shortage(-r))
 		pause_accepting(control);
@@ -157,6 +133,7 @@ control_alloc(struct shell *shell)
 	if (control == NULL)
 		return NULL;
 	control->shell = shell;
+	control->interfaces = control_interfaces;
 	control->listen_fd = -1;
 	control->reserve_fd = -1;
 	control->free_waiter = UINT32_MAX;
@@ -267,7 +244,7 @@ control_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	tokens_init(control);
-	hold_reserve(control);
+	conn_hold_reserve(control);
 	ev_io_init(&control->accept_io, on_accept, control->listen_fd, EV_READ);
 	control->accept_io.data = control;
 	ev_io_start(shell->loop, &control->accept_io);
@@ -297,29 +274,6 @@ control_free(struct control *control)
 	fd_close(&control->reserve_fd);
 	free(control->waiters);
 	free(control);
-}
-
-/* A descriptor is free again: fill up the reserve, and go on accepting. */
-void
-control_conn_closed(struct control *control)
-{
-	if (control->closing || control->listen_fd < 0)
-		return;
-	hold_reserve(control);
-	if (ev_is_active(&control->accept_timer)) {
-		ev_timer_stop(control->shell->loop, &control->accept_timer);
-		ev_io_start(control->shell->loop, &control->accept_io);
-	}
-}
-
-/* Look at this connection's call at the end of the turn. */
-void
-control_attend(struct conn *conn)
-{
-	if (conn->in_attention)
-		return;
-	conn->in_attention = true;
-	TAILQ_INSERT_TAIL(&conn->control->attention, conn, attention_link);
 }
 
 static void
@@ -365,21 +319,4 @@ bool
 control_is_waiting(const struct control *control)
 {
 	return !TAILQ_EMPTY(&control->attention);
-}
-
-/* A last attempt to hand out what is queued, never blocking. */
-void
-control_flush(struct control *control)
-{
-	struct conn *conn;
-	uint64_t n = 0;
-
-	TAILQ_FOREACH (conn, &control->conns, link) {
-		conn_flush(conn);
-		/* The walker outlives us, and so do the connections in its vault. */
-		if (!conn->awaits_end)
-			continue;
-		conn->is_kept = true;
-		shell_keep(control->shell, VAULT_KEY(VAULT_CALLER, n++), conn->fd);
-	}
 }

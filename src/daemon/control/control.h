@@ -7,13 +7,10 @@
 #ifndef DAEMON_CONTROL_H
 #define DAEMON_CONTROL_H
 
-#include <jansson.h>
+#include <stdbool.h>
 
 #include "base/err.h"
-#include "core/core.h"
-#include "os/socket/sockwork.h"
 
-struct conf_reports;
 struct control;
 struct shell;
 struct upgrade_story;
@@ -28,17 +25,6 @@ bool control_is_found(const struct control *control);
 /* Make that file anew, with a socket of its own; connections that are open stay.  0, or
  * -errno with a sentence. */
 int control_listen_again(struct control *control, struct err *err);
-
-/* A command is in the journal and the core has it: the call that it came with counts as
- * carried out, also for a guardian after this one. */
-void control_on_posted(struct shell *shell, uint64_t token);
-
-/* An ACTION_REPLY of the core, during perform: what became of a command, for the call
- * that asks again.  Also while there is no control server yet. */
-void control_remember(struct shell *shell, const struct action *action);
-
-/* An ACTION_REPLY of the core, during perform: remember it and answer the caller. */
-void control_on_reply(struct control *control, const struct action *action);
 
 /* After every turn: new events may be there, states may have changed. */
 void control_on_turn(struct control *control);

@@ -8,28 +8,14 @@
 
 #include "base/names.h"
 #include "base/units.h"
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/processes/procs.h"
 #include "daemon/report/shut_down.h"
-#include "daemon/report/view.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "os/process/proc.h"
 
 /* ---- names ------------------------------------------------------------------------ */
-
-/* No actor has that name, or several have: these are the candidates. */
-void
-reply_no_such_actor(struct conn *conn, const char *name,
-                    const struct candidates *candidates)
-{
-	json_t *paths = json_array();
-
-	for (size_t i = 0; i < candidates->n; i++)
-		(void)json_array_append_new(paths, json_string(candidates->at[i]));
-	reply_error(conn, CONTROL_INTERFACE ".NoSuchActor",
-	            json_pack("{s:s,s:o}", "name", name, "candidates", paths));
-}
 
 /* Add the actors of one name; false: an error was replied. */
 bool
@@ -417,29 +403,6 @@ handle_signal(struct conn *conn)
 		reply_outcome_unknown(conn);
 	else
 		signal_list(conn, memory);
-}
-
-/* The reply of methods about a single actor: its present state. */
-void
-reply_actor(struct conn *conn)
-{
-	const struct shell *shell = conn->control->shell;
-	struct ref ref = conn->call.list.at[0];
-	struct view_clock clock;
-	struct strbuf *out;
-
-	if (!core_valid(shell->core, ref)) {
-		const struct target gone = {.ref = ref, .result = REPLY_NO_SUCH_ACTOR};
-
-		reply_target_error(conn, &gone);
-		return;
-	}
-	view_clock_init(&clock);
-	out = reply_begin(conn);
-	strbuf_adds(out, "{\"actor\":");
-	view_actor_json(out, shell, &clock, ref);
-	strbuf_addc(out, '}');
-	reply_end(conn, false);
 }
 
 /* The life that the caller knew is over: what it waits for has come, or never will. */

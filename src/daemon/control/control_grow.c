@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/loading.h"
 #include "daemon/report/config_errors.h"

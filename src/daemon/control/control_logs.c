@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/state/shell.h"
 #include "logd/read/reader.h"
 #include "os/process/reap.h"
@@ -74,9 +74,10 @@ on_end(struct ev_loop *loop, ev_io *io, int revents)
 }
 
 /* The call is over: whatever the reader is doing is not wanted any more. */
-void
-logs_release(struct logs *logs)
+static void
+release(struct conn *conn)
 {
+	struct logs *logs = conn->call.logs;
 	struct reap reap;
 
 	logs->conn = NULL;
@@ -287,8 +288,8 @@ finish(struct conn *conn)
 }
 
 /* Send more of what the reader answered; false: there is nothing, or no room. */
-bool
-logs_progress(struct conn *conn)
+static bool
+progress(struct conn *conn)
 {
 	struct logs *logs = conn->call.logs;
 	struct ev_loop *loop = conn->control->shell->loop;
@@ -340,8 +341,11 @@ handle_logs(struct conn *conn)
 		return;
 	conn->call.logs = start(conn, request_fd);
 	(void)close(request_fd);
-	if (conn->call.logs == NULL)
+	if (conn->call.logs == NULL) {
 		reply_limit(conn, "logs", 0);
-	else
-		conn->call.state = CALL_LOGS;
+		return;
+	}
+	conn->call.state = CALL_LOGS;
+	conn->call.progress = progress;
+	conn->call.release = release;
 }

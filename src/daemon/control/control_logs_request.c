@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/moment.h"
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/report/resolve.h"
 #include "daemon/state/glob.h"
 #include "daemon/state/log.h"

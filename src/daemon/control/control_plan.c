@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/reload/before.h"
 #include "daemon/reload/plan_json.h"
 #include "daemon/reload/reload.h"
@@ -62,6 +62,12 @@ reply_taken_back(struct conn *conn, const struct trial_result *result)
 }
 
 static void
+forget_trial(struct conn *conn)
+{
+	trial_forget(conn->control->shell->trial);
+}
+
+static void
 on_trial_end(void *user, const struct trial_result *result)
 {
 	struct conn *conn = user;
@@ -85,6 +91,7 @@ on_trial_end(void *user, const struct trial_result *result)
 		break;
 	}
 	conn->call.state = CALL_FINISHED;
+	conn->call.release = NULL;
 	conn_run(conn);
 }
 
@@ -135,6 +142,7 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 	} else if (apply && trial_is_on(shell->trial)) {
 		conn->call.plan = strbuf_take(&plan);
 		conn->call.state = CALL_TRIAL;
+		conn->call.release = forget_trial;
 		trial_await(shell->trial, on_trial_end, conn);
 	} else {
 		reply_plan(conn, strbuf_str(&plan));

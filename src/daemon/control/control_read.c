@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/report/explain.h"
 #include "daemon/report/view.h"
 #include "daemon/state/shell.h"
@@ -30,7 +30,7 @@ handle_status(struct conn *conn)
 		return;
 	}
 	if (call->message.more)
-		call->state = CALL_LIST;
+		list_begin(conn);
 	else
 		reply_actors(conn);
 }
@@ -87,7 +87,14 @@ on_figures(struct scrape_request *request, const struct strbuf *text)
 		reply_end(conn, false);
 	}
 	call->state = CALL_FINISHED;
+	call->release = NULL;
 	conn_run(conn);
+}
+
+static void
+cancel_scrape(struct conn *conn)
+{
+	scraper_cancel(conn->control->shell->scraper, &conn->call.scrape);
 }
 
 /* Metrics: the figures that are served at metrics.listen. */
@@ -95,6 +102,7 @@ void
 handle_metrics(struct conn *conn)
 {
 	conn->call.state = CALL_METRICS;
+	conn->call.release = cancel_scrape;
 	conn->call.scrape = (struct scrape_request){.on_text = on_figures};
 	scraper_ask(conn->control->shell->scraper, &conn->call.scrape);
 }

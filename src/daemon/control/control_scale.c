@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
 #include "daemon/state/glob.h"
 #include "daemon/state/shell.h"

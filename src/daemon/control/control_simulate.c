@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/forecast/simulate.h"
 #include "daemon/state/shell.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/report/view.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/glob.h"
@@ -157,7 +157,7 @@ events_progress(struct conn *conn)
 }
 
 /* Send more of a stream; false: the client has to read first, or there is nothing. */
-bool
+static bool
 stream_progress(struct conn *conn)
 {
 	size_t before = conn_unsent(conn);
@@ -171,6 +171,14 @@ stream_progress(struct conn *conn)
 	return !conn->busy || conn_unsent(conn) != before;
 }
 
+/* One reply for each actor of the call. */
+void
+list_begin(struct conn *conn)
+{
+	conn->call.state = CALL_LIST;
+	conn->call.progress = stream_progress;
+}
+
 /* Where a client that has seen `since` goes on.  Numbers that were never given out are
  * those of a supd before this one: it gets everything. */
 static uint64_t
@@ -180,6 +188,13 @@ first_wanted(const struct events *events, int64_t since)
 	    (uint64_t)since + 1 < events->first_seq)
 		return events->first_seq;
 	return (uint64_t)since + 1;
+}
+
+/* It follows no more. */
+static void
+forget_follower(struct conn *conn)
+{
+	conn->control->n_followers--;
 }
 
 /* The ring, and with `follow` all that comes later. */
@@ -199,6 +214,8 @@ handle_events(struct conn *conn)
 	if (param_bool(conn, "follow", false))
 		call->until_seq = UINT64_MAX;
 	call->state = CALL_EVENTS;
+	call->progress = stream_progress;
+	call->release = forget_follower;
 	conn->control->n_followers++;
 }
 
@@ -250,7 +267,7 @@ send_terminated(struct conn *conn, const struct target *target, bool continues)
 
 /* Send those that ended, in the order in which they did; false: the others live, or the
  * client has to read first. */
-bool
+static bool
 watch_progress(struct conn *conn)
 {
 	struct served_call *call = &conn->call;
@@ -330,6 +347,7 @@ register_watches(struct conn *conn, const struct watch_request *watches, size_t 
 		}
 	}
 	call->state = CALL_WATCH;
+	call->progress = watch_progress;
 	return true;
 }
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/control/control_private.h"
+#include "daemon/control/handlers.h"
 #include "daemon/recovery/upgrade.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
@@ -46,8 +46,8 @@ refuse(struct conn *conn, const char *sentence)
 }
 
 /* The call is over: the new binary is not wanted any more. */
-void
-upgrade_release(struct conn *conn)
+static void
+release(struct conn *conn)
 {
 	upgrade_free(conn->call.upgrade);
 	conn->control->upgrader = NULL;
@@ -92,6 +92,7 @@ handle_upgrade(struct conn *conn)
 		return;
 	}
 	conn->call.state = CALL_UPGRADE;
+	conn->call.release = release;
 	control->upgrader = conn;
 }
 
@@ -128,6 +129,23 @@ forget_caller(struct shell *shell)
 {
 	shell_release(shell, CALLER_CONNECTION);
 	shell_release(shell, CALLER_BYTES);
+}
+
+/* A last attempt to hand out what is queued, never blocking. */
+void
+control_flush(struct control *control)
+{
+	struct conn *conn;
+	uint64_t n = 0;
+
+	TAILQ_FOREACH (conn, &control->conns, link) {
+		conn_flush(conn);
+		/* The walker outlives us, and so do the connections in its vault. */
+		if (!conn->awaits_end)
+			continue;
+		conn->is_kept = true;
+		shell_keep(control->shell, VAULT_KEY(VAULT_CALLER, n++), conn->fd);
+	}
 }
 
 static int

@@ -16,6 +16,7 @@
 #include "daemon/reload/additions.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/systemd.h"
+#include "daemon/server/server.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"

@@ -4,7 +4,6 @@
 
 #include "daemon/loop/perform.h"
 
-#include "daemon/control/control.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/output.h"
 #include "daemon/messages/readiness.h"
@@ -18,6 +17,7 @@
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/report.h"
+#include "daemon/server/server.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/proctable.h"

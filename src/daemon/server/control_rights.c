@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "daemon/control/control_private.h"
+#include "daemon/server/control_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "os/socket/closer.h"

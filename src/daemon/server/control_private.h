@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /* control_private.h - what the files of the control server share.
  *
- *	control.c         listening, accepting, the list of connections, turns
+ *	control_out.c     what is to be sent, what is to be looked at
  *	control_conn.c    one connection: bytes in and out, one call at a time
  *	control_reply.c   replies and errors
- *	control_calls.c   the table of methods; from a message to its handler
+ *	control_answers.c  replies that several methods give
+ *	control_calls.c   from a message to its handler
  *	control_params.c  are the parameters what the interface says?
  *	control_auth.c    permissions
  *	control_rights.c  clients that send descriptors
  *	control_share.c   the share of an observer
  *	control_wait.c    calls that wait for actors
  *	control_token.c   answers that are given again
- *	control_act.c     methods that change something
- *	control_grow.c    Add, Delete
- *	control_scale.c   Scale
- *	control_plan.c    methods about the configuration
- *	control_upgrade.c  Upgrade: its call goes on with the next guardian
- *	control_read.c    methods that only look
- *	control_simulate.c  Simulate
- *	control_stream.c  methods with many replies
- *	control_logs.c    Logs: a reader process for each call
- *	control_logs_request.c  the request to a reader
+ *	control_memory.c  what is remembered for that
  *
  * A connection owns the call that it is at.  Whoever finishes a call says so with
  * call_finish(); connections are only freed at the end of conn_run().
@@ -36,9 +28,9 @@
 #include "base/log_pace.h"
 #include "conf/text/conf.h"
 #include "core/core.h"
-#include "daemon/control/control.h"
 #include "daemon/metrics/scrape.h"
 #include "daemon/report/resolve.h"
+#include "daemon/server/server.h"
 #include "daemon/sockets/control_file.h"
 #include "daemon/state/post.h"
 #include "os/socket/sock.h"
@@ -116,6 +108,7 @@ struct param {
 
 struct conn;
 struct logs;
+struct shell;
 struct upgrade;
 
 struct method {
@@ -124,6 +117,11 @@ struct method {
 	bool needs_more;
 	const struct param *params;
 	void (*handle)(struct conn *conn);
+};
+
+struct interface {
+	const char *name; /* NULL ends a table */
+	const struct method *methods;
 };
 
 /* An actor that a call waits for. */
@@ -158,6 +156,10 @@ struct served_call {
 	const struct method *method;
 	enum call_state state;
 	uint64_t turn; /* CALL_NEXT_TURN: the turn in which it came */
+	/* CALL_AGAIN to CALL_LOGS: go on with it; false: it waits */
+	bool (*progress)(struct conn *conn);
+	/* It is over: give back what its state holds; NULL: nothing. */
+	void (*release)(struct conn *conn);
 	ev_timer timer;
 
 	struct target *targets;
@@ -264,8 +266,15 @@ enum remembered_state {
 TAILQ_HEAD(conn_list, conn);
 TAILQ_HEAD(logs_list, logs);
 
+/* A connection that is still to be closed. */
+struct left {
+	int fd;
+	uid_t uid;
+};
+
 struct control {
 	struct shell *shell;
+	const struct interface *interfaces;
 	int listen_fd;
 	int reserve_fd; /* given up to serve one more when descriptors ran out */
 	bool owns_path;
@@ -295,29 +304,26 @@ struct control {
 	uint64_t next_remembered;
 
 	/* Connections that are still to be closed, of these users. */
-	struct left {
-		int fd;
-		uid_t uid;
-	} left[CONTROL_LEFT_MAX];
+	struct left left[CONTROL_LEFT_MAX];
 	size_t n_left;
 	struct log_pace rights_pace; /* of lines about clients that send descriptors */
 };
 
-/* control.c */
-struct control *control_alloc(struct shell *shell);
-void control_adopt(struct control *control, int take_fd, const struct sock_peer *peer);
-struct conn *control_insert(struct control *control, int take_fd,
-                            const struct sock_peer *peer);
+/* control_out.c */
 void control_attend(struct conn *conn);
-void control_conn_closed(struct control *control);
+size_t conn_unsent(const struct conn *conn);
+void conn_go_mute(struct conn *conn);
+void conn_flush(struct conn *conn);
+void share_forget(struct conn *conn);
+void share_freed(struct control *control);
 
 /* control_conn.c */
-struct conn *conn_new(struct control *control, int take_fd, const struct sock_peer *peer);
 void conn_free(struct conn *conn);
 void conn_run(struct conn *conn);
 void conn_read(struct conn *conn);
-void conn_flush(struct conn *conn);
-size_t conn_unsent(const struct conn *conn);
+struct conn *control_insert(struct control *control, int take_fd,
+                            const struct sock_peer *peer);
+void conn_hold_reserve(struct control *control);
 void call_finish(struct conn *conn);
 
 /* control_reply.c */
@@ -340,12 +346,9 @@ bool param_bool(const struct conn *conn, const char *name, bool otherwise);
 int64_t param_int(const struct conn *conn, const char *name, int64_t otherwise);
 const json_t *param_object(const struct conn *conn, const char *name);
 const json_t *param_array(const struct conn *conn, const char *name);
-void reply_invalid_parameter(struct conn *conn, const char *name);
 
 /* control_share.c */
 bool share_may_begin(struct conn *conn);
-void share_forget(struct conn *conn);
-void share_freed(struct control *control);
 bool share_has_waiters(const struct conn *conn, size_t n);
 bool share_has_stream(const struct conn *conn, enum call_state kind, size_t max);
 bool share_may_search(struct conn *conn, const json_t *names);
@@ -360,17 +363,23 @@ bool auth_allows(const struct conn *conn, enum access access);
 
 /* control_wait.c */
 bool wait_prepare(struct conn *conn, size_t n_targets);
-void wait_target(const struct shell *shell, struct target *target,
-                 const struct action *action);
 void wait_post(struct conn *conn, size_t target, const struct event *event);
 void wait_answered(struct conn *conn, size_t target);
 void wait_forget(struct conn *conn);
 void wait_start_timer(struct conn *conn);
 void wait_finish(struct conn *conn);
+
+/* control_answers.c */
+const char *control_state_of(const struct shell *shell, struct ref ref);
+void reply_no_such_actor(struct conn *conn, const char *name,
+                         const struct candidates *candidates);
+void reply_invalid_parameter(struct conn *conn, const char *name);
 void reply_invalid_state(struct conn *conn, struct ref ref, const char *message);
 void reply_limit(struct conn *conn, const char *name, int limit);
+void reply_outcome_unknown(struct conn *conn);
 void reply_target_error(struct conn *conn, const struct target *target);
 void reply_actors(struct conn *conn);
+void reply_actor(struct conn *conn);
 
 /* control_token.c */
 enum token_state {
@@ -382,71 +391,16 @@ bool token_begin(struct conn *conn, enum token_state *ret_state);
 void token_keep(struct conn *conn);
 bool token_resumes(struct conn *conn, void (*finish)(struct conn *conn),
                    void (*fail)(struct conn *conn, const struct target *target));
-bool token_progress(struct conn *conn);
 struct remembered *token_find(struct conn *conn, bool *ret_replied);
-void reply_outcome_unknown(struct conn *conn);
-void token_answer(struct conn *conn, const char *message, size_t len);
+
+/* control_memory.c */
 void tokens_init(struct control *control);
-
-/* control_act.c, control_plan.c, control_read.c, control_stream.c: handlers */
-bool call_resolve_name(struct conn *conn, const char *name, struct ref_list *list);
-bool call_resolve_past(struct conn *conn, const char *name, struct ref_list *list,
-                       struct event_view *gone);
-bool call_resolve(struct conn *conn, struct ref_list *list);
-bool call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone);
-void reply_no_such_actor(struct conn *conn, const char *name,
-                         const struct candidates *candidates);
-void command_fields(const struct conn *conn, const char *verb);
-void command_event(struct conn *conn, struct ref ref, const char *verb);
-void handle_start(struct conn *conn);
-void handle_stop(struct conn *conn);
-void handle_restart(struct conn *conn);
-void handle_suspend(struct conn *conn);
-void handle_resume(struct conn *conn);
-void handle_reset(struct conn *conn);
-void handle_signal(struct conn *conn);
-void handle_fail(struct conn *conn);
-void handle_wait(struct conn *conn);
-void reply_actor(struct conn *conn);
-void handle_shutdown(struct conn *conn);
-void handle_diff(struct conn *conn);
-void handle_apply(struct conn *conn);
-void handle_describe(struct conn *conn);
-void handle_status(struct conn *conn);
-void handle_explain(struct conn *conn);
-void handle_simulate(struct conn *conn);
-void handle_ping(struct conn *conn);
-void handle_metrics(struct conn *conn);
-void handle_get_info(struct conn *conn);
-void handle_get_interface_description(struct conn *conn);
-void handle_watch(struct conn *conn);
-void handle_events(struct conn *conn);
-bool stream_progress(struct conn *conn);
-void handle_logs(struct conn *conn);
-bool logs_progress(struct conn *conn);
-void logs_release(struct logs *logs);
-void logs_free_all(struct control *control);
-int logs_request(struct conn *conn);
-bool watch_progress(struct conn *conn);
-
-/* control_grow.c, control_scale.c */
-struct grown;
-struct conf_addition;
-bool grow_refuses(struct conn *conn, const char *name);
-char *grow_path(const struct shell *shell, struct ref parent, const char *name);
-void grow_event(struct conn *conn, const char *path, const char *verb);
-void grow_reply_state(struct conn *conn, const char *name, const char *state,
-                      const char *message);
-void grow_reply_not_added(struct conn *conn, const struct target *target);
-struct grown *grow_prepare(struct conn *conn, struct ref parent,
-                           const struct conf_addition *addition);
-void grow_post(struct conn *conn, size_t target, struct ref parent,
-               const struct grown *grown);
-void handle_add(struct conn *conn);
-void handle_delete(struct conn *conn);
-void handle_scale(struct conn *conn);
-
-void handle_upgrade(struct conn *conn);
-void upgrade_release(struct conn *conn);
+struct remembered *memory_find(struct control *control, uid_t uid, const char *token);
+struct remembered *memory_add(struct conn *conn, const char *token);
+void memory_use(struct conn *conn, const struct remembered *memory);
+struct remembered *token_memory(struct conn *conn);
+void token_answer(struct conn *conn, const char *message, size_t len);
+void wait_target(const struct shell *shell, struct target *target,
+                 const struct action *action);
 
 #endif

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* control_calls.c - the table of methods; from a message to its handler. */
+/* control_methods.c - the tables of methods. */
 #include "config.h"
 
-#include <string.h>
-
-#include "daemon/control/control_private.h"
-#include "daemon/state/shell.h"
+#include "daemon/control/handlers.h"
 
 /* clang-format off */
 static const struct param no_params[] = {{.name = NULL}};
@@ -112,99 +109,8 @@ static const struct method control_methods[] = {
 };
 /* clang-format on */
 
-static const struct method *
-find(const struct method *methods, const char *name)
-{
-	while (methods->name != NULL && strcmp(methods->name, name) != 0)
-		methods++;
-	return methods->name != NULL ? methods : NULL;
-}
-
-/* Is the interface of a qualified name this one? */
-static bool
-is_interface(const char *name, size_t len, const char *interface)
-{
-	return strlen(interface) == len && strncmp(name, interface, len) == 0;
-}
-
-static void
-reply_method_error(struct conn *conn, const char *error)
-{
-	reply_error(conn, error, json_pack("{s:s}", "method", conn->call.message.method));
-}
-
-/* The method of the call, or NULL, and the error is replied. */
-static const struct method *
-look_up(struct conn *conn)
-{
-	const char *name = conn->call.message.method;
-	const char *dot = strrchr(name, '.');
-	size_t len = dot != NULL ? (size_t)(dot - name) : 0;
-	const struct method *method = NULL;
-
-	if (dot == NULL) {
-		reply_method_error(conn, SERVICE_INTERFACE ".MethodNotFound");
-		return NULL;
-	}
-	if (is_interface(name, len, CONTROL_INTERFACE)) {
-		method = find(control_methods, dot + 1);
-	} else if (is_interface(name, len, SERVICE_INTERFACE)) {
-		method = find(service_methods, dot + 1);
-	} else {
-		reply_error(conn, SERVICE_INTERFACE ".InterfaceNotFound",
-		            json_pack("{s:s%}", "interface", name, len));
-		return NULL;
-	}
-	if (method == NULL)
-		reply_method_error(conn, SERVICE_INTERFACE ".MethodNotFound");
-	return method;
-}
-
-/* The client may not do it; a group that may, and is set, is named. */
-static void
-refuse(struct conn *conn, enum access access)
-{
-	const struct conf *conf = conn->control->shell->conf;
-
-	reply_error(
-	    conn, SERVICE_INTERFACE ".PermissionDenied",
-	    json_pack("{s:b, s:o*, s:o*}", "observing", access == ACCESS_OBSERVE,
-	              "control",
-	              conf->has_control_group ? json_integer(conf->control_gid) : NULL,
-	              "observers",
-	              conf->has_observers ? json_integer(conf->observers_gid) : NULL));
-}
-
-/*
- * Begin the call of a connection: to its handler, or an error.  Permission is checked
- * before anything that would tell what exists.
- */
-void
-call_dispatch(struct conn *conn)
-{
-	const struct method *method = look_up(conn);
-	const struct varlink_call *message = &conn->call.message;
-	const char *wrong;
-
-	if (method == NULL)
-		return;
-	conn->call.method = method;
-	conn->observes = !auth_allows(conn, ACCESS_CONTROL);
-	if (!auth_allows(conn, method->access)) {
-		refuse(conn, method->access);
-		return;
-	}
-	if (message->upgrade) {
-		reply_method_error(conn, SERVICE_INTERFACE ".MethodNotImplemented");
-		return;
-	}
-	if (method->needs_more && !message->more) {
-		reply_error(conn, SERVICE_INTERFACE ".ExpectedMore", NULL);
-		return;
-	}
-	wrong = params_check(method->params, message->parameters);
-	if (wrong != NULL)
-		reply_invalid_parameter(conn, wrong);
-	else
-		method->handle(conn);
-}
+const struct interface control_interfaces[] = {
+    {CONTROL_INTERFACE, control_methods},
+    {SERVICE_INTERFACE, service_methods},
+    {.name = NULL},
+};

@@ -8,9 +8,7 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-
-#include "daemon/control/control_private.h"
+#include "daemon/server/control_private.h"
 #include "daemon/state/shell.h"
 
 /* ---- memory ------------------------------------------------------------------------ */
@@ -52,29 +50,6 @@ share_may_begin(struct conn *conn)
 	conn->held_back = true;
 	conn->control->n_held_back++;
 	return false;
-}
-
-/* The connection is not held back any more. */
-void
-share_forget(struct conn *conn)
-{
-	if (conn->held_back)
-		conn->control->n_held_back--;
-	conn->held_back = false;
-}
-
-/* Replies were taken: those that were held back look again in the next turn. */
-void
-share_freed(struct control *control)
-{
-	struct conn *conn;
-
-	if (control->n_held_back == 0 || control->closing)
-		return;
-	TAILQ_FOREACH (conn, &control->conns, link) {
-		if (conn->held_back)
-			control_attend(conn);
-	}
 }
 
 /* ---- waiting and streams ----------------------------------------------------------- */

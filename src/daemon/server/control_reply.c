@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/assert.h"
-#include "daemon/control/control_private.h"
+#include "daemon/server/control_private.h"
 
 static void
 reply_take_back(struct conn *conn)

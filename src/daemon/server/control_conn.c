@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/assert.h"
-#include "daemon/control/control_private.h"
-#include "daemon/reload/trial.h"
+#include "daemon/server/control_private.h"
 #include "daemon/state/shell.h"
 #include "os/self/fd.h"
 #include "os/socket/rights.h"
@@ -21,56 +21,6 @@
 #define STEPS_MAX 2
 
 /* ---- bytes ------------------------------------------------------------------------- */
-
-/* How many bytes are still to be sent. */
-size_t
-conn_unsent(const struct conn *conn)
-{
-	return conn->out.len - conn->sent;
-}
-
-/* Nothing can be delivered any more; what the client asked for already is still done. */
-static void
-go_mute(struct conn *conn)
-{
-	conn->over.out = true;
-	strbuf_done(&conn->out);
-	conn->sent = 0;
-}
-
-/* Send what the socket takes without blocking. */
-void
-conn_flush(struct conn *conn)
-{
-	while (conn_unsent(conn) > 0) {
-		ssize_t n = send(conn->fd, conn->out.data + conn->sent, conn_unsent(conn),
-		                 MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			break;
-		if (n < 0) {
-			go_mute(conn);
-			return;
-		}
-		conn->sent += (size_t)n;
-		share_freed(conn->control);
-	}
-	if (conn_unsent(conn) > 0) {
-		/* Move only what is shorter than the room it gives back. */
-		if (conn->sent > conn_unsent(conn)) {
-			strbuf_consume(&conn->out, conn->sent);
-			conn->sent = 0;
-		}
-		return;
-	}
-	conn->sent = 0;
-	if (conn->out.cap > VARLINK_FEED_MAX)
-		strbuf_done(&conn->out);
-	else
-		strbuf_clear(&conn->out);
-}
 
 static bool
 wants_input(const struct conn *conn)
@@ -101,7 +51,7 @@ conn_read(struct conn *conn)
 		conn->over.in = true;
 	} else if (errno != EAGAIN && errno != EINTR) {
 		conn->over.in = true;
-		go_mute(conn);
+		conn_go_mute(conn);
 	}
 }
 
@@ -124,7 +74,7 @@ on_hangup(struct ev_loop *loop, ev_io *io, int revents)
 	(void)loop;
 	(void)revents;
 	conn->over.in = true;
-	go_mute(conn);
+	conn_go_mute(conn);
 	conn_run(conn);
 }
 
@@ -193,8 +143,29 @@ on_io(struct ev_loop *loop, ev_io *io, int revents)
 
 /* ---- life ------------------------------------------------------------------------- */
 
+/* A descriptor that can be given up, to let one more client in when all are in use. */
+void
+conn_hold_reserve(struct control *control)
+{
+	if (control->reserve_fd < 0)
+		control->reserve_fd = fd_raise(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+/* A descriptor is free again: fill up the reserve, and go on accepting. */
+static void
+conn_closed(struct control *control)
+{
+	if (control->closing || control->listen_fd < 0)
+		return;
+	conn_hold_reserve(control);
+	if (ev_is_active(&control->accept_timer)) {
+		ev_timer_stop(control->shell->loop, &control->accept_timer);
+		ev_io_start(control->shell->loop, &control->accept_io);
+	}
+}
+
 /* A new connection, not in any list yet; takes the descriptor, also on failure. */
-struct conn *
+static struct conn *
 conn_new(struct control *control, int take_fd, const struct sock_peer *peer)
 {
 	struct conn *conn = calloc(1, sizeof(*conn));
@@ -214,6 +185,19 @@ conn_new(struct control *control, int take_fd, const struct sock_peer *peer)
 	strbuf_init(&conn->out, CONTROL_OUT_MAX);
 	ev_io_init(&conn->io, on_io, take_fd, EV_READ);
 	conn->io.data = conn;
+	return conn;
+}
+
+/* A connection that nothing was read from yet; NULL without memory. */
+struct conn *
+control_insert(struct control *control, int take_fd, const struct sock_peer *peer)
+{
+	struct conn *conn = conn_new(control, take_fd, peer);
+
+	if (conn == NULL)
+		return NULL;
+	TAILQ_INSERT_TAIL(&control->conns, conn, link);
+	control->n_conns++;
 	return conn;
 }
 
@@ -242,7 +226,7 @@ conn_free(struct conn *conn)
 	strbuf_done(&conn->out);
 	free(conn);
 	share_freed(control);
-	control_conn_closed(control);
+	conn_closed(control);
 }
 
 /* ---- calls ------------------------------------------------------------------------ */
@@ -261,17 +245,9 @@ call_finish(struct conn *conn)
 	free(call->answers);
 	free(call->base_path);
 	ref_list_done(&call->list);
-	if (call->state == CALL_EVENTS)
-		conn->control->n_followers--;
-	if (call->state == CALL_LOGS)
-		logs_release(call->logs);
-	if (call->state == CALL_UPGRADE)
-		upgrade_release(conn);
-	if (call->state == CALL_TRIAL)
-		trial_forget(conn->control->shell->trial);
+	if (call->release != NULL)
+		call->release(conn);
 	free(call->plan);
-	if (call->state == CALL_METRICS)
-		scraper_cancel(conn->control->shell->scraper, &call->scrape);
 	varlink_call_done(&call->message);
 	*call = (struct served_call){0};
 	conn->busy = false;
@@ -326,14 +302,11 @@ progress(struct conn *conn)
 		wait_finish(conn);
 		return true;
 	case CALL_AGAIN:
-		return token_progress(conn);
 	case CALL_WATCH:
-		return watch_progress(conn);
 	case CALL_LIST:
 	case CALL_EVENTS:
-		return stream_progress(conn);
 	case CALL_LOGS:
-		return logs_progress(conn);
+		return call->progress(conn);
 	case CALL_UPGRADE:
 	case CALL_TRIAL:
 	case CALL_METRICS:

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "daemon/control/control_private.h"
+#include "daemon/server/control_private.h"
 #include "daemon/state/glob.h"
 
 static bool
@@ -174,12 +174,4 @@ const json_t *
 param_array(const struct conn *conn, const char *name)
 {
 	return get(conn, name);
-}
-
-/* This parameter cannot be accepted. */
-void
-reply_invalid_parameter(struct conn *conn, const char *name)
-{
-	reply_error(conn, SERVICE_INTERFACE ".InvalidParameter",
-	            json_pack("{s:s}", "parameter", name));
 }

@@ -8,10 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "daemon/control/control_private.h"
-#include "daemon/processes/unkillable_text.h"
-#include "daemon/report/view.h"
-#include "daemon/state/cause.h"
+#include "daemon/server/control_private.h"
 #include "daemon/state/shell.h"
 
 /* ---- tokens ----------------------------------------------------------------------- */
@@ -171,21 +168,6 @@ wait_forget(struct conn *conn)
 	}
 }
 
-/* Take the core's answer about a target with a known actor. */
-void
-wait_target(const struct shell *shell, struct target *target, const struct action *action)
-{
-	struct node_view view;
-
-	target->result = action->result;
-	target->cause = action->cause;
-	target->state = NODE_STATE_MAX; /* gone */
-	if (core_valid(shell->core, target->ref)) {
-		core_view(shell->core, target->ref, shell->now_ms, &view);
-		target->state = view.state;
-	}
-}
-
 /* During perform: note the answer of the core; the client is told after the turn, when
  * the states are settled. */
 void
@@ -206,17 +188,6 @@ control_on_reply(struct control *control, const struct action *action)
 	control_attend(conn);
 }
 
-static const char *
-state_of(const struct shell *shell, struct ref ref)
-{
-	struct node_view view;
-
-	if (!core_valid(shell->core, ref))
-		return node_state_names[STATE_STOPPED];
-	core_view(shell->core, ref, shell->now_ms, &view);
-	return node_state_names[view.state];
-}
-
 static void
 on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 {
@@ -233,7 +204,7 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 		target++;
 	reply_error(conn, CONTROL_INTERFACE ".Timeout",
 	            json_pack("{s:s,s:s}", "name", shell_path(shell, target->ref),
-	                      "state", state_of(shell, target->ref)));
+	                      "state", control_state_of(shell, target->ref)));
 	call_finish(conn);
 	conn_run(conn);
 }
@@ -255,148 +226,6 @@ wait_start_timer(struct conn *conn)
 	ev_now_update(loop);
 	ev_timer_set(timer, (double)timeout_ms / 1e3, 0.);
 	ev_timer_start(loop, timer);
-}
-
-/* ---- replies ---------------------------------------------------------------------- */
-
-/* What was asked for is not possible in the state that the actor is in. */
-void
-reply_invalid_state(struct conn *conn, struct ref ref, const char *message)
-{
-	const struct shell *shell = conn->control->shell;
-
-	reply_error(conn, CONTROL_INTERFACE ".InvalidState",
-	            json_pack("{s:s,s:s,s:s}", "name", shell_path(shell, ref), "state",
-	                      state_of(shell, ref), "message", message));
-}
-
-/* There is more of something than supd has room for. */
-void
-reply_limit(struct conn *conn, const char *name, int limit)
-{
-	reply_error(conn, CONTROL_INTERFACE ".LimitReached",
-	            json_pack("{s:s,s:i}", "name", name, "limit", limit));
-}
-
-/* The name of the target; as the client gave it if no such actor exists. */
-static const char *
-name_of(const struct conn *conn, const struct target *target)
-{
-	return target->path != NULL ? target->path
-	                            : shell_path(conn->control->shell, target->ref);
-}
-
-static void
-reply_start_failed(struct conn *conn, const struct target *target)
-{
-	struct strbuf cause;
-	json_t *object;
-
-	strbuf_init(&cause, 4096);
-	cause_json(
-	    &cause, &target->cause,
-	    cause_about(&conn->control->shell->actors, &target->cause, target->ref));
-	object = json_loads(strbuf_str(&cause), 0, NULL);
-	strbuf_done(&cause);
-	reply_error(
-	    conn, CONTROL_INTERFACE ".StartFailed",
-	    json_pack("{s:s,s:o}", "name", name_of(conn, target), "cause", object));
-}
-
-/* What is in the way of a command, and what to do about it. */
-static void
-reply_not_now(struct conn *conn, struct ref ref)
-{
-	const struct shell *shell = conn->control->shell;
-	const bool wants_up = strcmp(conn->call.method->name, "Start") == 0 ||
-	                      strcmp(conn->call.method->name, "Restart") == 0;
-	struct node_view view = {.parent = REF_NONE, .state = STATE_STOPPED};
-	struct strbuf why;
-
-	strbuf_init(&why, 65536);
-	if (core_valid(shell->core, ref))
-		core_view(shell->core, ref, shell->now_ms, &view);
-	if (wants_up && view.held) {
-		strbuf_adds(&why, "it is held down; 'start' releases the hold");
-	} else if (wants_up && core_valid(shell->core, view.parent)) {
-		strbuf_addf(&why,
-		            "its supervisor %s does not run; start the supervisor first",
-		            shell_path(shell, view.parent));
-	} else {
-		strbuf_adds(&why,
-		            view.state == STATE_STOPPING
-		                ? "it is being stopped already"
-		                : "the actor has no process; start the actor first");
-	}
-	reply_invalid_state(conn, ref, strbuf_str(&why));
-	strbuf_done(&why);
-}
-
-/* It was to end, or to start anew, and SIGKILL does not end what there is of it. */
-static void
-reply_unkillable(struct conn *conn, struct ref ref)
-{
-	const struct shell *shell = conn->control->shell;
-	struct strbuf why;
-
-	strbuf_init(&why, 65536);
-	unkillable_text_below(&why, shell, ref);
-	strbuf_adds(&why, "; supd goes on without it");
-	reply_invalid_state(conn, ref, strbuf_str(&why));
-	strbuf_done(&why);
-}
-
-/* Why it did not come, in the words of the interface. */
-void
-reply_target_error(struct conn *conn, const struct target *target)
-{
-	const struct shell *shell = conn->control->shell;
-
-	switch (target->result) {
-	case REPLY_FAILED:
-		if (target->cause.kind == CAUSE_UNKILLABLE)
-			reply_unkillable(conn, target->ref);
-		else if (cause_is_failure(&target->cause))
-			reply_start_failed(conn, target);
-		else
-			reply_invalid_state(conn, target->ref,
-			                    "it ended, and what was waited for can no "
-			                    "longer come");
-		break;
-	case REPLY_NO_SUCH_ACTOR:
-		reply_error(
-		    conn, CONTROL_INTERFACE ".NoSuchActor",
-		    json_pack("{s:s,s:[]}", "name", name_of(conn, target), "candidates"));
-		break;
-	case REPLY_BUSY:
-		reply_limit(conn, shell_path(shell, target->ref), WAITERS_MAX);
-		break;
-	case REPLY_LIMIT:
-		reply_limit(conn, shell_path(shell, target->ref), 0);
-		break;
-	case REPLY_SUPERSEDED:
-		reply_invalid_state(conn, target->ref,
-		                    shell->shutting_down
-		                        ? "supd shuts down"
-		                        : "a later command wanted something else");
-		break;
-	case REPLY_INVALID_STATE:
-	case REPLY_DONE:
-		reply_not_now(conn, target->ref);
-		break;
-	}
-}
-
-/* The reply of the acting methods: the actors as they are now. */
-void
-reply_actors(struct conn *conn)
-{
-	struct strbuf *out = reply_begin(conn);
-
-	strbuf_adds(out, "{\"actors\":");
-	view_actors_json(out, conn->control->shell, &conn->call.list, conn->call.wanted);
-	strbuf_addc(out, '}');
-	reply_end(conn, false);
 }
 
 /* All that was waited for has come: reply, the first error before all else. */

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "daemon/control/control_private.h"
+#include "daemon/server/control_private.h"
 #include "daemon/state/shell.h"
 
 /*

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: ISC */
+/* control_token.c - a command that is repeated with its token gets its answer again.
+ *
+ * A client that lost its connection cannot know whether its command was carried out; with
+ * a token it may ask again, and nothing is done twice.  That holds across the death of a
+ * guardian at any instruction: what is remembered is in the ledger.  A call is begun
+ * before its events are posted; it counts as done once the core was given one of them,
+ * and that is repeated with the journal: so a call that is begun and not done after a
+ * replay was never carried out.
+ */
+#include "config.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "daemon/server/control_private.h"
+#include "daemon/state/shell.h"
+
+/* Is the token too long, or was it that of another method?  Then that is replied. */
+static bool
+is_wrong(struct conn *conn, const char *token, const struct remembered *memory)
+{
+	if (strlen(token) <= CONTROL_TOKEN_LEN &&
+	    (memory == NULL || strcmp(memory->method, conn->call.method->name) == 0))
+		return false;
+	reply_invalid_parameter(conn, "token");
+	return true;
+}
+
+/*
+ * Called when all is checked and the command is about to be carried out.
+ *
+ * false: it was answered here, with the answer that it had before, or because the token
+ * is too long or was that of another method.  Else *ret_state says whether it was begun
+ * before and has no answer yet that could be given again.
+ */
+bool
+token_begin(struct conn *conn, enum token_state *ret_state)
+{
+	const char *token = param_string(conn, "token");
+	struct remembered *memory;
+
+	*ret_state = TOKEN_NEW;
+	if (token == NULL)
+		return true;
+	memory = memory_find(conn->control, conn->peer.uid, token);
+	if (is_wrong(conn, token, memory))
+		return false;
+	if (memory != NULL && atomic_load(&memory->state) == REMEMBERED_ANSWERED) {
+		reply_raw(conn, memory->answer, memory->answer_len);
+		return false;
+	}
+	if (memory == NULL)
+		memory = memory_add(conn, token);
+	else
+		*ret_state = memory->is_orphaned ? TOKEN_ORPHANED : TOKEN_WAITING;
+	memory_use(conn, memory);
+	return true;
+}
+
+/*
+ * The command is about to be carried out, and token_resumes() was false: remember it, and
+ * what becomes of it, whether its caller is still there then or not.
+ */
+void
+token_keep(struct conn *conn)
+{
+	const char *token = param_string(conn, "token");
+
+	if (token == NULL)
+		return;
+	conn->call.keeps = true;
+	memory_use(conn, memory_add(conn, token));
+}
+
+/*
+ * The call that was made before with this token, used by this one from now on; NULL:
+ * there is none, or *ret_replied.
+ */
+static struct remembered *
+find_call(struct conn *conn, bool *ret_replied)
+{
+	const char *token = param_string(conn, "token");
+	struct remembered *memory;
+
+	*ret_replied = false;
+	if (token == NULL)
+		return NULL;
+	memory = memory_find(conn->control, conn->peer.uid, token);
+	*ret_replied = is_wrong(conn, token, memory);
+	if (memory == NULL || *ret_replied)
+		return NULL;
+	if (atomic_load(&memory->state) == REMEMBERED_ANSWERED) {
+		reply_raw(conn, memory->answer, memory->answer_len);
+		*ret_replied = true;
+		return NULL;
+	}
+	memory_use(conn, memory);
+	return memory;
+}
+
+/* ---- what became of it ------------------------------------------------------------- */
+
+static uint32_t
+count_answered(const struct remembered *memory)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < memory->n_done; i++)
+		n += memory->answered[i / 8] >> i % 8 & 1;
+	return n;
+}
+
+/* Answer a call that was made before, once all is known; false: something is not. */
+static bool
+progress(struct conn *conn)
+{
+	struct remembered *memory = token_memory(conn);
+	struct served_call *call = &conn->call;
+
+	if (memory == NULL) {
+		reply_outcome_unknown(conn);
+	} else if (atomic_load(&memory->state) == REMEMBERED_ANSWERED) {
+		reply_raw(conn, memory->answer, memory->answer_len);
+	} else if (memory->is_orphaned && memory->n_done < memory->n_targets) {
+		/* More targets than the journal takes at once. */
+		reply_outcome_unknown(conn);
+	} else if (count_answered(memory) < memory->n_targets) {
+		return false;
+	} else if (memory->failed == memory->n_targets) {
+		call->finish(conn);
+	} else {
+		const struct target target = {.ref = memory->ref,
+		                              .answered = true,
+		                              .result = memory->result,
+		                              .cause = memory->cause,
+		                              .state = memory->node_state,
+		                              .path = call->base_path};
+
+		if (call->fail != NULL)
+			call->fail(conn, &target);
+		else
+			reply_target_error(conn, &target);
+	}
+	call_finish(conn);
+	return true;
+}
+
+/*
+ * Was this call made before?  Then it is answered as that one: here, or when all has come
+ * that it began, by these as in struct served_call.  Ask before looking at what the call
+ * would change: it may be changed.
+ */
+bool
+token_resumes(struct conn *conn, void (*finish)(struct conn *conn),
+              void (*fail)(struct conn *conn, const struct target *target))
+{
+	bool replied;
+
+	if (find_call(conn, &replied) == NULL)
+		return replied;
+	conn->call.finish = finish;
+	conn->call.fail = fail;
+	conn->call.state = CALL_AGAIN;
+	conn->call.progress = progress;
+	return true;
+}
+
+/* ---- signals: no event of the core, but done here and now -------------------------- */
+
+/*
+ * The call, made before or now, as far as it got: `n_tried` targets were about to be
+ * signalled, `n_done` were.  NULL: nothing is remembered, or *ret_replied.
+ */
+struct remembered *
+token_find(struct conn *conn, bool *ret_replied)
+{
+	struct remembered *memory = find_call(conn, ret_replied);
+
+	if (memory == NULL && !*ret_replied) {
+		token_keep(conn);
+		memory = token_memory(conn);
+	}
+	return memory;
+}
