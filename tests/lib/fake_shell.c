@@ -97,7 +97,7 @@ void
 shut_down(struct shell *shell, enum event_kind kind)
 {
 	ASSERT(kind == EVENT_SHUTDOWN);
-	shell->shutting_down = true;
+	shell->facts.shutting_down = true;
 	shell_post(shell, &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
 }
 
@@ -173,7 +173,7 @@ fake_new(void)
 	fake->shell.conf_file = fake_conf_file;
 	fake->shell.core = fake->rig.core;
 	fake->shell.now_ms = fake->rig.now_ms;
-	fake->shell.started_ms = fake->rig.now_ms;
+	fake->shell.facts.started_ms = fake->rig.now_ms;
 	fake->shell.actors.at = fake->actors;
 	fake->shell.actors.cap = FAKE_ACTORS_MAX;
 	map_init(&fake->shell.actors.by_path);

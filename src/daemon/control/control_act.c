@@ -216,7 +216,7 @@ carry_out(struct conn *conn, const struct command *command, enum token_state sta
 static bool
 refuses_starts(struct conn *conn)
 {
-	if (!conn->control->shell->shutting_down)
+	if (!conn->control->shell->facts.shutting_down)
 		return false;
 	reply_invalid_state(conn, conn->call.list.at[0], "supd is shutting down");
 	return true;

@@ -30,7 +30,7 @@ grow_reply_state(struct conn *conn, const char *name, const char *state,
 bool
 grow_refuses(struct conn *conn, const char *name)
 {
-	if (!conn->control->shell->shutting_down)
+	if (!conn->control->shell->facts.shutting_down)
 		return false;
 	grow_reply_state(conn, name, "stopping", "supd is shutting down");
 	return true;

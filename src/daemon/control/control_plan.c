@@ -173,7 +173,7 @@ handle_apply(struct conn *conn)
 		reply_invalid_parameter(conn, "rollback_ms");
 		return;
 	}
-	if (shell->shutting_down)
+	if (shell->facts.shutting_down)
 		why = "supd is shutting down";
 	else if (trial_is_on(shell->trial))
 		why = "a configuration is being tried: wait until that is over";

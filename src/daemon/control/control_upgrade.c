@@ -78,7 +78,7 @@ handle_upgrade(struct conn *conn)
 	struct control *control = conn->control;
 	struct err err = {0};
 
-	if (control->shell->shutting_down) {
+	if (control->shell->facts.shutting_down) {
 		refuse(conn, "supd is shutting down");
 		return;
 	}
@@ -175,7 +175,7 @@ control_upgrade_if_due(struct control *control)
 
 	if (conn == NULL)
 		return;
-	if (control->shell->shutting_down) {
+	if (control->shell->facts.shutting_down) {
 		refuse(conn, "supd is shutting down");
 	} else if (upgrade_verdict(conn->call.upgrade) != UPGRADE_FIT) {
 		return;

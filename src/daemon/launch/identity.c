@@ -87,7 +87,7 @@ identity_settle(struct shell *shell, const struct actor *actor, enum spawn_step 
 		return r;
 	}
 	/* The next guardian is to know it, too: the process is about to be there. */
-	r = keeper_keep_conf(shell, shell->conf, shell->conf_id, &err);
+	r = keeper_keep_conf(shell, shell->conf, shell->facts.conf_id, &err);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 	return 0;

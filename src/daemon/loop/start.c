@@ -93,8 +93,8 @@ choose_anew(struct shell *shell, struct start *ret, const char *what)
 	struct err err;
 
 	shell->conf = NULL;
-	shell->is_ready = false;
-	shell->started_ms = shell->now_ms;
+	shell->facts.is_ready = false;
+	shell->facts.started_ms = shell->now_ms;
 	ret->how = START_ANEW;
 	ret->what = what;
 	if (conf == NULL)
@@ -319,7 +319,7 @@ boot(struct shell *shell, const struct start *start)
 	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
 	/* What the one before us was about: of the tree only the log process is started,
 	 * for what is still in the pipes. */
-	if (shell->shutting_down)
+	if (shell->facts.shutting_down)
 		shell_post(shell,
 		           &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
 	return 0;
@@ -345,7 +345,7 @@ renew_log(struct shell *shell)
 	const struct ref ref = actors_find(&shell->actors, SYSTEM_LOG_PATH);
 	const struct actor *actor = actors_get(&shell->actors, ref);
 
-	if (actor == NULL || actor->pid == 0 || shell->shutting_down ||
+	if (actor == NULL || actor->pid == 0 || shell->facts.shutting_down ||
 	    is_same_binary(actor->pid))
 		return;
 	shell_post(shell, &(struct event){.kind = EVENT_RESTART, .ref = ref});
@@ -416,8 +416,8 @@ start_begin(struct shell *shell, struct start *start)
 	}
 	if (start->how == START_ADOPT)
 		control_answer_caller(shell->control, &start->story);
-	if (shell->upgrade_ms != 0) {
-		shell->upgrade_ms = 0;
+	if (shell->facts.upgrade_ms != 0) {
+		shell->facts.upgrade_ms = 0;
 		record_facts(shell);
 	}
 	/* Reading the configuration took more memory than keeping it does. */

@@ -458,7 +458,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	shell.clients_max = CONTROL_CONNS_MAX;
 	shell.crashes = handover->hello.crashes;
 	shell.now_ms = clock_mono_ms();
-	shell.started_ms = shell.now_ms;
+	shell.facts.started_ms = shell.now_ms;
 	shell.conf_file = options->conf_file;
 	shell.runtime_dir = options->runtime_dir;
 	shell.binary = handover->hello.binary;

@@ -407,7 +407,7 @@ families_write_own(struct strbuf *sb, const struct shell *shell,
 	add_head(sb, "supd_start_time_seconds", "gauge", "seconds",
 	         "When supd was started, since the Epoch.");
 	strbuf_adds(sb, "supd_start_time_seconds ");
-	add_decimal(sb, view_wall_us(&clock, shell->started_ms), 1000000);
+	add_decimal(sb, view_wall_us(&clock, shell->facts.started_ms), 1000000);
 	strbuf_addc(sb, '\n');
 	add_head(sb, "supd_events", "counter", NULL, "Events in the stream.");
 	strbuf_addf(sb, "supd_events_total %" PRIu64 "\n",

@@ -70,18 +70,8 @@ adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
 		ledger_free(ledger);
 		return -EBADMSG;
 	}
-	shell->conf_id = facts.conf_id;
+	shell->facts = facts;
 	before_adopt(shell);
-	memcpy(shell->secret, facts.secret, sizeof(shell->secret));
-	shell->started_ms = facts.started_ms;
-	shell->upgrade_ms = facts.upgrade_ms;
-	shell->trial_since_ms = facts.trial_since_ms;
-	shell->trial_until_ms = facts.trial_until_ms;
-	shell->conf_wall_us = facts.conf_wall_us;
-	shell->before_wall_us = facts.before_wall_us;
-	shell->trial_ends_early = facts.trial_ends_early;
-	shell->is_ready = facts.is_ready;
-	shell->shutting_down = facts.shutting_down;
 	*ret_ledger = ledger;
 	return 0;
 }
@@ -106,7 +96,7 @@ find_conf(struct shell *shell, const struct ledger_record *record, struct conf *
 		return -EBADMSG;
 	}
 	*ret = shell->conf;
-	if (record->conf_id != shell->conf_id &&
+	if (record->conf_id != shell->facts.conf_id &&
 	    reload_adopt_retired(shell, record->conf_id, ret, err) < 0)
 		return -EBADMSG;
 	if (record->conf_index < (*ret)->n_actors)

@@ -136,6 +136,6 @@ adopt_compare(struct shell *shell)
 	shell_post(shell, &everybody);
 	/* Unless it was told already. */
 	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
-	if (shell->shutting_down)
+	if (shell->facts.shutting_down)
 		shell_post(shell, &shutdown);
 }

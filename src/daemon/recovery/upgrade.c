@@ -369,11 +369,11 @@ upgrade_go(struct upgrade *upgrade)
 
 	ASSERT(upgrade->verdict == UPGRADE_FIT);
 	post_checkpoint(shell);
-	shell->upgrade_ms = clock_mono_ms();
+	shell->facts.upgrade_ms = clock_mono_ms();
 	record_facts(shell);
 	r = keeper_upgrade(shell, upgrade->binary_fd);
 	if (r < 0) {
-		shell->upgrade_ms = 0;
+		shell->facts.upgrade_ms = 0;
 		record_facts(shell);
 		return r;
 	}

@@ -114,12 +114,12 @@ before_replace(struct shell *shell, int take_fd)
 {
 	fd_close(&shell->before_fd);
 	shell->before_fd = take_fd;
-	shell_keep(shell, KEY(shell->conf_id), take_fd);
+	shell_keep(shell, KEY(shell->facts.conf_id), take_fd);
 }
 
 /* Have the one that the walker kept for us. */
 void
 before_adopt(struct shell *shell)
 {
-	shell->before_fd = fd_raise(shell_take(shell, KEY(shell->conf_id)));
+	shell->before_fd = fd_raise(shell_take(shell, KEY(shell->facts.conf_id)));
 }

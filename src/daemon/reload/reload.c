@@ -160,7 +160,7 @@ tables_init(struct tables *tables, const struct shell *shell, const struct conf 
             const struct conf_plan *plan, struct err *err)
 {
 	*tables = (struct tables){
-	    .n = conf->n_actors, .conf_id = shell->conf_id + 1, .metrics_fd = -1};
+	    .n = conf->n_actors, .conf_id = shell->facts.conf_id + 1, .metrics_fd = -1};
 	tables->paths = calloc(conf->n_actors, sizeof(*tables->paths));
 	tables->seen = calloc(conf->n_actors, sizeof(*tables->seen));
 	if (tables->paths != NULL && tables->seen != NULL &&
@@ -254,11 +254,11 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	struct ledger *before = shell->ledger, *ledger = NULL;
 	struct mailboxes mailboxes;
 	struct tables tables;
-	const uint64_t id = shell->conf_id;
+	const uint64_t id = shell->facts.conf_id;
 	int before_fd;
 	int r;
 
-	if (retired == NULL || shell->shutting_down) {
+	if (retired == NULL || shell->facts.shutting_down) {
 		r = retired == NULL ? ENOMEM : ESHUTDOWN;
 		free(retired);
 		err_set(err, r, "apply the configuration");
@@ -281,9 +281,9 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	retired->id = id;
 	reload_carry_out(shell, reload, &tables, retired);
 	report_applied(shell, reload, shell->conf);
-	shell->conf_id = tables.conf_id;
-	shell->before_wall_us = shell->conf_wall_us;
-	shell->conf_wall_us = clock_wall_us();
+	shell->facts.conf_id = tables.conf_id;
+	shell->facts.before_wall_us = shell->facts.conf_wall_us;
+	shell->facts.conf_wall_us = clock_wall_us();
 	reload_hand_over(shell);
 	before_use(shell, id, before_fd);
 	procs_drop_ledger(shell->procs, before);
@@ -339,7 +339,7 @@ reload_now(struct shell *shell)
 
 	/* Nothing is started any more; and systemd, told STOPPING=1, expects no READY=1.
 	 */
-	if (shell->shutting_down) {
+	if (shell->facts.shutting_down) {
 		log_line(LOG_LEVEL_WARNING, "reload: not while supd shuts down");
 		return;
 	}
@@ -433,8 +433,8 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		reload_add(shell, conf, i, &tables);
 	add_system(shell, &tables);
-	shell->conf_id = tables.conf_id;
-	shell->conf_wall_us = clock_wall_us();
+	shell->facts.conf_id = tables.conf_id;
+	shell->facts.conf_wall_us = clock_wall_us();
 	shell->conf = conf;
 	metrics_use(shell->metrics, conf, tables.metrics_fd);
 	tables_done(&tables);

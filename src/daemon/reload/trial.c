@@ -99,10 +99,10 @@ judge(const struct trial *trial, struct ref ref, struct node_view *ret_view)
 	if (actor == NULL || !core_valid(shell->core, ref))
 		return VERDICT_FINE;
 	core_view(shell->core, ref, shell->now_ms, ret_view);
-	if (ret_view->has_failure && ret_view->failed_at_ms > shell->trial_since_ms)
+	if (ret_view->has_failure && ret_view->failed_at_ms > shell->facts.trial_since_ms)
 		return VERDICT_FAILED;
 	/* The process of the configuration before was not stopped yet. */
-	if (actor->pid != 0 && actor->process_started_ms < shell->trial_since_ms)
+	if (actor->pid != 0 && actor->process_started_ms < shell->facts.trial_since_ms)
 		return VERDICT_WAIT;
 	/* The actor is not wanted, or its work is done. */
 	if (ret_view->ready || ret_view->state == STATE_DONE ||
@@ -182,7 +182,7 @@ apply_before(struct trial *trial, struct err *err)
 	if (reload.conf != NULL)
 		r = conf_plan_make(shell->conf, reload.conf, &reload.plan);
 	/* By the hand-over it is put down that the trial is over. */
-	shell->trial_until_ms = 0;
+	shell->facts.trial_until_ms = 0;
 	if (r == 0)
 		r = reload_apply(shell, &reload, err);
 	reload_done(shell, &reload);
@@ -195,7 +195,7 @@ stay(struct trial *trial)
 {
 	before_replace(trial->shell, trial->before_fd);
 	trial->before_fd = -1;
-	trial->shell->trial_until_ms = 0;
+	trial->shell->facts.trial_until_ms = 0;
 	record_facts(trial->shell);
 }
 
@@ -226,12 +226,12 @@ take_back(struct trial *trial, struct trial_result *result, const struct node_vi
 
 	result->who = trial->refs[trial->next];
 	result->state = view->state;
-	result->since_wall_us = shell->before_wall_us;
+	result->since_wall_us = shell->facts.before_wall_us;
 	log_back(trial, result);
 	result->end = TRIAL_BACK;
 	if (apply_before(trial, &err) == 0) {
 		/* It is in force for as long as it was. */
-		shell->conf_wall_us = result->since_wall_us;
+		shell->facts.conf_wall_us = result->since_wall_us;
 		record_facts(shell);
 		return;
 	}
@@ -250,14 +250,14 @@ decide(struct trial *trial, bool is_over)
 	enum verdict verdict = VERDICT_FINE;
 	char *path = NULL; /* told when the actor may be gone */
 
-	if (shell->shutting_down)
+	if (shell->facts.shutting_down)
 		result.end = TRIAL_LEFT;
 	else if (trial->has_failed)
 		verdict = VERDICT_FAILED;
 	else
 		verdict = judge_all(trial, &view);
-	if (verdict != VERDICT_FAILED && !is_over && !shell->shutting_down &&
-	    (verdict == VERDICT_WAIT || (trial->n > 0 && !shell->trial_ends_early)))
+	if (verdict != VERDICT_FAILED && !is_over && !shell->facts.shutting_down &&
+	    (verdict == VERDICT_WAIT || (trial->n > 0 && !shell->facts.trial_ends_early)))
 		return;
 	if (verdict != VERDICT_FINE) {
 		result.has_failed = verdict == VERDICT_FAILED;
@@ -277,7 +277,7 @@ static void
 arm(struct trial *trial)
 {
 	const uint64_t now_ms = clock_mono_ms();
-	const uint64_t until_ms = trial->shell->trial_until_ms;
+	const uint64_t until_ms = trial->shell->facts.trial_until_ms;
 
 	ev_timer_set(&trial->timer,
 	             until_ms > now_ms ? (double)(until_ms - now_ms) / 1e3 : 0., 0.);
@@ -292,7 +292,7 @@ on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (clock_mono_ms() < trial->shell->trial_until_ms)
+	if (clock_mono_ms() < trial->shell->facts.trial_until_ms)
 		arm(trial);
 	else
 		decide(trial, true);
@@ -331,14 +331,14 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_e
 		return r;
 	trial->before_fd = fd_raise(r);
 	shell_keep(shell, KEY, trial->before_fd);
-	shell->trial_since_ms = shell->now_ms;
+	shell->facts.trial_since_ms = shell->now_ms;
 	/* Not from when it was asked for: to read the configuration took its time. */
-	shell->trial_until_ms = clock_mono_ms() + ms;
-	shell->trial_ends_early = ends_early;
+	shell->facts.trial_until_ms = clock_mono_ms() + ms;
+	shell->facts.trial_ends_early = ends_early;
 	reload->keeps_before = true;
 	r = reload_apply(shell, reload, err);
 	if (r < 0) {
-		shell->trial_until_ms = 0;
+		shell->facts.trial_until_ms = 0;
 		record_facts(shell);
 		fd_close(&trial->before_fd);
 	} else if (collect(trial, &reload->plan) == 0) {
@@ -379,7 +379,7 @@ trial_adopt(struct trial *trial)
 	struct err err = {.text = "it was lost"};
 	int r = -EBADMSG;
 
-	if (shell->trial_until_ms == 0)
+	if (shell->facts.trial_until_ms == 0)
 		return;
 	trial->before_fd = shell_take(shell, KEY);
 	if (trial->before_fd >= 0)
@@ -396,7 +396,7 @@ trial_adopt(struct trial *trial)
 	}
 	log_line(LOG_LEVEL_ERROR, "the configuration before: %s; what is in force stays",
 	         err.text);
-	shell->trial_until_ms = 0;
+	shell->facts.trial_until_ms = 0;
 	record_facts(shell);
 	shell_release(shell, KEY);
 	fd_close(&trial->before_fd);

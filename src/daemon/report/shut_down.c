@@ -16,10 +16,10 @@
 void
 shut_down(struct shell *shell, enum event_kind kind)
 {
-	if (shell->shutting_down && kind == EVENT_SHUTDOWN)
+	if (shell->facts.shutting_down && kind == EVENT_SHUTDOWN)
 		return;
-	if (!shell->shutting_down) {
-		shell->shutting_down = true;
+	if (!shell->facts.shutting_down) {
+		shell->facts.shutting_down = true;
 		record_facts(shell);
 		systemd_stopping(shell);
 		report_supd(shell, "shutting_down");

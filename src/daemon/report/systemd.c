@@ -184,9 +184,9 @@ on_count(struct ev_loop *loop, ev_timer *timer, int revents)
 static void
 say_again(struct shell *shell)
 {
-	if (shell->shutting_down)
+	if (shell->facts.shutting_down)
 		systemd_stopping(shell);
-	else if (shell->is_ready)
+	else if (shell->facts.is_ready)
 		keeper_notify(shell, "READY=1");
 }
 
@@ -240,12 +240,12 @@ systemd_on_turn(struct shell *shell)
 	if (herald == NULL || herald->told_seq == shell->events.next_seq)
 		return;
 	herald->told_seq = shell->events.next_seq;
-	if (!shell->is_ready &&
+	if (!shell->facts.is_ready &&
 	    core_valid(shell->core, core_ref(shell->core, CORE_USER))) {
 		core_view(shell->core, core_ref(shell->core, CORE_USER), shell->now_ms,
 		          &view);
 		if (view.state == STATE_RUNNING) {
-			shell->is_ready = true;
+			shell->facts.is_ready = true;
 			record_facts(shell);
 			report_supd(shell, "ready");
 			/* Before READY, so that a reader of STATUS finds the text. */
@@ -272,7 +272,7 @@ systemd_reloading(struct shell *shell)
 void
 systemd_reloaded(struct shell *shell)
 {
-	if (shell->is_ready)
+	if (shell->facts.is_ready)
 		keeper_notify(shell, "READY=1");
 }
 

@@ -170,7 +170,7 @@ reply_target_error(struct conn *conn, const struct target *target)
 		break;
 	case REPLY_SUPERSEDED:
 		reply_invalid_state(conn, target->ref,
-		                    shell->shutting_down
+		                    shell->facts.shutting_down
 		                        ? "supd shuts down"
 		                        : "a later command wanted something else");
 		break;

@@ -202,8 +202,8 @@ keeper_take_newest_conf(struct shell *shell, struct err *err)
 		if (VAULT_KIND_OF(handover->vault[i].key) == VAULT_CONF &&
 		    handover->vault[i].fd >= 0 && handover->vault[i].key > newest)
 			newest = handover->vault[i].key;
-	shell->conf_id = newest & ~VAULT_KEY(0xff, 0);
-	return keeper_take_conf(shell, shell->conf_id, err);
+	shell->facts.conf_id = newest & ~VAULT_KEY(0xff, 0);
+	return keeper_take_conf(shell, shell->facts.conf_id, err);
 }
 
 /*

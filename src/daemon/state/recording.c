@@ -81,20 +81,7 @@ record_ready(struct shell *shell, struct ref ref)
 void
 record_facts(struct shell *shell)
 {
-	struct ledger_facts facts = {
-	    .secret = {shell->secret[0], shell->secret[1]},
-	    .conf_id = shell->conf_id,
-	    .started_ms = shell->started_ms,
-	    .upgrade_ms = shell->upgrade_ms,
-	    .trial_since_ms = shell->trial_since_ms,
-	    .trial_until_ms = shell->trial_until_ms,
-	    .conf_wall_us = shell->conf_wall_us,
-	    .before_wall_us = shell->before_wall_us,
-	    .trial_ends_early = shell->trial_ends_early,
-	    .is_ready = shell->is_ready,
-	    .shutting_down = shell->shutting_down,
-	};
-
-	(void)snprintf(facts.version, sizeof(facts.version), "%s", shell_version());
-	ledger_set_facts(shell->ledger, &facts);
+	(void)snprintf(shell->facts.version, sizeof(shell->facts.version), "%s",
+	               shell_version());
+	ledger_set_facts(shell->ledger, &shell->facts);
 }

@@ -14,6 +14,7 @@
 #include "core/core.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/events.h"
+#include "ledger/ledger.h"
 #include "os/process/containment.h"
 #include "os/process/leftover.h"
 #include "os/socket/closer.h"
@@ -28,7 +29,6 @@ struct handover;
 struct helpers;
 struct herald;
 struct keeper;
-struct ledger;
 struct standin;
 struct loop;
 struct mailboxes;
@@ -58,8 +58,6 @@ struct shell {
 	struct ev_loop *loop;
 
 	struct conf *conf; /* the effective configuration */
-	/* number of the configuration; a later configuration has a higher number */
-	uint64_t conf_id;
 	const char *conf_file;
 	const char *runtime_dir;
 	/* supd's binary as it was started; the file there may be another now */
@@ -77,6 +75,8 @@ struct shell {
 	struct helpers *helpers; /* processes that touch the objects of others */
 	struct standin *standin;
 
+	struct ledger_facts
+	    facts;             /* about supd as a whole: record_facts() puts them down */
 	struct ledger *ledger; /* the state that survives us; the core lives in it */
 	struct core *core;
 	struct post *post;           /* events on their way to the core */
@@ -117,27 +117,14 @@ struct shell {
 	bool walker_died;
 	struct exits *exits;       /* how its children ended */
 	struct handover *handover; /* what it kept for us; NULL once we are settled */
-	/* 128 random bits that no other process can guess: in the SUPD_ID of every
-	 * process of this supd, by which it is told from another's and from a stranger's.
-	 */
-	uint64_t secret[2];
 
-	uint64_t now_ms;         /* one time for a whole turn */
-	uint64_t n_turns;        /* that were stepped */
-	uint64_t started_ms;     /* when the first guardian did */
-	uint32_t crashes;        /* guardians that crashed or hung before this one, */
-	uint64_t outage_ms;      /* … and how long no guardian was there, before it */
-	uint64_t upgrade_ms;     /* when the guardian before us made room, or 0 */
-	uint64_t trial_since_ms; /* the configuration in force is on trial since then */
-	uint64_t trial_until_ms; /* … and until then; 0: it is not */
-	bool trial_ends_early;   /* … or until everything is ready */
-	int before_fd;           /* the configuration before, frozen; -1: none */
-	uint64_t conf_wall_us;   /* since when the configuration is in force */
-	uint64_t before_wall_us; /* … and was the one before, while it is on trial */
-	bool is_ready;
-	bool shutting_down;
-	bool is_adopting;  /* a process before us has opened what there is */
-	bool is_replaying; /* what is performed should have been some time ago */
+	uint64_t now_ms;    /* one time for a whole turn */
+	uint64_t n_turns;   /* that were stepped */
+	uint32_t crashes;   /* guardians that crashed or hung before this one, */
+	uint64_t outage_ms; /* … and how long no guardian was there, before it */
+	int before_fd;      /* the configuration before, frozen; -1: none */
+	bool is_adopting;   /* a process before us has opened what there is */
+	bool is_replaying;  /* what is performed should have been some time ago */
 	bool exiting;
 	int32_t exit_status;    /* of supd; or … */
 #define SHELL_EXIT_UPGRADE (-1) /* supd goes on with another binary */
