@@ -40,6 +40,7 @@ class Stream:
         self.key, self.path, self.log, self.target = key, path, log, target
         self.name, self.actor, self.incarnation, self.pid = name, actor, 1, 0
         self.pattern, self.awaits = None, 0
+        self.shown = 0
         read, self.write_fd = os.pipe()
         # As the guardian: one descriptor that is both ends, so that it never ends.
         self.fd = os.open(f"/proc/self/fd/{read}", os.O_RDWR | os.O_NONBLOCK)
@@ -103,16 +104,16 @@ class Logd:
             self.until(lambda: self.meetings > met, "it says nothing")
         return self
 
-    def send(self, kind, instance=0, key=0, stream=None, fd=None):
+    def send(self, kind, instance=0, key=0, stream=None, fd=None, show=0, text=""):
         if stream is None:
-            data = HEAD.pack(kind, 0, 0, 0, instance, key, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                             False, False, False, False)
+            data = HEAD.pack(kind, 0, 0, 0, instance, key, 0, 0, 0, 0, len(text), show, 0, 0, 0, 0,
+                             0, False, False, False, False) + text.encode()
         else:
             texts = [stream.actor, stream.path] + [stream.pattern] * (stream.pattern is not None)
             text = "".join(one + "\0" for one in texts).encode()
             data = HEAD.pack(kind, stream.name, stream.target, 0, instance, stream.key,
                              stream.awaits, stream.incarnation, 7, stream.pid, len(text),
-                             0, 0, *stream.log.fields) + text
+                             stream.shown, 0, *stream.log.fields) + text
         rights = [] if fd is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
                                          array.array("i", [fd]))]
         while True:

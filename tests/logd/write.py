@@ -13,8 +13,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from logd import (AS_BEFORE, ASK, FLUSH, JOURNAL, OUTPUT, STDERR, SYSLOG, Log, Skip, check, equal,
-                  has, logd_test, main, program, read)
+from logd import (AS_BEFORE, ASK, FLUSH, JOURNAL, OUTPUT, SAY, SHOW, STDERR, SYSLOG, Log, Skip,
+                  check, equal, has, logd_test, main, program, read)
 
 KILLER = program("killer", "tests/lib")
 STAMP = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "
@@ -669,6 +669,32 @@ def _(logd, place):
     logd.settle()
     logd.serve()
     equal(logd.matches, [], "what nobody waits for")
+
+
+@logd_test("a line of supd's own stands behind what actors wrote before it")
+def _(logd, place):
+    logd.options = {"stdout": subprocess.PIPE}
+    logd.start()
+    logd.send(SHOW, show=1)
+    streams = [logd.add(f"{place}/{i}.log", Log(), actor=f"/user/{i}") for i in range(100)]
+    for stream in streams:
+        stream.shown = 2
+        logd.change(stream)
+        stream.write("up\n")
+    logd.settle()
+    # Everything is there before the process looks: the line, too.
+    logd.process.send_signal(signal.SIGSTOP)
+    for stream in streams:
+        stream.write("last words\n")
+    logd.send(SAY, text="\0it failed\0")
+    logd.process.send_signal(signal.SIGCONT)
+    shown = []
+    while not shown or "it failed" not in shown[-1]:
+        shown.append(logd.process.stdout.readline().decode())
+    equal([line.partition("|")[2].strip() for line in shown],
+          ["up"] * 100 + ["last words"] * 100 + ["it failed"], "what is shown")
+    logd.stop()
+    logd.process.stdout.close()
 
 
 @logd_test("when nothing is said nothing wakes")

@@ -28,6 +28,9 @@ static const int lasting_errors[] = {EROFS,  EACCES, EPERM, ENOTDIR,
 /* So many pieces are written before we look for events again. */
 #define TURN_MAX 64
 
+/* So many events are asked for at once. */
+#define HURRY_MAX 64
+
 static size_t
 fill_of(const struct stream *stream)
 {
@@ -347,6 +350,50 @@ flow_deliver(struct logd *logd)
 		stream = TAILQ_FIRST(&logd->ready);
 		if (stream == NULL)
 			return;
+		flow_leave(logd, stream);
+		deliver_one(logd, stream);
+	}
+}
+
+/* Make those ready that epoll knows to have something, before their pause; true: it may
+ * know of more. */
+static bool
+hurry_some(struct logd *logd)
+{
+	struct epoll_event events[HURRY_MAX];
+	const int n = epoll_wait(logd->epoll, events, HURRY_MAX, 0);
+	bool any = false;
+
+	for (int i = 0; i < n; i++) {
+		const uint64_t about = events[i].data.u64;
+		struct stream *stream =
+		    about < STATE_STREAMS_MAX ? logd->table.by_entry[about] : NULL;
+
+		if (stream == NULL ||
+		    (stream->place == STREAM_PARTIAL && fill_of(stream) == stream->left))
+			continue;
+		flow_make_ready(logd, stream);
+		any = true;
+	}
+	return any && n == HURRY_MAX;
+}
+
+/*
+ * Deliver what streams hold now, a piece of each, before something is shown that came
+ * later: those that epoll has not told of yet and those that pause are not left out.
+ */
+void
+flow_hurry(struct logd *logd)
+{
+	struct stream *stream;
+	size_t n = 0;
+
+	while (hurry_some(logd))
+		;
+	(void)flow_wake(logd, UINT64_MAX);
+	TAILQ_FOREACH (stream, &logd->ready, by_place)
+		n++;
+	for (; n > 0 && (stream = TAILQ_FIRST(&logd->ready)) != NULL; n--) {
 		flow_leave(logd, stream);
 		deliver_one(logd, stream);
 	}

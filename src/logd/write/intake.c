@@ -182,7 +182,7 @@ say(struct logd *logd)
 
 	(void)snprintf(line, sizeof(line), "%s", feed_path(&logd->message));
 	if (!logd->pending)
-		flow_deliver(logd);
+		flow_hurry(logd);
 	display_say(&logd->delivery.display, priority, line);
 }
 

@@ -69,6 +69,7 @@ void flow_make_ready(struct logd *logd, struct stream *stream);
 void flow_on_event(struct logd *logd, struct stream *stream);
 uint64_t flow_wake(struct logd *logd, uint64_t now_ns);
 void flow_deliver(struct logd *logd);
+void flow_hurry(struct logd *logd);
 void flow_deliver_all(struct logd *logd, struct stream *stream);
 void flow_pack(struct logd *logd, struct sink *sink);
 void flow_stop(struct logd *logd);
