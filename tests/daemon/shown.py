@@ -84,6 +84,15 @@ def no_color(box):
     check("\x1b" not in text, repr(text))
 
 
+@test("what supd has to say of an end stands behind the last words, also right at the start")
+def order_at_start(box):
+    words = shell("echo oh; printf last; exit 3", restart="never")
+    screen = Screen(box, {f"a{i}": words for i in range(20)}, args=["--show", "text"], kind="pipe")
+    for i in range(20):
+        before = screen.until(f"/user/a{i}: failure").partition(f"/user/a{i}: failure")[0]
+        has(before, rf"(?m)^a{i} +\| last$")
+
+
 @test("what supd has to say of an end stands behind the last words, also without a newline")
 def order(box):
     screen = Screen(box, {"a": shell("echo oh; printf last; exit 3", restart="never")},

@@ -697,6 +697,22 @@ def _(logd, place):
     logd.process.stdout.close()
 
 
+@logd_test("a line of supd's own waits until the log process knows of all streams")
+def _(logd, place):
+    logd.options = {"stdout": subprocess.PIPE}
+    stream = logd.add(f"{place}/a.log", Log())
+    stream.shown = 2
+    stream.write("last words\n")
+    logd.send(SHOW, show=1)
+    logd.send(SAY, text="\0it failed\0")
+    logd.start()
+    shown = [logd.process.stdout.readline().decode() for _ in range(2)]
+    equal([line.partition("|")[2].strip() for line in shown], ["last words", "it failed"],
+          "what is shown")
+    logd.stop()
+    logd.process.stdout.close()
+
+
 @logd_test("when nothing is said nothing wakes")
 def _(logd, place):
     logd.start()

@@ -160,7 +160,12 @@ output_name_all(struct output *output)
 		r = output_say_look(output);
 	output->begun = r == 0;
 	while (r == 0 && output->cursor < output->n) {
-		r = pipe_name(output, &output->pipes[output->cursor], true);
+		const struct output_pipe *pipe = &output->pipes[output->cursor];
+
+		r = pipe_name(output, pipe, true);
+		/* Its processes had their end when that could not be said. */
+		if (r == 0 && pipe->is_quiet)
+			r = output_say(output, FEED_FLUSH, pipe->stream.key);
 		/* Without a descriptor for it now it is named another time. */
 		if (r == 0)
 			output->cursor++;

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,8 +16,8 @@
 /* So many messages are heeded before the streams have their turn. */
 #define TURN_MAX 1000
 
-/* The longest line of supd's own. */
-#define SAY_MAX 4096
+/* So many bytes of supd's own lines wait until all streams are known. */
+#define KEPT_MAX 65536
 
 /* When a message was lost the guardian is asked for all again, after so long. */
 #define AGAIN_MS 1000
@@ -150,6 +150,20 @@ take_stream(struct logd *logd, int fd)
 	}
 }
 
+/* Show the lines of supd's own that were kept, behind what the actors had written. */
+void
+intake_show_kept(struct logd *logd)
+{
+	const char *at = logd->kept.data;
+	const char *end = at + logd->kept.len;
+
+	if (logd->kept.len > 0 && !logd->pending)
+		flow_hurry(logd);
+	for (; at < end; at += strlen(at) + 1)
+		display_say(&logd->delivery.display, at[0] - '0', at + 1);
+	strbuf_clear(&logd->kept);
+}
+
 /* All streams were named: forget the others. */
 static void
 end(struct logd *logd)
@@ -164,6 +178,7 @@ end(struct logd *logd)
 		if (stream->round != logd->instance)
 			drop(logd, stream);
 	}
+	intake_show_kept(logd);
 }
 
 /* Open the files by their names again. */
@@ -173,17 +188,18 @@ intake_reopen(struct logd *logd)
 	logd_close_sinks(logd, 0);
 }
 
-/* A line of supd's own.  What the actors had written by then goes before it. */
+/*
+ * A line of supd's own.  What the actors had written by then goes before it: so it is
+ * kept until all streams are known, as far as there is room.
+ */
 static void
 say(struct logd *logd)
 {
-	const int priority = logd->message.error;
-	char line[SAY_MAX];
-
-	(void)snprintf(line, sizeof(line), "%s", feed_path(&logd->message));
-	if (!logd->pending)
-		flow_hurry(logd);
-	display_say(&logd->delivery.display, priority, line);
+	strbuf_addc(&logd->kept, (char)('0' + logd->message.error));
+	strbuf_adds(&logd->kept, feed_path(&logd->message));
+	strbuf_add(&logd->kept, "", 1);
+	if (logd->complete || logd->kept.len > KEPT_MAX)
+		intake_show_kept(logd);
 }
 
 static void

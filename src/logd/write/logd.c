@@ -230,6 +230,7 @@ stop(struct logd *logd)
 		stream_table_close(&logd->table);
 	batch_close(&logd->delivery.batch);
 	strbuf_done(&logd->delivery.text);
+	strbuf_done(&logd->kept);
 	display_close(&logd->delivery.display);
 	state_close(&logd->state);
 	fd_close(&logd->epoll);
@@ -256,6 +257,7 @@ logd_run(const struct logd_fds *fds)
 	logd->epoll = logd->signals = -1;
 	logd->delivery.batch = (struct batch){.scratch = {-1, -1}, .null = -1};
 	display_init(&logd->delivery.display);
+	strbuf_init(&logd->kept, FEED_TEXT_MAX * 64);
 	TAILQ_INIT(&logd->ready);
 	TAILQ_INIT(&logd->troubled);
 	TAILQ_INIT(&logd->used);
@@ -274,6 +276,7 @@ logd_run(const struct logd_fds *fds)
 			flow_deliver(logd);
 		flow_show(logd);
 	}
+	intake_show_kept(logd);
 	if (r == 0)
 		display_finish(&logd->delivery.display);
 	stop(logd);

@@ -49,6 +49,7 @@ struct logd {
 	struct sinks used; /* the least recently used first */
 	uint32_t n_used;
 	uint32_t n_large;
+	struct strbuf kept; /* lines of supd's own: a digit for the priority, text, NUL */
 	struct feed_message message;
 };
 
@@ -56,6 +57,7 @@ struct logd {
 void intake_hello(struct logd *logd);
 void intake_read(struct logd *logd);
 void intake_forget(struct logd *logd, struct stream *stream);
+void intake_show_kept(struct logd *logd);
 void intake_reopen(struct logd *logd);
 
 /* match.c: lines that are waited for. */
