@@ -317,6 +317,17 @@ START_TEST(status_tells_of_the_last_failure)
 }
 END_TEST
 
+START_TEST(status_tells_what_the_core_was_not_told_yet)
+{
+	json_t *reply;
+
+	fake_dies(fake, "/user/a", -1, SIGSEGV);
+	reply = check_reply(client_call(&client, "Status", "{\"names\":[\"a\"]}", ""));
+	ck_assert(json_is_object(json_object_get(actor_of(reply, 0), "last_failure")));
+	json_decref(reply);
+}
+END_TEST
+
 static void
 check_names(const char *name, const char *expected)
 {
@@ -545,6 +556,7 @@ add_tests(TCase *tcase)
 	    connections_are_bounded_per_user_and_some_are_reserved_for_control,
 	    status_has_every_field_of_every_actor_in_start_order,
 	    status_tells_of_the_last_failure,
+	    status_tells_what_the_core_was_not_told_yet,
 	    names_are_paths_last_names_globs_and_replicas,
 	    an_unknown_name_gets_the_nearest_names,
 	    a_last_name_that_several_have_is_ambiguous,

@@ -36,6 +36,19 @@ fake_of(const struct shell *shell)
 }
 
 bool
+post_is_stepping(const struct shell *shell)
+{
+	(void)shell;
+	return false;
+}
+
+bool
+post_has_news(const struct shell *shell)
+{
+	return fake_of(shell)->n_queue > 0;
+}
+
+bool
 shell_post(struct shell *shell, const struct event *event)
 {
 	struct fake *fake = fake_of(shell);

@@ -24,6 +24,7 @@
 #include "daemon/state/memory.h"
 #include "daemon/state/post.h"
 #include "daemon/state/shell.h"
+#include "ledger/exits.h"
 #include "ledger/ledger.h"
 #include "os/self/clock.h"
 
@@ -35,15 +36,37 @@ struct loop {
 	ev_timer timer;
 	ev_idle idle;
 	ev_periodic far_away;
+	/* The turn that is under way, with post->stepping. */
+	uint64_t time_ms;
+	uint32_t n_early;   /* events that were in the journal before it */
+	uint32_t n_journal; /* … and that are there now */
+	uint32_t at;        /* the next event for the core */
+	uint32_t next;      /* the next action to be performed */
+	bool is_written;
+	bool is_settled;
+	bool is_advancing;
 };
+
+/* Of a turn without a look at what else happened: so many reports, or 32 other
+ * actions. */
+#define BUDGET 512
 
 /* ---- one turn ---------------------------------------------------------------------- */
 
 static void
 flush_actions(struct loop *loop)
 {
-	perform(loop->shell, &loop->post->actions);
+	uint32_t budget = UINT32_MAX;
+
+	(void)perform(loop->shell, &loop->post->actions, 0, &budget);
 	loop->post->actions.n = 0;
+}
+
+/* True if the actions of one more event fit. */
+static bool
+has_room(const struct post *post)
+{
+	return post->actions.n + CORE_POST_ACTIONS <= CORE_ACTIONS_MAX;
 }
 
 /* False if the actor the event names no longer exists; the event is dropped. */
@@ -60,8 +83,6 @@ post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 			return false;
 		complete.addition = &grown->spec;
 	}
-	if (loop->post->actions.n + CORE_POST_ACTIONS > CORE_ACTIONS_MAX)
-		flush_actions(loop);
 	core_post(loop->shell->core, now_ms, &complete, &loop->post->actions);
 	if (queue_is_command(event))
 		control_on_posted(loop->shell, event->token);
@@ -69,67 +90,146 @@ post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 	return true;
 }
 
+/* ---- bit by bit -------------------------------------------------------------------- */
+
+/* Put down what the core will be told, before it is: all that the journal takes. */
+static uint32_t
+write_journal(struct loop *loop, const struct event *events, uint32_t n)
+{
+	struct shell *shell = loop->shell;
+	uint32_t written = 0;
+
+	if (!ledger_has_room(shell->ledger, n + 1))
+		post_checkpoint(loop->shell);
+	while (written < n && ledger_has_room(shell->ledger, 2))
+		ledger_prepare(shell->ledger, JOURNAL_POST, loop->time_ms,
+		               &events[written++], 0);
+	if (written == n)
+		ledger_prepare(shell->ledger, JOURNAL_SETTLE, loop->time_ms, NULL, 0);
+	/* All at once: a command to many is in there as a whole or not at all. */
+	ledger_commit(shell->ledger);
+	return written;
+}
+
+/* Begin a turn with all events that are posted by now. */
+static void
+begin(struct loop *loop)
+{
+	struct post *post = loop->post;
+	const struct queue queue = post->posted;
+
+	/* Performing posts: into the other array. */
+	post->posted = post->stepping;
+	post->stepping = queue;
+	queue_clear(&post->posted);
+	if (queue_reserve(&post->posted, queue.cap) < 0)
+		memory_give_up();
+	loop->n_early = loop->n_journal = (uint32_t)post->n_written;
+	loop->at = 0;
+	loop->is_written = loop->is_settled = false;
+	loop->time_ms = loop->shell->now_ms;
+	post->n_written = 0;
+	post->is_stepping = true;
+	loop->shell->n_turns++;
+	queue_sort_ends(loop->shell->core, queue.events + loop->n_early,
+	                queue.n - loop->n_early, post->posted.events);
+}
+
+/* Let the core decide on; all that it decided before is performed.  False: it is done. */
+static bool
+decide(struct loop *loop, uint32_t *budget)
+{
+	struct post *post = loop->post;
+	const struct queue *queue = &post->stepping;
+
+	if (loop->at < loop->n_journal) {
+		while (*budget > 0 && has_room(post) && loop->at < loop->n_journal) {
+			const uint64_t at_ms =
+			    loop->at < loop->n_early ? post->written_ms : loop->time_ms;
+
+			(void)post_one(loop, at_ms, &queue->events[loop->at++]);
+			(*budget)--;
+		}
+	} else if (!loop->is_written) {
+		const uint32_t left = (uint32_t)queue->n - loop->at;
+
+		loop->n_journal += write_journal(loop, queue->events + loop->at, left);
+		loop->is_written = loop->n_journal == queue->n;
+	} else if (!loop->is_settled) {
+		loop->is_settled =
+		    !core_settle(loop->shell->core, loop->time_ms, &post->actions);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Go on with the turn until it is over, or the budget is used up. */
+static void
+advance(struct loop *loop, uint32_t *budget)
+{
+	struct post *post = loop->post;
+
+	loop->is_advancing = true;
+	while (post->is_stepping && *budget > 0) {
+		if (loop->next < post->actions.n) {
+			loop->next =
+			    perform(loop->shell, &post->actions, loop->next, budget);
+		} else {
+			post->actions.n = loop->next = 0;
+			post->is_stepping = decide(loop, budget);
+		}
+	}
+	loop->is_advancing = false;
+}
+
+static void
+finish(void *data)
+{
+	struct loop *loop = data;
+	uint32_t budget = UINT32_MAX;
+
+	while (loop->post->is_stepping && !loop->is_advancing) {
+		advance(loop, &budget);
+		budget = UINT32_MAX;
+	}
+}
+
+/* A turn that is under way goes on; else there are as many as it takes until nothing is
+ * posted any more.  But only so much at once: clients are to be served meanwhile. */
+static void
+take_turns(struct loop *loop)
+{
+	struct shell *shell = loop->shell;
+	struct post *post = loop->post;
+	const bool goes_on = post->is_stepping;
+	uint32_t budget = BUDGET;
+
+	advance(loop, &budget);
+	do {
+		while (!goes_on && post->posted.n > 0 && budget > 0 && !shell->exiting) {
+			begin(loop);
+			advance(loop, &budget);
+			post_set_time(shell, post->posted.n > 0);
+		}
+	} while (!goes_on && budget > 0 && !shell->exiting && procs_bear(shell->procs));
+	if (shell->exiting)
+		finish(loop);
+}
+
+/* ---- all at once ------------------------------------------------------------------- */
+
 static void
 settle(struct loop *loop, uint64_t now_ms)
 {
 	bool more;
 
 	do {
-		if (loop->post->actions.n + CORE_POST_ACTIONS > CORE_ACTIONS_MAX)
+		if (!has_room(loop->post))
 			flush_actions(loop);
 		more = core_settle(loop->shell->core, now_ms, &loop->post->actions);
 		flush_actions(loop);
 	} while (more);
-}
-
-/* Put down what the core will be told, before it is: all that the journal takes. */
-static size_t
-write_journal(struct loop *loop, const struct event *events, size_t n)
-{
-	struct shell *shell = loop->shell;
-	size_t written = 0;
-
-	if (!ledger_has_room(shell->ledger, (uint32_t)n + 1)) {
-		flush_actions(loop);
-		post_checkpoint(loop->shell);
-	}
-	while (written < n && ledger_has_room(shell->ledger, 2))
-		ledger_prepare(shell->ledger, JOURNAL_POST, shell->now_ms,
-		               &events[written++], 0);
-	if (written == n)
-		ledger_prepare(shell->ledger, JOURNAL_SETTLE, shell->now_ms, NULL, 0);
-	/* All at once: a command to many is in there as a whole or not at all. */
-	ledger_commit(shell->ledger);
-	return written;
-}
-
-static void
-step(struct loop *loop)
-{
-	struct shell *shell = loop->shell;
-	const struct queue queue = loop->post->posted;
-	struct event *events = queue.events;
-	const size_t n = queue.n;
-	size_t at = loop->post->n_written;
-
-	/* Performing posts: into the other array. */
-	loop->post->posted = loop->post->stepping;
-	loop->post->stepping = queue;
-	queue_clear(&loop->post->posted);
-	if (queue_reserve(&loop->post->posted, queue.cap) < 0)
-		memory_give_up();
-	loop->post->n_written = 0;
-	shell->n_turns++;
-	for (size_t i = 0; i < at; i++)
-		(void)post_one(loop, loop->post->written_ms, &events[i]);
-	queue_sort_ends(shell->core, events + at, n - at, loop->post->posted.events);
-	do {
-		size_t written = write_journal(loop, events + at, n - at);
-
-		for (size_t end = at + written; at < end; at++)
-			(void)post_one(loop, shell->now_ms, &events[at]);
-	} while (at < n);
-	settle(loop, shell->now_ms);
 }
 
 int
@@ -145,6 +245,8 @@ loop_replay(struct loop *loop)
 		if (entry == NULL)
 			return -EBADMSG;
 		shell->now_ms = entry->now_ms;
+		if (!has_room(loop->post))
+			flush_actions(loop);
 		if (entry->kind != JOURNAL_POST)
 			settle(loop, entry->now_ms);
 		else if (!post_one(loop, entry->now_ms, &entry->event))
@@ -164,8 +266,9 @@ arm(struct loop *loop)
 
 	ev_timer_stop(shell->loop, &loop->timer);
 	/* A call that waited its turn behind another one may have posted just now. */
-	if (loop->post->posted.n > 0 || due_ms <= shell->now_ms ||
-	    control_is_waiting(shell->control) || procs_wants_turn(shell->procs)) {
+	if (loop->post->is_stepping || loop->post->posted.n > 0 ||
+	    due_ms <= shell->now_ms || control_is_waiting(shell->control) ||
+	    procs_wants_turn(shell->procs)) {
 		ev_idle_start(shell->loop, &loop->idle);
 		return;
 	}
@@ -179,15 +282,13 @@ arm(struct loop *loop)
 	ev_timer_start(shell->loop, &loop->timer);
 }
 
+/* What is due becomes an event. */
 static void
-on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
+post_due(struct loop *loop)
 {
-	struct loop *loop = watcher->data;
 	struct shell *shell = loop->shell;
 	bool is_due;
 
-	(void)revents;
-	post_set_time(shell, false);
 	/* What was put down early is dated ahead. */
 	is_due = core_deadline(shell->core) <=
 	         (loop->post->n_written > 0 ? clock_mono_ms() : shell->now_ms);
@@ -195,12 +296,17 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	if (is_due)
 		(void)shell_post(shell,
 		                 &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
-	do {
-		while (loop->post->posted.n > 0 && !shell->exiting) {
-			step(loop);
-			post_set_time(shell, loop->post->posted.n > 0);
-		}
-	} while (!shell->exiting && procs_bear(shell->procs));
+}
+
+/* The core is done with all that it was told: now what waits for that. */
+static void
+end_turn(struct shell *shell)
+{
+	struct reap told;
+
+	/* What the walker told in the midst of the turn. */
+	if (exits_peek(shell->exits, &told))
+		procs_take_exits(shell->procs);
 	tasks_on_turn(shell->tasks);
 	procs_on_turn(shell->procs);
 	/* One complete turn proves this guardian works: tell the walker to drop the
@@ -215,8 +321,23 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	trial_on_turn(shell->trial);
 	control_on_turn(shell->control);
 	/* Upgrade only with an empty journal, so the new binary repeats no decision. */
-	if (loop->post->posted.n == 0)
+	if (shell->post->posted.n == 0)
 		control_upgrade_if_due(shell->control);
+}
+
+static void
+on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
+{
+	struct loop *loop = watcher->data;
+	struct shell *shell = loop->shell;
+
+	(void)revents;
+	post_set_time(shell, false);
+	if (!loop->post->is_stepping)
+		post_due(loop);
+	take_turns(loop);
+	if (!loop->post->is_stepping)
+		end_turn(shell);
 	if (shell->exiting) {
 		ev_break(ev, EVBREAK_ALL);
 		return;
@@ -277,6 +398,8 @@ loop_new(struct shell *shell, struct err *err)
 	}
 	loop->shell = shell;
 	loop->post = shell->post;
+	loop->post->finish = finish;
+	loop->post->loop = loop;
 	ev_prepare_init(&loop->prepare, on_prepare);
 	loop->prepare.data = loop;
 	ev_prepare_start(shell->loop, &loop->prepare);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* loop.h - the turn: collect what happened, step the core, perform, sleep.
  *
- * Runs before the event loop blocks.  Everything that callbacks posted is stepped, in
- * one go, with one time; whatever performing posts is stepped in the same turn, but a
- * restart waits for the next: so a shutdown always gets in.
+ * Runs before the event loop blocks.  Everything that callbacks posted is stepped with
+ * one time; whatever performing posts is stepped in the same turn, but a restart waits
+ * for the next: so a shutdown always gets in.  A turn with much to do is parted: between
+ * two parts the loop looks at what happened, which waits for the end of the turn, and
+ * clients are answered what needs no core at rest.
  */
 #ifndef DAEMON_LOOP_H
 #define DAEMON_LOOP_H

@@ -161,6 +161,13 @@ perform_one(struct shell *shell, const struct action *action)
 	}
 }
 
+/* Of the budget: to say something is cheap beside what reaches processes and files. */
+static uint32_t
+cost_of(const struct action *action)
+{
+	return action->kind == ACTION_REPORT || action->kind == ACTION_REPLY ? 1 : 16;
+}
+
 /*
  * Actions are numbered from the last checkpoint on, and the number of performed actions
  * is recorded after each.  An event of the stream carries the number of its action: so
@@ -168,23 +175,27 @@ perform_one(struct shell *shell, const struct action *action)
  * Other actions may be repeated without harm: a spawn is recognised by its life, and a
  * process may be told to stop twice.
  */
-void
-perform(struct shell *shell, const struct action_list *actions)
+uint32_t
+perform(struct shell *shell, const struct action_list *actions, uint32_t from,
+        uint32_t *budget)
 {
 	const uint64_t epoch = (uint64_t)ledger_epoch(shell->ledger) << 32;
 	const uint32_t performed = ledger_performed(shell->ledger);
 
-	for (uint32_t i = 0; i < actions->n; i++) {
+	for (; *budget > 0 && from < actions->n; from++) {
 		const uint32_t number = ++shell->n_actions;
+		const uint32_t cost = cost_of(&actions->at[from]);
 
+		*budget -= cost < *budget ? cost : *budget;
 		if (number <= performed)
 			continue;
 		shell->events.by = epoch | number;
-		perform_one(shell, &actions->at[i]);
+		perform_one(shell, &actions->at[from]);
 		/* Starting ten thousand actors takes a while. */
 		keeper_beat(shell);
-		standin_touch(shell->standin, actions->at[i].ref);
+		standin_touch(shell->standin, actions->at[from].ref);
 		shell->events.by = 0;
 		ledger_set_performed(shell->ledger, number);
 	}
+	return from;
 }

@@ -7,8 +7,10 @@
 
 struct shell;
 
-/* Carry out a list of actions, in order, but for those that a guardian before us has
- * performed already.  Never calls the core; what comes of it is posted. */
-void perform(struct shell *shell, const struct action_list *actions);
+/* Carry out actions of a list, in order, from this one on, until the budget is used up,
+ * but for those that a guardian before us has performed already.  Returns the number of
+ * the next action.  Never calls the core; what comes of it is posted. */
+uint32_t perform(struct shell *shell, const struct action_list *actions, uint32_t from,
+                 uint32_t *budget);
 
 #endif

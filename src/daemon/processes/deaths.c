@@ -21,12 +21,14 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 #include "os/self/signals.h"
 
-#define COLLECT_BATCH 256
+/* Of so many ends the core hears in one turn; the others stay where they are. */
+#define COLLECT_BATCH 64
 /* A walk over all children happens at most once in so long. */
 #define WALK_SECONDS 0.1
 /* How long the end of supd waits for killed tasks. */
@@ -35,10 +37,10 @@
 /* SIGCHLD: the walk over all children finds out of which process.  Until then the signal
  * stays pending, and the deaths that follow cost nothing here. */
 static void
-arm_walk(struct procs *procs)
+arm_walk(struct procs *procs, double seconds)
 {
 	if (!ev_is_active(&procs->walk)) {
-		ev_timer_set(&procs->walk, WALK_SECONDS, 0.);
+		ev_timer_set(&procs->walk, seconds, 0.);
 		ev_timer_start(procs->shell->loop, &procs->walk);
 	}
 }
@@ -71,26 +73,23 @@ collect_one(struct procs *procs, uint32_t slot)
 	return true;
 }
 
-/* Collect everything that is dead by now; returns how many ends were noted. */
+/* Collect what is dead by now, as much as is for one turn; returns how many ends were
+ * noted. */
 static size_t
 collect(struct procs *procs)
 {
 	struct epoll_event events[COLLECT_BATCH];
+	const int n = epoll_wait(procs->epoll_fd, events, COLLECT_BATCH, 0);
 	size_t collected = 0;
-	int n;
 
-	do {
-		n = epoll_wait(procs->epoll_fd, events, COLLECT_BATCH, 0);
-		for (int i = 0; i < n; i++)
-			if (events[i].data.u32 == PROCS_NONE)
-				arm_walk(procs);
-			else if ((events[i].data.u32 & PROCS_TASK) != 0)
-				collected +=
-				    tasks_collect(procs->shell->tasks,
-				                  events[i].data.u32 & ~PROCS_TASK);
-			else
-				collected += collect_one(procs, events[i].data.u32);
-	} while (n == COLLECT_BATCH);
+	for (int i = 0; i < n; i++)
+		if (events[i].data.u32 == PROCS_NONE)
+			arm_walk(procs, WALK_SECONDS);
+		else if ((events[i].data.u32 & PROCS_TASK) != 0)
+			collected += tasks_collect(procs->shell->tasks,
+			                           events[i].data.u32 & ~PROCS_TASK);
+		else
+			collected += collect_one(procs, events[i].data.u32);
 	if (collected > 0)
 		gone_tell(procs);
 	return collected;
@@ -102,14 +101,19 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	struct procs *procs = timer->data;
 	struct reap reap;
+	int n = 0;
 
 	(void)loop;
 	(void)revents;
+	if (post_is_stepping(procs->shell)) {
+		arm_walk(procs, 0.);
+		return;
+	}
 	/* Before we look: what comes after this wakes us again. */
 	(void)signals_take(procs->child_fd);
 	notify_drain(procs->shell->notify);
 	(void)collect(procs);
-	while (os_reap_peek_any(&reap) > 0) {
+	for (; n < COLLECT_BATCH && os_reap_peek_any(&reap) > 0; n++) {
 		struct proc *proc;
 		struct task *task;
 
@@ -119,7 +123,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 
 		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
 			if (!ends_stopped_or_continued(procs, &reap)) {
-				arm_walk(procs);
+				arm_walk(procs, WALK_SECONDS);
 				break;
 			}
 		} else if (proc != NULL) {
@@ -132,6 +136,8 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 		}
 		os_reap_peeked(&reap);
 	}
+	if (n == COLLECT_BATCH)
+		arm_walk(procs, 0.);
 	gone_tell(procs);
 }
 
@@ -165,6 +171,9 @@ procs_walker_died(struct procs *procs)
 void
 procs_take_exits(struct procs *procs)
 {
+	/* In the midst of a turn nothing that was said is taken, and so no end is. */
+	if (post_is_stepping(procs->shell))
+		return;
 	notify_drain(procs->shell->notify);
 	ends_take_exits(procs);
 	gone_tell(procs);
@@ -177,6 +186,8 @@ on_death(struct ev_loop *loop, ev_io *io, int revents)
 
 	(void)loop;
 	(void)revents;
+	if (post_is_stepping(procs->shell))
+		return;
 	/* A program that says READY and dies must be seen ready first. */
 	notify_drain(procs->shell->notify);
 	(void)collect(procs);

@@ -251,7 +251,7 @@ int
 reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 {
 	struct retired *retired = calloc(1, sizeof(*retired));
-	struct ledger *before = shell->ledger, *ledger = NULL;
+	struct ledger *before, *ledger = NULL;
 	struct mailboxes mailboxes;
 	struct tables tables;
 	const uint64_t id = shell->facts.conf_id;
@@ -264,6 +264,8 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 		err_set(err, r, "apply the configuration");
 		return -r;
 	}
+	post_finish(shell);
+	before = shell->ledger;
 	r = before_keep(shell, reload, id + 1, &before_fd, err);
 	if (r == 0) {
 		r = prepare_apply(shell, reload, &tables, &mailboxes, &ledger, err);

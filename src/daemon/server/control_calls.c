@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/server/control_private.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 
 static const struct method *
@@ -72,6 +73,31 @@ refuse(struct conn *conn, enum access access)
 }
 
 /*
+ * True if the call has to wait for the end of a turn: of the one that is under way,
+ * because it needs the core at rest; or, to say what is, of the next, because the core
+ * was not told yet what has happened.  It waits once: something happens all the time.
+ */
+static bool
+is_early(const struct conn *conn)
+{
+	const struct shell *shell = conn->control->shell;
+	const enum beginning begins = conn->call.method->begins;
+
+	if (post_is_stepping(shell))
+		return begins == AT_REST;
+	return begins == AFTER_NEWS && conn->call.turn == 0 && post_has_news(shell);
+}
+
+/* Begin it after the turn. */
+static void
+hold(struct conn *conn)
+{
+	conn->call.state = CALL_HELD;
+	conn->call.turn = conn->control->turn + 1;
+	control_attend(conn);
+}
+
+/*
  * Begin the call of a connection: to its handler, or an error.  Permission is checked
  * before anything that would tell what exists.
  */
@@ -101,6 +127,8 @@ call_dispatch(struct conn *conn)
 	wrong = params_check(method->params, message->parameters);
 	if (wrong != NULL)
 		reply_invalid_parameter(conn, wrong);
+	else if (is_early(conn))
+		hold(conn);
 	else
 		method->handle(conn);
 }

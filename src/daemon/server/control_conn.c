@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "daemon/server/control_private.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "os/self/fd.h"
 #include "os/socket/rights.h"
@@ -282,13 +283,39 @@ next_call(struct conn *conn)
 	return true;
 }
 
+/* In the midst of a turn: what asks the core, or for what it has decided, is for its end.
+ */
+static bool
+call_is_early(const struct conn *conn)
+{
+	const enum call_state state = conn->call.state;
+
+	return post_is_stepping(conn->control->shell) &&
+	       (state == CALL_HELD || state == CALL_NEXT_TURN || state == CALL_TARGETS ||
+	        state == CALL_AGAIN || state == CALL_WATCH);
+}
+
 /* Go on with the call; false: it waits. */
 static bool
 progress(struct conn *conn)
 {
 	struct served_call *call = &conn->call;
 
+	if (call_is_early(conn)) {
+		control_attend(conn);
+		return false;
+	}
 	switch (call->state) {
+	case CALL_HELD:
+		if (conn->control->turn < call->turn) {
+			control_attend(conn);
+			return false;
+		}
+		call->state = CALL_FINISHED;
+		call_dispatch(conn);
+		if (call->state != CALL_FINISHED)
+			return true;
+		break;
 	case CALL_NEXT_TURN:
 		if (conn->control->turn <= call->turn) {
 			control_attend(conn);

@@ -89,6 +89,13 @@ enum access {
 	ACCESS_CONTROL,
 };
 
+/* When a call begins. */
+enum beginning {
+	AT_REST,    /* not in the midst of a turn: it asks the core, or changes it */
+	AFTER_NEWS, /* once the core was told what has happened */
+	AT_ONCE,
+};
+
 enum param_type {
 	PARAM_STRING,
 	PARAM_STRINGS,
@@ -117,6 +124,7 @@ struct method {
 	bool needs_more;
 	const struct param *params;
 	void (*handle)(struct conn *conn);
+	enum beginning begins;
 };
 
 struct interface {
@@ -139,6 +147,7 @@ struct target {
 
 enum call_state {
 	CALL_FINISHED,  /* nothing more to do */
+	CALL_HELD,      /* begins once the turn is over */
 	CALL_NEXT_TURN, /* answered once the core had its turn */
 	CALL_TARGETS,   /* answered once all targets are */
 	CALL_AGAIN,     /* made before: answered once all that it did then has come */
@@ -155,7 +164,7 @@ struct served_call {
 	struct varlink_call message;
 	const struct method *method;
 	enum call_state state;
-	uint64_t turn; /* CALL_NEXT_TURN: the turn in which it came */
+	uint64_t turn; /* CALL_NEXT_TURN: in which it came; CALL_HELD: the next */
 	/* CALL_AGAIN to CALL_LOGS: go on with it; false: it waits */
 	bool (*progress)(struct conn *conn);
 	/* It is over: give back what its state holds; NULL: nothing. */

@@ -54,6 +54,25 @@ post_reserve(struct post *post, uint32_t actors)
 	return r < 0 ? r : queue_reserve_for(&post->stepping, actors);
 }
 
+bool
+post_is_stepping(const struct shell *shell)
+{
+	return shell->post != NULL && shell->post->is_stepping;
+}
+
+bool
+post_has_news(const struct shell *shell)
+{
+	return shell->post->posted.n > 0;
+}
+
+void
+post_finish(struct shell *shell)
+{
+	if (shell->post->is_stepping)
+		shell->post->finish(shell->post->loop);
+}
+
 void
 post_checkpoint(struct shell *shell)
 {
@@ -121,6 +140,9 @@ shell_post_surely(struct shell *shell, const struct event *events, size_t n)
 	struct post *post = shell->post;
 	const struct queue before = post->posted;
 
+	/* What the core is being told comes before it in the journal. */
+	if (post->is_stepping)
+		return false;
 	/* Actions that are being performed belong to a turn without its end in the
 	 * journal. */
 	ASSERT(post->actions.n == 0);

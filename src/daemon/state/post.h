@@ -26,6 +26,10 @@ struct post {
 	size_t n_written;      /* posted events that are in the journal already … */
 	uint64_t written_ms;   /* … and their time there */
 	struct action_list actions; /* of the core, not performed yet */
+	/* A turn is under way, and sources of events are looked at meanwhile. */
+	bool is_stepping;
+	void (*finish)(void *loop); /* end it at once */
+	void *loop;
 };
 
 /* Empty; NULL without memory. */
@@ -34,6 +38,16 @@ void post_free(struct post *post);
 
 /* Room for the events of so many actors, so that shell_post() cannot fail; -ENOMEM. */
 int post_reserve(struct post *post, uint32_t actors);
+
+/* True in the midst of a turn, while the loop looks at what else happened. */
+bool post_is_stepping(const struct shell *shell);
+
+/* True if something has happened that the core was not told yet. */
+bool post_has_news(const struct shell *shell);
+
+/* Bring the turn that is under way to its end: what comes next changes the core by
+ * itself.  Not while actions are performed. */
+void post_finish(struct shell *shell);
 
 /* Write the state of the core as a whole; the journal begins anew.  Not while actions are
  * performed. */

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""A turn with much to do is parted: clients are answered in the midst of it.
+
+What is counted is the work between two looks at what else happened.
+"""
+import os
+import re
+import signal
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from chaos import Killer
+from harness import check, comment, equal, main, test
+from varlink import Varlink
+
+ACTORS, REAPED, ACTED = 150, 64, 32
+NAMES = [f"a{i}" for i in range(ACTORS)]
+
+
+def parallel(box):
+    s = box.supd({name: {} for name in NAMES}, start="parallel", stop="parallel",
+                 intensity="unlimited", log={"level": "error", "target": "stderr"})
+    for name in NAMES:
+        s.started(name)
+    return s
+
+
+def most(text, counted):
+    """How many calls of this name there are from one look to the next, at most."""
+    runs, run = [], 0
+    for name in re.findall(r"entry (\w+)", text):
+        if name.startswith("epoll_") and name != "epoll_ctl":
+            runs.append(run)
+            run = 0
+        run += name == counted
+    runs.append(run)
+    comment(f"{sum(runs)} of {counted}, at most {max(runs)} at once")
+    check(sum(runs) >= ACTORS, "all were counted")
+    return max(runs)
+
+
+def trace(s, act, wait):
+    killer = Killer(s.box, s.guardian(), "count", "-v")
+    told = []
+    os.set_blocking(killer.process.stdout.fileno(), True)
+    reader = threading.Thread(target=lambda: told.append(killer.process.stdout.read()))
+    reader.start()
+    act()
+    wait()
+    killer.process.stdin.close()
+    reader.join()
+    killer.process.wait()
+    return told[0].decode()
+
+
+def all_started(s, times):
+    for name in NAMES:
+        s.started(name, times)
+
+
+@test("when all die at once no more than 64 are reaped without a look at clients", timeout=60)
+def storm(box):
+    s = parallel(box)
+    text = trace(s, lambda: [os.kill(s.pids[name], signal.SIGKILL) for name in NAMES],
+                 lambda: all_started(s, 2))
+    check(most(text, "waitid") <= 2 * REAPED, "each end is looked at, and reaped")
+
+
+@test("a stop of all asks no more than 32 to stop without a look at clients", timeout=60)
+def stop(box):
+    s = parallel(box)
+    text = trace(s, lambda: s.call("Stop", names=["/user/*"]),
+                 lambda: s.wait_for("/user/a0", state="stopped"))
+    check(most(text, "kill") <= ACTED, "requests to stop")
+
+
+@test("commands that come in the midst of a turn are carried out after it", timeout=60)
+def commands(box):
+    s = parallel(box)
+    clients = [Varlink(s.socket, timeout=30) for _ in range(20)]
+    for name in NAMES:
+        os.kill(s.pids[name], signal.SIGKILL)
+    for i, client in enumerate(clients):
+        client.call("Stop", {"names": [f"/user/a{i}"]})
+        client.call("Ping", {})
+    for i, name in enumerate(NAMES):
+        s.wait_for(f"/user/{name}", state="stopped" if i < len(clients) else "running")
+    equal(len(s.brood()), ACTORS - len(clients), "processes")
+
+
+main()
