@@ -101,7 +101,9 @@ varlink_write(struct strbuf *out, const json_t *message, size_t max)
 
 	if (message == NULL || out->failed)
 		return -ENOMEM;
-	if (json_dump_callback(message, append, out, JSON_COMPACT) == 0)
+	if (json_dump_callback(message, append, out,
+	                       JSON_COMPACT | JSON_REAL_PRECISION(VARLINK_REAL_DIGITS)) ==
+	    0)
 		strbuf_add(out, "", 1);
 	too_long = out->len - mark > max + 1;
 	if (!out->failed && !too_long)

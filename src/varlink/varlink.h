@@ -18,7 +18,9 @@
 #define VARLINK_IN_MAX    (1024 * 1024)     /* one message that comes in */
 #define VARLINK_REPLY_MAX (8 * 1024 * 1024) /* one reply that goes out */
 #define VARLINK_DEPTH_MAX 64                /* objects and arrays inside each other */
-#define VARLINK_FEED_MAX  (64 * 1024)       /* bytes at a time */
+/* With so many digits 0.2 stays 0.2, and each shorter decimal fraction what it was. */
+#define VARLINK_REAL_DIGITS 15
+#define VARLINK_FEED_MAX    (64 * 1024) /* bytes at a time */
 
 /* Cuts a stream of bytes into messages; a message may come in any number of pieces. */
 struct varlink_reader {

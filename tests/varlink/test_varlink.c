@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/rng.h"
 #include "tests/lib/check_main.h"
 #include "varlink/varlink.h"
@@ -322,6 +323,28 @@ START_TEST(messages_have_parameters_always_and_never_a_key_too_many)
 }
 END_TEST
 
+START_TEST(a_fraction_is_written_as_it_was_read)
+{
+	static const char *const fractions[] = {
+	    "0.2", "0.1", "0.3", "1.5", "0.0001", "12.345678", "0.123456789012345"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fractions); i++) {
+		char expected[100];
+
+		(void)snprintf(expected, sizeof(expected),
+		               "{\"method\":\"a.B\",\"parameters\":{\"x\":%s}}",
+		               fractions[i]);
+		check_written(
+		    varlink_make_call(
+		        "a.B",
+		        json_pack("{s:o}", "x",
+		                  json_loads(fractions[i], JSON_DECODE_ANY, NULL)),
+		        false, false),
+		    expected);
+	}
+}
+END_TEST
+
 START_TEST(a_message_that_is_too_long_is_not_written_at_all)
 {
 	json_t *message =
@@ -471,6 +494,7 @@ CHECK_MAIN("varlink", a_message_split_at_any_byte_is_whole_again,
            parameters_and_flags_that_are_absent_or_null_are_empty_and_false,
            a_call_that_breaks_the_protocol_is_refused,
            messages_have_parameters_always_and_never_a_key_too_many,
+           a_fraction_is_written_as_it_was_read,
            a_message_that_is_too_long_is_not_written_at_all,
            the_interface_is_in_the_program_exactly_as_it_is_in_the_file,
            mutated_messages_are_read_or_refused_alike_however_they_are_cut,

@@ -82,8 +82,8 @@ add_value(struct ctl *ctl, const json_t *value)
 		add_string(ctl, json_string_value(value));
 		return;
 	}
-	/* Few digits: 0.2 is to stay 0.2. */
-	text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+	text =
+	    json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(VARLINK_REAL_DIGITS));
 	if (text != NULL)
 		print_json(&ctl->out, (struct span){text, strlen(text)});
 	free(text);
