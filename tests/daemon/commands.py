@@ -298,6 +298,21 @@ def who(box):
     check(event["pid"] > 0, "no pid")
 
 
+@test("a signal and a reload are one event each, which says what was sent")
+def one_event(box):
+    s = box.supd({"a": {"reload_signal": "USR1"}, "b": {"reload_command": ["true"]}})
+    s.started("b")
+    mark = s.last_seq()
+    for words in (("signal", "a", "USR2"), ("signal", "a", "reload"), ("signal", "b", "reload"),
+                  ("reload", "a", "b"), ("kill", "-s", "WINCH", "b")):
+        s.ctl_ok(*words)
+    lines = s.ctl_ok("events", "--since", str(mark), "--type", "command").out.splitlines()
+    found = [line.split(None, 5)[1:5] for line in lines]
+    equal(found, [["/user/" + name, "command", "signal", what] for name, what in (
+        ("a", "SIGUSR2"), ("a", "reload"), ("b", "reload"), ("a", "reload"), ("b", "reload"),
+        ("b", "SIGWINCH"))], "the events")
+
+
 @test("names: a path, a path below /user, a last name, a glob")
 def names(box):
     s = box.supd({"app": {"children": {"api": {}, "x": {}}}, "x": {}, "y": {"binary": PROBE}})
