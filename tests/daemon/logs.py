@@ -131,6 +131,36 @@ def follow(box):
     until(lambda: not readers(s), "the reader has ended")
 
 
+@test("what is added while all or a supervisor is followed is followed, from its first word on")
+def grows(box):
+    def says(word):
+        return {"command": ["sh", "-c", f"for i in 1 2 3; do echo {word} $i; done; exec sleep 1000"]}
+
+    def texts(follower):
+        return sorted(line.split("| ")[-1] for line in follower.take(3))
+
+    def words(name):
+        return [f"{name} {i}" for i in (1, 2, 3)]
+    s = box.supd({"a": says("a"), "sup": {"children": {"b": says("b")}}},
+                 templates={"t": says("${actor.name}")})
+    logged(s, 3)
+    until(lambda: s.ctl("logs", "b").out.count("\n") == 3, "the lines of b")
+    everything, below, one = Follower(box, s), Follower(box, s, "sup"), Follower(box, s, "a")
+    equal((texts(everything) + texts(everything), texts(below), texts(one)),
+          (words("a") + words("b"), words("b"), words("a")), "the past")
+    for name in ("c", "d"):
+        s.ctl_ok("add", f"sup/{name}", "--use", "t")
+        equal((texts(everything), texts(below)), (words(name), words(name)), f"the words of {name}")
+    s.write({"a": says("a"), "sup": {"children": {"b": says("b")}}, "late": says("late")})
+    s.ctl_ok("apply")
+    equal(texts(everything), words("late"), "the words of what an apply adds")
+    until(lambda: len(readers(s)) == 3, "a reader each")
+    for follower in (everything, below, one):
+        follower.process.terminate()
+        equal(follower.process.stdout.read(), "", "more than was said")
+        follower.process.wait()
+
+
 @test("readers are bounded in number, and the last are kept for clients that may control")
 def bounded(box):
     s = box.supd({"a": counter(1)})

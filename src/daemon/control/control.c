@@ -298,6 +298,7 @@ control_on_turn(struct control *control)
 	struct conn *conn;
 
 	control->turn++;
+	logs_on_turn(control);
 	if (control->seen_seq != control->shell->events.next_seq) {
 		control->seen_seq = control->shell->events.next_seq;
 		if (control->n_followers > 0)

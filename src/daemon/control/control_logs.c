@@ -36,7 +36,9 @@ struct logs {
 	ev_io io;
 	ev_io end_io;
 	bool follow;
-	bool is_over; /* it has answered all */
+	bool grows;     /* new actors may belong to it … */
+	uint64_t n_set; /* … that came after these */
+	bool is_over;   /* it has answered all */
 	struct strbuf in;
 	size_t used; /* of in */
 };
@@ -331,12 +333,13 @@ void
 handle_logs(struct conn *conn)
 {
 	int request_fd;
+	bool grows;
 
 	if (!has_room(conn)) {
 		reply_limit(conn, "logs", CONTROL_READERS_MAX);
 		return;
 	}
-	request_fd = logs_request(conn);
+	request_fd = logs_request(conn, &grows);
 	if (request_fd < 0)
 		return;
 	conn->call.logs = start(conn, request_fd);
@@ -345,7 +348,30 @@ handle_logs(struct conn *conn)
 		reply_limit(conn, "logs", 0);
 		return;
 	}
+	conn->call.logs->grows = grows && conn->call.logs->follow;
+	conn->call.logs->n_set = conn->control->shell->actors.n_set;
 	conn->call.state = CALL_LOGS;
 	conn->call.progress = progress;
 	conn->call.release = release;
+}
+
+/* After each turn: a client that follows what may include new actors is to ask again, and
+ * is told so behind all that was read. */
+void
+logs_on_turn(struct control *control)
+{
+	const uint64_t n_set = control->shell->actors.n_set;
+	struct logs *logs;
+
+	TAILQ_FOREACH (logs, &control->readers, link) {
+		if (logs->conn == NULL || !logs->grows || logs->n_set == n_set)
+			continue;
+		/* One that has not begun is no progress for its client: later. */
+		if (logs->used == 0 && answer_length(logs, 0) == 0)
+			continue;
+		logs->grows = false;
+		logs->is_over = true;
+		ev_io_stop(control->shell->loop, &logs->io);
+		control_attend(logs->conn);
+	}
 }

@@ -23,6 +23,8 @@
 #define PLACE_MAX 64
 /* supd's own log, among those of actors. */
 #define OWN_LOG "/system/supd"
+/* An actor that appeared after the client last read has said nothing earlier than so. */
+#define NEWCOMER_US (10 * 1000000)
 
 /* ---- what is to be read ------------------------------------------------------------ */
 
@@ -82,8 +84,11 @@ parse_since(struct wanted *wanted, const char *text)
 	text += wanted->positions;
 	if (wanted->positions && text[0] == '\0')
 		return true;
-	if (wanted->positions && text[0] == ' ')
+	if (wanted->positions && text[0] == ' ') {
+		wanted->since =
+		    clock_format(clock_wall_us() - NEWCOMER_US, 3, wanted->since_text);
 		return parse_places(wanted, text + 1);
+	}
 	if (moment_parse(text, &us) < 0)
 		return false;
 	wanted->since = clock_format(us, 3, wanted->since_text);
@@ -92,7 +97,8 @@ parse_since(struct wanted *wanted, const char *text)
 
 /* The place of source n of an actor, "" if it is to begin as the others do. */
 static const char *
-place_of(struct wanted *wanted, const char *path, size_t n, char buf[PLACE_MAX])
+place_of(struct wanted *wanted, const char *path, size_t n, bool has_times,
+         char buf[PLACE_MAX])
 {
 	const char *position;
 	uint32_t offset;
@@ -100,10 +106,9 @@ place_of(struct wanted *wanted, const char *path, size_t n, char buf[PLACE_MAX])
 
 	if (wanted->places == NULL)
 		return "";
-	/* No position for this actor: it appeared after the client last read, so begin at
-	 * its end. */
+	/* No position for this actor: it appeared after the client last read. */
 	if (!map_get_name(&wanted->by_path, path, &offset))
-		return READER_END;
+		return has_times ? "" : READER_END;
 	position = wanted->places + offset;
 	for (; n > 0 && *position != '\0'; n--)
 		position += strcspn(position, "+") + (strchr(position, '+') != NULL);
@@ -124,6 +129,7 @@ struct request {
 	int n_gone;       /* names of actors that are gone */
 	size_t n_sources;
 	bool has_own_log;
+	bool grows; /* a name may mean more actors later */
 };
 
 static void
@@ -172,7 +178,8 @@ add_source(struct request *request, const struct actor *actor, size_t n,
 	if (output->kind == OUTPUT_FILE)
 		add_owner(sb, &actor->conf->process);
 	strbuf_addc(sb, '\0');
-	add_text(sb, place_of(&request->wanted, actor->path, n, place));
+	add_text(sb, place_of(&request->wanted, actor->path, n,
+	                      format == READER_TIMED || format == READER_JSON, place));
 	if (output->kind == OUTPUT_FILE) {
 		add_text(sb, output->file);
 	} else {
@@ -241,7 +248,7 @@ add_gone(struct request *request, const struct event_view *gone)
 	add_text(sb, gone->path);
 	add_text(sb, "output");
 	add_text(sb, reader_format_names[READER_TIMED]);
-	add_text(sb, place_of(&request->wanted, gone->path, 0, place));
+	add_text(sb, place_of(&request->wanted, gone->path, 0, false, place));
 	add_log_file(request, gone->path);
 	request->n_sources++;
 	return true;
@@ -350,7 +357,7 @@ add_own_log(struct request *request)
 	add_text(sb, OWN_LOG);
 	add_text(sb, "output");
 	add_text(sb, reader_format_names[is_json ? READER_PLAIN : READER_TIMED]);
-	add_text(sb, place_of(&request->wanted, OWN_LOG, 0, place));
+	add_text(sb, place_of(&request->wanted, OWN_LOG, 0, false, place));
 	add_text(sb, file);
 	request->n_sources++;
 	return true;
@@ -369,6 +376,8 @@ add_name(struct request *request, const char *name, struct ref_list *list)
 		return false;
 	if (gone.record != NULL)
 		return add_gone(request, &gone);
+	request->grows = request->grows || glob_is_pattern(name) || list->n > 1 ||
+	                 is_supervisor(request->shell, list->at[0]);
 	for (size_t i = 0; i < list->n; i++) {
 		any = add_sources(request, list->at[i]) || any;
 		/* A pattern selects supervisors' children by itself. */
@@ -441,10 +450,11 @@ make_file(const struct strbuf *text)
 
 /*
  * What the reader is to be asked for this call of Logs, as a file; -1: an error was
- * replied.
+ * replied.  *grows: the client, which knows how to go on, is to ask again when there are
+ * more actors.
  */
 int
-logs_request(struct conn *conn)
+logs_request(struct conn *conn, bool *ret_grows)
 {
 	struct request request = {.conn = conn, .shell = conn->control->shell};
 	int fd = -1;
@@ -461,6 +471,7 @@ logs_request(struct conn *conn)
 				reply_limit(conn, "logs", 0);
 		}
 	}
+	*ret_grows = request.grows && request.wanted.positions;
 	wanted_done(&request.wanted);
 	map_done(&request.slots);
 	strbuf_done(&request.text);

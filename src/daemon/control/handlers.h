@@ -60,7 +60,8 @@ void handle_events(struct conn *conn);
 void list_begin(struct conn *conn);
 void handle_logs(struct conn *conn);
 void logs_free_all(struct control *control);
-int logs_request(struct conn *conn);
+void logs_on_turn(struct control *control);
+int logs_request(struct conn *conn, bool *ret_grows);
 
 /* control_grow.c, control_scale.c */
 struct grown;

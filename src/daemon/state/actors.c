@@ -72,6 +72,7 @@ actors_set(struct actors *actors, struct ref ref, char *take_path)
 	uint32_t elder;
 
 	ASSERT(ref.slot < actors->cap);
+	actors->n_set++;
 	clear(actor);
 	if (map_get_name(&actors->by_path, take_path, &elder)) {
 		actor->elder = actors->at[elder].ref;

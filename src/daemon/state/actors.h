@@ -55,6 +55,7 @@ struct actors {
 	struct actor *at; /* by slot */
 	uint32_t cap;
 	struct map by_path;
+	uint64_t n_set; /* how often a new actor came */
 };
 
 void actors_done(struct actors *actors);
