@@ -82,6 +82,41 @@ def background(box):
     has(open(box.path("logs/supd.log"), encoding="utf8").read(), "shutting_down", "its own log")
 
 
+@test("what actors with output: inherit write follows the log of a supd -d when it is set aside", timeout=60)
+def inherited(box):
+    gate = box.path("gate")
+    os.mkfifo(gate)
+    s = box.supd({"a": {"command": ["sh", "-c", f"while read word <{gate}; do echo said $word >&2; done"],
+                        "output": "inherit"}, "b": {"ready": "notify", "do": []}, "c": {}}, wait=False, args=["-d"],
+                 log={"directory": box.path("logs"), "max_size": "4K", "keep": 90})
+    s.started("b")
+    s.tell("b", "ready")
+    s.ended(0)
+    walker = parent(parent(s.line("S", "b").pid))
+
+    def say(word):
+        with open(gate, "w", encoding="utf8") as out:
+            out.write(word + "\n")
+        s.until(lambda: f"said {word}\n" in text("supd.log"), f"{word} in the log")
+
+    def text(name):
+        with open(box.path("logs/" + name), encoding="utf8") as file:
+            return file.read()
+    say("first")
+    number = 0
+    while not os.path.exists(box.path("logs/supd.log.2")):
+        number += 1
+        s.call("Restart", names=["c"])
+    say("second")
+    check("said second" not in text("supd.log.1") and "said first" not in text("supd.log"), "the old file")
+    names = ["supd.log"] + [f"supd.log.{i}" for i in range(1, 91) if os.path.exists(box.path(f"logs/supd.log.{i}"))]
+    whole = "".join(text(name) for name in reversed(names))
+    equal((whole.count("said first"), whole.count("/user/c: started"), os.path.exists(box.path("logs/supd.log.copy"))),
+          (1, number + 1, False), "what all files have")
+    s.ctl_ok("shutdown")
+    s.until(lambda: not alive(walker), "the end")
+
+
 @test("supd -d says why supd has ended before it was ready, and exits as that")
 def never_ready(box):
     s = box.supd({"a": {}})

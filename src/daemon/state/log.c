@@ -164,7 +164,7 @@ grow(size_t len)
 	if (sink.target != LOG_TARGET_FILE || sink.limits.max_size == 0 ||
 	    sink.size < sink.limits.max_size)
 		return;
-	if (log_set_aside(sink.path, &sink.limits) == 0)
+	if (log_set_aside(sink.path, sink.fd, &sink.limits) == 0)
 		log_reopen();
 	else
 		/* Not again at each line. */

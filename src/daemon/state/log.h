@@ -19,7 +19,7 @@ void log_reopen(void);
 void log_close(void);
 /* How large the file may become, and how many older files are kept. */
 void log_limit(const struct conf_log *limits);
-int log_set_aside(const char *path, const struct conf_log *limits);
+int log_set_aside(const char *path, int fd, const struct conf_log *limits);
 /* What may take a line instead of standard error; false: it cannot. */
 typedef bool log_taker(void *arg, int priority, const char *line);
 void log_divert(log_taker *take, void *arg);
