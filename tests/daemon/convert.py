@@ -29,7 +29,9 @@ autorestart=unexpected
 exitcodes=0,2
 stopsignal=QUIT
 stopwaitsecs=20
-environment=A="1",B="two, words",C='it''s'
+environment=A="1",B="two, words",
+  ; of an apostrophe
+  C='it''s'  ; the last
 stdout_logfile=/dev/stdout
 stdout_logfile_maxbytes=0
 redirect_stderr=true
@@ -41,8 +43,13 @@ autostart=false
 autorestart=false
 environment=PATH="/opt:%(ENV_PATH)s"
 
+[program:alone]
+command=/bin/sleep 7
+numprocs=1
+
 [group:all]
-programs=shop,nightly
+programs=shop, nightly,ghost
+priority=5
 
 [eventlistener:mail]
 command=/usr/bin/crashmail
@@ -56,7 +63,10 @@ Type=notify
 ExecStartPre=/bin/mkdir -p /tmp/shop
 ExecStartPre=/bin/true
 ExecStart=-/bin/sleep 100
-ExecReload=/bin/kill -HUP 1
+ExecReload=/bin/kill \
+# which process
+  -HUP \
+  1
 Restart=on-failure
 RestartSec=1500ms
 TimeoutStartSec=2min
@@ -119,11 +129,15 @@ def supervisord(box):
     text = converted(box, "supervisord", "supervisord.conf", SUPERVISORD)
     for pattern in (r'command: "/bin/sleep 100"', "restart: transient", r"exit: \[0, 2\]",
                     'stop_signal: "QUIT"', "shutdown: 20s", 'B: "two, words"', "output: stdout",
-                    "# no equivalent: numprocs=4", r"# no equivalent: \[unix_http_server\]",
+                    r'(?m)^        replicas: "4"$', r'C: "its"', r"# no equivalent: \[unix_http_server\]",
                     "# no equivalent: priority=10", "enabled: false", "restart: never",
                     r'command: "/bin/true --quiet"', r"# no equivalent: environment=PATH=",
-                    r"# no equivalent: \[eventlistener:mail\]"):
+                    r"# no equivalent: \[eventlistener:mail\]",
+                    r"(?m)^  all:\n    children:\n(      #.*\n)*      shop:\n        command: ",
+                    r"(?m)^      nightly:\n        command: ", "# no equivalent: priority=5",
+                    "# no program of the group all: ghost", r'(?m)^  alone:\n    command: "/bin/sleep 7"\n  \S|\Z'):
         has(text, pattern)
+    equal((text.count("shop:"), text.count("nightly:"), "replicas: \"1\"" in text), (1, 1, False), "once each")
 
 
 @test("a unit: what has no equivalent is a comment, also the second of what is had once")
@@ -134,7 +148,8 @@ def unit(box):
                     "min: 1500ms", "start_timeout: 2m", "shutdown: 1m30s",
                     r'A: "1", B: "two words", C: "4"',
                     r'\["-/etc/default/shop", "-/etc/default/more"\]', 'umask: "0027"',
-                    "# no equivalent: ProtectSystem=full", "# no equivalent: SystemCallFilter",
+                    "# no equivalent: ProtectSystem=full", r"# no equivalent: SystemCallFilter=@system-service +~@mount",
+                    r'reload_command: "/bin/kill +-HUP +1"',
                     "# no equivalent: Description="):
         has(text, pattern)
 

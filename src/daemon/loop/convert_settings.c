@@ -16,6 +16,8 @@ const struct setting convert_supervisord[] = {
     {"exitcodes", NULL, PART_SUCCESS, "exit", AS_CODES},
     {"stopsignal", NULL, PART_NONE, "stop_signal", AS_SIGNAL},
     {"stopwaitsecs", NULL, PART_NONE, "shutdown", AS_DURATION},
+    {"numprocs", "1", PART_NONE, "", AS_NOTHING},
+    {"numprocs", NULL, PART_NONE, "replicas", AS_TEXT},
     {"user", NULL, PART_NONE, "user", AS_TEXT},
     {"directory", NULL, PART_NONE, "directory", AS_TEXT},
     {"umask", NULL, PART_NONE, "umask", AS_TEXT},
