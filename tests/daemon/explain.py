@@ -40,6 +40,23 @@ def with_supervisor(box):
     equal(s.actor("top/app/a")["restarts_by"]["supervisor"], 1, "its kind")
 
 
+@test("of a supervisor the actors below it that are not well are named, with cause and time")
+def below(box):
+    s = box.supd({"app": {"children": {
+        "a": {"restart": "never"}, "b": {"restart": "never"}, "well": {},
+        "in": {"children": {"c": {"backoff": {"min": "1h", "max": "1h"}}}}}},
+        "other": {"children": {"d": {"restart": "never"}}}})
+    s.started("d")
+    for name, end in (("a", "exit=3"), ("c", "exit=4"), ("d", "exit=5"), ("b", "exit=0")):
+        s.tell(name, end)
+    for name, state in (("app/a", "failed"), ("app/in/c", "backoff"), ("other/d", "failed"), ("app/b", "done")):
+        s.wait_for(name, state=state)
+    has(story(s, "app"), rf"(?m)^Below it: /user/app/a, failed since {TIME}: exited with 3; "
+        rf"/user/app/in/c, backoff since {TIME}: exited with 4\.\nNow: .*an actor below it has failed", "the supervisor")
+    has(story(s, "/user"), r"exited with 3; /user/app/in/c.*; /user/other/d, failed since .*: exited with 5\.\n", "the top")
+    check("Below it" not in story(s, "well") and "Below it" not in story(s, "a"), "workers have nothing below")
+
+
 @test("the failure of an actor that watches another is not the story of that one")
 def watcher(box):
     s = box.supd({"pool": {"restart": "transient"}, "pact": {"watch": {"pool": "fail"}}})

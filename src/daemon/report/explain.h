@@ -40,7 +40,8 @@ bool explain_cause(struct strbuf *sb, const struct event_view *event);
 bool explain_value(const void *user, struct strbuf *sb, const char *name);
 void explain_step(struct strbuf *sb, const struct event_view *event);
 
-/* explain_now.c: how the actor is now, or that it is gone. */
+/* explain_now.c: what is wrong below the actor, how it is now, or that it is gone. */
+void explain_below(struct strbuf *sb, const struct shell *shell, struct ref top);
 void explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref);
 void explain_gone(struct strbuf *sb, const struct event_view *last);
 

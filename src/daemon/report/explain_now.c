@@ -9,9 +9,13 @@
 #include "daemon/report/explain.h"
 #include "daemon/report/view.h"
 #include "daemon/report/waiting.h"
+#include "daemon/state/cause.h"
 #include "daemon/state/glob.h"
 #include "daemon/state/shell.h"
 #include "os/self/clock.h"
+
+/* So many of those that are not well below a supervisor are named. */
+#define BELOW_MAX 10
 
 static void
 say_running(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
@@ -129,6 +133,51 @@ explain_gone(struct strbuf *sb, const struct event_view *last)
 	            "its last event, %s, was at %s.\n",
 	            report_names[last->record->kind],
 	            clock_format(last->record->wall_us, 3, at));
+}
+
+/* "/user/app/a, failed since …: exited with 3" */
+static void
+say_unwell(struct strbuf *sb, const struct shell *shell, const struct view_clock *clock,
+           const struct node_view *view)
+{
+	char since[CLOCK_TEXT_MAX];
+
+	strbuf_addf(sb, "%s, %s since %s", shell_path(shell, view->ref),
+	            node_state_names[view->state],
+	            clock_format(view_wall_us(clock, view->since_ms), 3, since));
+	if (view->sigstopped)
+		strbuf_adds(sb, ", stopped by a signal");
+	else if (view->state == STATE_RUNNING)
+		strbuf_adds(sb, ", does not pass its health check");
+	else if (view->has_failure) {
+		strbuf_adds(sb, ": ");
+		cause_text(sb, &view->cause,
+		           cause_about(&shell->actors, &view->cause, view->origin));
+	}
+}
+
+/* Name what is not well below a supervisor, and since when. */
+void
+explain_below(struct strbuf *sb, const struct shell *shell, struct ref top)
+{
+	struct view_clock clock;
+	size_t n = 0;
+
+	view_clock_init(&clock);
+	for (struct ref at = core_next(shell->core, top, top); at.slot != REF_NONE.slot;
+	     at = core_next(shell->core, top, at)) {
+		struct node_view view;
+
+		core_view(shell->core, at, clock.mono_ms, &view);
+		view.degraded = false;
+		if (view_is_well(&view, false) || n++ >= BELOW_MAX)
+			continue;
+		strbuf_adds(sb, n == 1 ? "Below it: " : "; ");
+		say_unwell(sb, shell, &clock, &view);
+	}
+	if (n > BELOW_MAX)
+		strbuf_addf(sb, "; and %zu more", n - BELOW_MAX);
+	strbuf_adds(sb, n > 0 ? ".\n" : "");
 }
 
 /* Where all that led to: the state now. */

@@ -432,5 +432,6 @@ explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
 		return;
 	}
 	explain_impact(sb, shell, ref);
+	explain_below(sb, shell, ref);
 	explain_now(sb, shell, ref);
 }
