@@ -225,7 +225,7 @@ control_listen_again(struct control *control, struct err *err)
 }
 
 /*
- * Serve shell->control_path, with mode and group of the configuration.
+ * Serve shell->origin.control_path, with mode and group of the configuration.
  *
  * NULL and a sentence when it cannot be had, in particular when another supd listens
  * there; the socket of a dead one is replaced.

@@ -60,7 +60,7 @@ handle_ping(struct conn *conn)
 	strbuf_addf(out,
 	            "{\"version\":\"%s\",\"pid\":%d,\"walker_pid\":%d,"
 	            "\"uptime_ms\":%" PRIu64 ",\"config\":",
-	            PACKAGE_VERSION, (int)getpid(), (int)shell->walker_pid,
+	            PACKAGE_VERSION, (int)getpid(), (int)shell->origin.walker_pid,
 	            clock_mono_ms() - shell->facts.started_ms);
 	view_conf_file(out, shell);
 	strbuf_addc(out, '}');

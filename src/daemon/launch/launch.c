@@ -115,9 +115,11 @@ build_environment(struct environment *environment, const struct shell *shell,
 
 	environment_begin(environment, process);
 	(void)environment_add(environment, "SUPD_PATH", "%s", actor->path);
-	(void)environment_add(environment, "SUPD_SOCKET", "%s", shell->control_path);
+	(void)environment_add(environment, "SUPD_SOCKET", "%s",
+	                      shell->origin.control_path);
 	(void)environment_add(environment, "SUPD_ID", "%s", mark);
-	(void)environment_add(environment, "SUPD_WALKER", "%s", shell->walker_mark);
+	(void)environment_add(environment, "SUPD_WALKER", "%s",
+	                      shell->origin.walker_mark);
 	if (process->notify) {
 		int r = notify_open(shell->notify, actor->ref, address);
 
@@ -153,7 +155,7 @@ fill_limits(const struct shell *shell, const struct conf_process *process,
 {
 	size_t n = 0;
 
-	limits[n++] = (struct spawn_limit){RLIMIT_NOFILE, shell->nofile};
+	limits[n++] = (struct spawn_limit){RLIMIT_NOFILE, shell->origin.nofile};
 	for (size_t i = 0; i < process->n_limits && n < LAUNCH_LIMITS_MAX; i++)
 		limits[n++] = (struct spawn_limit){process->limits[i].resource,
 		                                   process->limits[i].value};

@@ -87,7 +87,7 @@ static void
 watch(struct seat *seat)
 {
 	struct err err;
-	int fd = fd_watch_directory(seat->shell->runtime_dir, &err);
+	int fd = fd_watch_directory(seat->shell->origin.runtime_dir, &err);
 	int above = fd < 0 ? -1 : openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	begin_watch(&seat->of_lock, fd, false, &err);
@@ -109,7 +109,7 @@ has_lock(const struct seat *seat)
 	bool has;
 
 	strbuf_init(&path, PATH_MAX);
-	strbuf_addf(&path, "%s/" LOCK, seat->shell->runtime_dir);
+	strbuf_addf(&path, "%s/" LOCK, seat->shell->origin.runtime_dir);
 	has = !path.failed && lstat(strbuf_str(&path), &st) == 0 &&
 	      st.st_dev == seat->lock_dev && st.st_ino == seat->lock_ino;
 	strbuf_done(&path);
@@ -120,7 +120,7 @@ has_lock(const struct seat *seat)
 static int
 renew_lock(struct seat *seat)
 {
-	const char *dir = seat->shell->runtime_dir;
+	const char *dir = seat->shell->origin.runtime_dir;
 	struct err err = {0};
 	struct stat st;
 	int fd = fd_lock(dir, LOCK, &err);
@@ -154,13 +154,13 @@ renew(struct seat *seat, bool lost_lock, bool lost_socket)
 		log_line(LOG_LEVEL_ERROR,
 		         "the runtime directory %s or the lock in it was removed: it is "
 		         "made anew",
-		         shell->runtime_dir);
+		         shell->origin.runtime_dir);
 		r = renew_lock(seat);
 	}
 	if (r < 0 || !lost_socket)
 		return r;
 	log_line(LOG_LEVEL_ERROR, "the control socket %s was removed: it is made anew",
-	         shell->control_path);
+	         shell->origin.control_path);
 	r = control_listen_again(shell->control, &err);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);

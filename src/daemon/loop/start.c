@@ -73,7 +73,7 @@ load(struct shell *shell, struct start *ret)
 	struct conf_reports reports;
 	struct err err;
 
-	if (!is_safe_place(shell->runtime_dir))
+	if (!is_safe_place(shell->origin.runtime_dir))
 		return EX_CONFIG;
 	ret->conf = loading_boot(shell, &reports, &err);
 	conf_reports_print(&reports);
@@ -187,11 +187,11 @@ hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner,
 	int r = uids == NULL ? -ENOMEM : 0;
 
 	strbuf_init(&variable, SUPD_PATH_MAX + 16);
-	strbuf_addf(&variable, "SUPD_SOCKET=%s", shell->control_path);
+	strbuf_addf(&variable, "SUPD_SOCKET=%s", shell->origin.control_path);
 	hunt.variable = strbuf_str(&variable);
 	hunt.uids = uids;
 	if (r == 0 && ret_owner != NULL)
-		*ret_owner = leftover_owner(&hunt, shell->walker_pid);
+		*ret_owner = leftover_owner(&hunt, shell->origin.walker_pid);
 	else if (r == 0)
 		r = leftover_kill(&hunt, ret_found);
 	strbuf_done(&variable);
@@ -224,7 +224,7 @@ is_another_alive(struct shell *shell, const struct conf *conf)
 	}
 	if (is_live) {
 		log_line(LOG_LEVEL_ERROR, "another supd answers at %s",
-		         shell->control_path);
+		         shell->origin.control_path);
 		return true;
 	}
 	(void)hunt(shell, conf, &owner, NULL);
@@ -233,7 +233,7 @@ is_another_alive(struct shell *shell, const struct conf *conf)
 	log_line(LOG_LEVEL_ERROR,
 	         "another supd with the control socket %s is alive (pid %d), although "
 	         "its socket is gone: stop it first",
-	         shell->control_path, (int)owner);
+	         shell->origin.control_path, (int)owner);
 	return true;
 }
 
@@ -271,8 +271,8 @@ end_actors(struct shell *shell)
 {
 	const struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = shell};
 	size_t n = 0;
-	int r = leftover_kill_below(&hunt, shell->walker_pid, shell->handover->hello.left,
-	                            LINK_LEFT_MAX, &n);
+	int r = leftover_kill_below(&hunt, shell->origin.walker_pid,
+	                            shell->handover->hello.left, LINK_LEFT_MAX, &n);
 
 	if (r < 0)
 		(void)log_errno(r, "end the processes of the guardian before");
@@ -300,7 +300,7 @@ boot(struct shell *shell, const struct start *start)
 		n_leftovers = end_actors(shell);
 	end_leftovers(shell, start->conf, &found);
 	n_leftovers += found.n_killed - found.n_left;
-	if (reload_boot(shell, start->conf, seed_of(shell->options), &err) < 0) {
+	if (reload_boot(shell, start->conf, seed_of(shell->origin.options), &err) < 0) {
 		leftovers_done(&found);
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
@@ -377,7 +377,7 @@ take_over(struct shell *shell, struct start *start)
 	}
 	adopt_compare(shell);
 	upgrade_tell(shell, &start->story);
-	shell->outage_ms = start->story.outage_ms;
+	shell->origin.outage_ms = start->story.outage_ms;
 	report_taken_over(shell, &start->story, &shell->handover->hello.last_end);
 	renew_log(shell);
 	shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});

@@ -352,8 +352,9 @@ open_rooms(struct shell *shell, const struct conf *conf)
 	         (shell->rundirs = rundirs_new(shell, &err)) != NULL &&
 	         open_metrics(shell, &err) &&
 	         (shell->output = output_new(shell, &err)) != NULL)
-		shell->control_path = control_path(conf, shell->runtime_dir);
-	if (shell->control_path == NULL) {
+		shell->origin.control_path =
+		    control_path(conf, shell->origin.runtime_dir);
+	if (shell->origin.control_path == NULL) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}
@@ -399,7 +400,7 @@ close_rooms(struct shell *shell)
 	cgroup_root_close(&shell->cgroups);
 	ledger_free(shell->ledger);
 	exits_free(shell->exits);
-	free(shell->control_path);
+	free(shell->origin.control_path);
 	if (shell->loop != NULL)
 		ev_loop_destroy(shell->loop);
 	os_spawn_done(&shell->spawner);
@@ -439,7 +440,8 @@ give_back(struct shell *shell)
 int
 supd_run(const struct supd_options *options, struct handover *handover)
 {
-	struct shell shell = {.environ = environ, .systemd.fd = -1, .before_fd = -1};
+	struct shell shell = {
+	    .origin.environ = environ, .systemd.fd = -1, .before_fd = -1};
 	struct start start = {0};
 	struct signals signals = {.ignores_hangup = handover->hello.ignores_hangup != 0};
 	struct err err;
@@ -447,22 +449,22 @@ supd_run(const struct supd_options *options, struct handover *handover)
 
 	set_signals();
 	cgroup_root_init(&shell.cgroups);
-	(void)cgroup_machine_controllers(shell.controllers);
+	(void)cgroup_machine_controllers(shell.origin.controllers);
 	shell.additions = additions_new();
 	shell.mailboxes = calloc(1, sizeof(*shell.mailboxes));
 	shell.handover = handover;
 	shell.link_fd = handover->link_fd;
-	shell.walker_pid = handover->hello.walker_pid;
-	leftover_mark(shell.walker_pid, shell.walker_mark);
-	shell.nofile = handover->hello.nofile;
+	shell.origin.walker_pid = handover->hello.walker_pid;
+	leftover_mark(shell.origin.walker_pid, shell.origin.walker_mark);
+	shell.origin.nofile = handover->hello.nofile;
 	shell.clients_max = CONTROL_CONNS_MAX;
-	shell.crashes = handover->hello.crashes;
+	shell.origin.crashes = handover->hello.crashes;
 	shell.now_ms = clock_mono_ms();
 	shell.facts.started_ms = shell.now_ms;
 	shell.conf_file = options->conf_file;
-	shell.runtime_dir = options->runtime_dir;
-	shell.binary = handover->hello.binary;
-	shell.options = options;
+	shell.origin.runtime_dir = options->runtime_dir;
+	shell.origin.binary = handover->hello.binary;
+	shell.origin.options = options;
 	err_set(&err, ENOMEM, "additions");
 	if (shell.additions == NULL || shell.mailboxes == NULL ||
 	    os_spawn_init(&shell.spawner, &err) < 0) {

@@ -96,7 +96,7 @@ output_choose_look(struct output *output)
 {
 	const struct shell *shell = output->shell;
 	const struct conf *conf = shell->conf;
-	const uint32_t look = output_look(shell->options, conf);
+	const uint32_t look = output_look(shell->origin.options, conf);
 
 	output->shows_all = look != 0;
 	output->look = look != 0 ? look : FEED_LOOK_TEXT;

@@ -46,7 +46,8 @@ open_places(struct rundirs *rundirs)
 	if (rundirs->gone_fd >= 0)
 		return 0;
 	if (rundirs->top_fd < 0)
-		rundirs->top_fd = fd_raise(open(rundirs->shell->runtime_dir, flags));
+		rundirs->top_fd =
+		    fd_raise(open(rundirs->shell->origin.runtime_dir, flags));
 	if (rundirs->top_fd < 0)
 		return -errno;
 	if ((mkdirat(rundirs->top_fd, ACTORS, 0755) < 0 && errno != EEXIST) ||
@@ -141,7 +142,7 @@ rundirs_begin(struct rundirs *rundirs, bool is_anew)
 	bool is_there;
 
 	strbuf_init(&path, PATH_MAX);
-	strbuf_addf(&path, "%s/" GONE, rundirs->shell->runtime_dir);
+	strbuf_addf(&path, "%s/" GONE, rundirs->shell->origin.runtime_dir);
 	is_there = !path.failed && access(strbuf_str(&path), F_OK) == 0;
 	strbuf_done(&path);
 	if (!is_there || open_places(rundirs) < 0)
@@ -202,7 +203,8 @@ rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
 	(void)close(fd);
 	if (r < 0)
 		return r;
-	if (asprintf(ret_path, "%s/" ACTORS "/%s", rundirs->shell->runtime_dir, name) < 0)
+	if (asprintf(ret_path, "%s/" ACTORS "/%s", rundirs->shell->origin.runtime_dir,
+	             name) < 0)
 		return -ENOMEM;
 	return 0;
 }

@@ -372,11 +372,12 @@ add_guardians(struct strbuf *sb, const struct shell *shell)
 {
 	add_head(sb, "supd_guardian_crashes", "counter", NULL,
 	         "Guardians that crashed or hung, and were replaced.");
-	strbuf_addf(sb, "supd_guardian_crashes_total %" PRIu32 "\n", shell->crashes);
+	strbuf_addf(sb, "supd_guardian_crashes_total %" PRIu32 "\n",
+	            shell->origin.crashes);
 	add_head(sb, "supd_guardian_outage_seconds", "gauge", "seconds",
 	         "How long no guardian was there before this one; 0 for the first.");
 	strbuf_adds(sb, "supd_guardian_outage_seconds ");
-	add_decimal(sb, shell->outage_ms, 1000);
+	add_decimal(sb, shell->origin.outage_ms, 1000);
 	strbuf_addc(sb, '\n');
 }
 

@@ -66,7 +66,7 @@ foster_collect(struct procs *procs, const pid_t *pid, int *pidfd, struct reap *r
 	ends_take_exits(procs);
 	if (*pid == 0)
 		return false;
-	if (parent == shell->walker_pid && !shell->walker_died) {
+	if (parent == shell->origin.walker_pid && !shell->walker_died) {
 		held_let_go(procs, pidfd);
 		return false;
 	}

@@ -105,7 +105,7 @@ mainpid_collect(struct procs *procs, struct proc *proc)
 	/* It came to us just now: it will be reaped as any child. */
 	if (parent == getpid())
 		return false;
-	if (parent == procs->shell->walker_pid) {
+	if (parent == procs->shell->origin.walker_pid) {
 		/* Not to be woken by it again and again. */
 		held_let_go(procs, &proc->pidfd);
 		return false;

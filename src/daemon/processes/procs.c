@@ -398,7 +398,7 @@ procs_new(struct shell *shell, procs_helper_failed *on_helper_failed, struct err
 	procs->leftovers = PROCS_NONE;
 	procs->child_fd = -1;
 	procs->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
-	procs->sweeper = proc_sweep_new(shell->walker_pid);
+	procs->sweeper = proc_sweep_new(shell->origin.walker_pid);
 	freezing_init(procs);
 	r = births_init(procs, &ways, err);
 	if (r == 0 && (procs->epoll_fd < 0 || procs->sweeper == NULL)) {

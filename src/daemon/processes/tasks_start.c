@@ -171,9 +171,11 @@ build_environment(struct environment *environment, const struct shell *shell,
 		core_view(shell->core, order->ref, shell->now_ms, &view);
 	environment_begin(environment, &actor->conf->process);
 	(void)environment_add(environment, "SUPD_PATH", "%s", actor->path);
-	(void)environment_add(environment, "SUPD_SOCKET", "%s", shell->control_path);
+	(void)environment_add(environment, "SUPD_SOCKET", "%s",
+	                      shell->origin.control_path);
 	(void)environment_add(environment, "SUPD_ID", "%s", mark);
-	(void)environment_add(environment, "SUPD_WALKER", "%s", shell->walker_mark);
+	(void)environment_add(environment, "SUPD_WALKER", "%s",
+	                      shell->origin.walker_mark);
 	(void)environment_add(environment, "SUPD_HOOK", "%s", task_name(order));
 	(void)environment_add(environment, "SUPD_REASON", "%s",
 	                      task_reason_names[order->reason]);

@@ -65,7 +65,7 @@ upgrade_path(const struct shell *shell, char buf[UPGRADE_PATH_MAX])
 	static const char deleted[] = " (deleted)";
 	size_t len;
 
-	(void)snprintf(buf, UPGRADE_PATH_MAX, "%s", shell->binary);
+	(void)snprintf(buf, UPGRADE_PATH_MAX, "%s", shell->origin.binary);
 	len = strlen(buf);
 	/* What the kernel says of a file that was replaced before supd was started. */
 	if (len >= sizeof(deleted) &&
@@ -230,7 +230,8 @@ spawn(struct upgrade *upgrade, int out_fd, int conf_fd, struct spawn_result *ret
 	    -1, out_fd, out_fd, ledger_fd(shell->ledger), conf_fd, upgrade->binary_fd};
 	struct spawn spawn = {
 	    .file = file,
-	    .envp = shell->environ != NULL ? shell->environ : no_environment,
+	    .envp =
+	        shell->origin.environ != NULL ? shell->origin.environ : no_environment,
 	    .fds = fds,
 	    .n_fds = ARRAY_SIZE(fds),
 	    .cgroup_fd = -1,
@@ -245,7 +246,7 @@ spawn(struct upgrade *upgrade, int out_fd, int conf_fd, struct spawn_result *ret
 	               candidate_kind(kind));
 	(void)snprintf(file, sizeof(file), "/proc/self/fd/%zu", ARRAY_SIZE(fds) - 1);
 	/* Our own command line; where a role stands, the question. */
-	argv = role_arguments(shell->options->argv);
+	argv = role_arguments(shell->origin.options->argv);
 	if (argv == NULL)
 		return -ENOMEM;
 	argv[1] = question;

@@ -84,7 +84,7 @@ follow_limits(struct shell *shell, const struct conf *conf)
 void
 follow_log(const struct shell *shell, const struct conf *conf)
 {
-	const struct supd_options *options = shell->options;
+	const struct supd_options *options = shell->origin.options;
 	/* Among the output of actors only what is to be known. */
 	enum log_level level =
 	    output_look(options, conf) != 0 ? LOG_LEVEL_NOTICE : LOG_LEVEL_INFO;
@@ -124,7 +124,7 @@ set_control_mode(struct shell *shell)
 	int r = control_file_do(shell, SOCKWORK_ADJUST, gid, &err);
 
 	if (r < 0)
-		(void)log_errno(r, "mode of %s", shell->control_path);
+		(void)log_errno(r, "mode of %s", shell->origin.control_path);
 }
 
 void

@@ -233,8 +233,8 @@ loading_boot(struct shell *shell, struct conf_reports *ret_reports, struct err *
 	struct load load = {.file = shell->conf_file,
 	                    .options = {.warn = true,
 	                                .boot = true,
-	                                .environ = shell->environ,
-	                                .controllers = shell->controllers}};
+	                                .environ = shell->origin.environ,
+	                                .controllers = shell->origin.controllers}};
 
 	return load_with(shell, &load, ret_reports, err);
 }
@@ -248,8 +248,8 @@ loading_apply(struct shell *shell, const char *file, struct conf_reports *ret_re
 	struct load load = {.file = file,
 	                    .options = {.warn = true,
 	                                .look_environment = true,
-	                                .environ = shell->environ,
-	                                .controllers = shell->controllers}};
+	                                .environ = shell->origin.environ,
+	                                .controllers = shell->origin.controllers}};
 
 	return load_with(shell, &load, ret_reports, err);
 }
@@ -259,11 +259,11 @@ struct conf *
 loading_add(struct shell *shell, const struct conf_addition *addition,
             struct conf_reports *ret_reports, struct err *err)
 {
-	struct load load = {
-	    .file = shell->conf_file,
-	    .addition = addition,
-	    .conf = shell->conf,
-	    .options = {.environ = shell->environ, .controllers = shell->controllers}};
+	struct load load = {.file = shell->conf_file,
+	                    .addition = addition,
+	                    .conf = shell->conf,
+	                    .options = {.environ = shell->origin.environ,
+	                                .controllers = shell->origin.controllers}};
 
 	return load_with(shell, &load, ret_reports, err);
 }

@@ -198,7 +198,7 @@ systemd_open(struct shell *shell)
 	double period;
 
 	/* WATCHDOG_PID is the walker, and the walker speaks for us. */
-	notifier_open(&shell->systemd, shell->environ, shell->walker_pid);
+	notifier_open(&shell->systemd, shell->origin.environ, shell->origin.walker_pid);
 	shell->herald = herald;
 	if (herald == NULL)
 		return;

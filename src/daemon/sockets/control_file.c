@@ -15,7 +15,7 @@ int
 control_file_look(struct shell *shell, bool connects, struct sockwork_seen *ret)
 {
 	return sockwork_look(&shell->bounded, VAULT_KEY(VAULT_CONTROL, 0),
-	                     shell->control_path, connects, ret);
+	                     shell->origin.control_path, connects, ret);
 }
 
 /* The same for what is to be done with it. */
@@ -23,7 +23,7 @@ int
 control_file_do(struct shell *shell, enum sockwork_kind kind, gid_t gid, struct err *err)
 {
 	const struct sock_file file = {
-	    .path = shell->control_path,
+	    .path = shell->origin.control_path,
 	    .type = SOCK_STREAM,
 	    .backlog = CONTROL_CONNS_MAX,
 	    .mode = shell->conf != NULL ? shell->conf->control_mode : 0,

@@ -35,7 +35,7 @@ struct given {
 struct given *
 given_new(struct shell *shell)
 {
-	const size_t n = listen_fds(shell->environ, shell->walker_pid);
+	const size_t n = listen_fds(shell->origin.environ, shell->origin.walker_pid);
 	struct given *given = n == 0 ? NULL : calloc(1, sizeof(*given));
 
 	if (given == NULL)
@@ -44,7 +44,7 @@ given_new(struct shell *shell)
 		struct given_one *one = &given->at[given->n];
 
 		one->fd = shell_take(shell, VAULT_KEY(VAULT_GIVEN, i));
-		one->name_len = listen_name(shell->environ, i, &one->name);
+		one->name_len = listen_name(shell->origin.environ, i, &one->name);
 		if (one->fd < 0)
 			continue;
 		if (sock_name(one->fd, &one->is) < 0)

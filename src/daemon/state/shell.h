@@ -14,6 +14,7 @@
 #include "core/core.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/events.h"
+#include "daemon/state/origin.h"
 #include "ledger/ledger.h"
 #include "os/process/containment.h"
 #include "os/process/leftover.h"
@@ -46,7 +47,6 @@ struct scraper;
 struct seat;
 struct signals;
 struct stores;
-struct supd_options;
 struct system;
 struct tasks;
 struct trial;
@@ -59,11 +59,7 @@ struct shell {
 
 	struct conf *conf; /* the effective configuration */
 	const char *conf_file;
-	const char *runtime_dir;
-	/* supd's binary as it was started; the file there may be another now */
-	const char *binary;
-	char *control_path; /* of the control socket */
-	char **environ;     /* as supd was started */
+	struct origin origin;
 
 	struct mailboxes *mailboxes; /* of conf */
 	uint64_t identity_ms;    /* before that no user is looked up, see identity.c */
@@ -97,44 +93,36 @@ struct shell {
 	struct control *control;
 	struct seat *seat;
 	struct cgroup_root cgroups;
-	char controllers[CGROUP_CONTROLLERS_MAX]; /* of the machine */
 	struct spawner spawner;
 	struct bounded closers; /* of what others have sent: notify.c */
 	struct bounded bounded; /* what else is done in children */
 	/* So many connections leave the actors their descriptors; 0: CONTROL_CONNS_MAX.
 	 */
 	uint32_t clients_max;
-	struct rlimit nofile;    /* as supd was started with: what actors inherit */
 	struct notifier systemd; /* towards whoever started supd */
 
 	int link_fd; /* to the walker */
 	/* pace of lines about messages that do not reach the walker */
 	struct log_pace link_pace;
 	struct keeper *keeper;
-	pid_t walker_pid;
-	/* pid and start of the walker, as in the environment of actors. */
-	char walker_mark[LEFTOVER_MARK_MAX];
 	bool walker_died;
 	struct exits *exits;       /* how its children ended */
 	struct handover *handover; /* what it kept for us; NULL once we are settled */
 
-	uint64_t now_ms;    /* one time for a whole turn */
-	uint64_t n_turns;   /* that were stepped */
-	uint32_t crashes;   /* guardians that crashed or hung before this one, */
-	uint64_t outage_ms; /* … and how long no guardian was there, before it */
-	int before_fd;      /* the configuration before, frozen; -1: none */
-	bool is_adopting;   /* a process before us has opened what there is */
-	bool is_replaying;  /* what is performed should have been some time ago */
+	uint64_t now_ms;   /* one time for a whole turn */
+	uint64_t n_turns;  /* that were stepped */
+	int before_fd;     /* the configuration before, frozen; -1: none */
+	bool is_adopting;  /* a process before us has opened what there is */
+	bool is_replaying; /* what is performed should have been some time ago */
 	bool exiting;
 	int32_t exit_status;    /* of supd; or … */
 #define SHELL_EXIT_UPGRADE (-1) /* supd goes on with another binary */
 
 	/* private to the room that is named */
-	struct loop *turn;                  /* loop.c */
-	struct herald *herald;              /* systemd.c */
-	struct retired *retired;            /* reload.c */
-	struct signals *signals;            /* supd.c */
-	const struct supd_options *options; /* supd.c */
+	struct loop *turn;       /* loop.c */
+	struct herald *herald;   /* systemd.c */
+	struct retired *retired; /* reload.c */
+	struct signals *signals; /* supd.c */
 };
 
 /* Queue an event for the core; it is stepped at the end of this turn of the loop.  False
