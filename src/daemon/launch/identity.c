@@ -26,6 +26,12 @@
 #define PAUSES     20 /* times what the last answer took */
 #define ANSWER_MAX (512 * 1024)
 
+/* After an answer that took long nothing is asked for a while. */
+static struct {
+	uint64_t until_ms;
+	bool is_silent; /* the user database did not answer the last time */
+} quiet;
+
 static void
 ask(int fd, void *data)
 {
@@ -40,8 +46,8 @@ ask_bounded(struct shell *shell, struct conf_process *process)
 	char *answer;
 	ssize_t n;
 
-	if (begun_ms < shell->identity_ms)
-		return shell->identity_is_silent ? -ETIMEDOUT : -ENOENT;
+	if (begun_ms < quiet.until_ms)
+		return quiet.is_silent ? -ETIMEDOUT : -ENOENT;
 	answer = malloc(ANSWER_MAX);
 	if (answer == NULL)
 		return -ENOMEM;
@@ -51,9 +57,9 @@ ask_bounded(struct shell *shell, struct conf_process *process)
 		n = conf_take_identity(shell->conf, process, answer, (size_t)n);
 	free(answer);
 	took_ms = clock_mono_ms() - begun_ms;
-	shell->identity_is_silent = n == -ETIMEDOUT;
+	quiet.is_silent = n == -ETIMEDOUT;
 	if (took_ms >= SLOW_MS)
-		shell->identity_ms = begun_ms + took_ms * PAUSES;
+		quiet.until_ms = begun_ms + took_ms * PAUSES;
 	return (int)n;
 }
 

@@ -130,7 +130,7 @@ begin(struct loop *loop)
 	loop->time_ms = loop->shell->now_ms;
 	post->n_written = 0;
 	post->is_stepping = true;
-	loop->shell->n_turns++;
+	loop->shell->post->n_turns++;
 	queue_sort_ends(loop->shell->core, queue.events + loop->n_early,
 	                queue.n - loop->n_early, post->posted.events);
 }
@@ -238,7 +238,7 @@ loop_replay(struct loop *loop)
 	struct shell *shell = loop->shell;
 	const uint32_t n = ledger_entries(shell->ledger);
 
-	shell->n_actions = 0;
+	shell->post->n_actions = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct journal_entry *entry = ledger_entry(shell->ledger, i);
 

@@ -20,6 +20,7 @@
 #include "daemon/server/server.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"
+#include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
@@ -183,7 +184,7 @@ perform(struct shell *shell, const struct action_list *actions, uint32_t from,
 	const uint32_t performed = ledger_performed(shell->ledger);
 
 	for (; *budget > 0 && from < actions->n; from++) {
-		const uint32_t number = ++shell->n_actions;
+		const uint32_t number = ++shell->post->n_actions;
 		const uint32_t cost = cost_of(&actions->at[from]);
 
 		*budget -= cost < *budget ? cost : *budget;

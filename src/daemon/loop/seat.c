@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,8 +32,8 @@
 #define RETRY_SECONDS_MIN 1.
 #define RETRY_SECONDS_MAX 60.
 
-struct seat {
-	struct shell *shell;
+static struct seat {
+	struct shell *shell; /* NULL: nothing is watched yet */
 	dev_t lock_dev;
 	ino_t lock_ino;
 	int of_lock;   /* the runtime directory, ... */
@@ -44,7 +43,7 @@ struct seat {
 	ev_io changed;
 	ev_timer timer;
 	double retry_seconds; /* 0: nothing is missing */
-};
+} the_seat = {.of_lock = -1, .above = -1, .of_socket = -1, .signal_fd = -1};
 
 /* ---- notice ------------------------------------------------------------------------ */
 
@@ -180,13 +179,11 @@ retry(struct seat *seat)
 	ev_timer_start(seat->shell->loop, &seat->timer);
 }
 
-void
-seat_check(struct seat *seat)
+static void
+check(struct seat *seat)
 {
 	bool lost_lock, lost_socket;
 
-	if (seat == NULL)
-		return;
 	ev_timer_stop(seat->shell->loop, &seat->timer);
 	lost_lock = !has_lock(seat);
 	lost_socket = !control_is_found(seat->shell->control);
@@ -209,28 +206,22 @@ on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	(void)loop;
 	(void)revents;
-	seat_check(timer->data);
+	check(timer->data);
 }
 
 /* ---- start and end ----------------------------------------------------------------- */
 
-struct seat *
-seat_new(struct shell *shell, struct err *err)
+int
+seat_open(struct shell *shell, struct err *err)
 {
-	struct seat *seat = calloc(1, sizeof(*seat));
+	struct seat *seat = &the_seat;
 
-	if (seat == NULL) {
-		err_set(err, ENOMEM, "watch over the runtime directory");
-		return NULL;
-	}
-	seat->shell = shell;
-	seat->of_lock = seat->above = seat->of_socket = -1;
 	seat->signal_fd = signals_listen(SIGIO);
 	if (seat->signal_fd < 0) {
 		err_set(err, -seat->signal_fd, "watch over the runtime directory");
-		free(seat);
-		return NULL;
+		return seat->signal_fd;
 	}
+	seat->shell = shell;
 	ev_io_init(&seat->changed, on_change, seat->signal_fd, EV_READ);
 	seat->changed.data = seat;
 	ev_io_start(shell->loop, &seat->changed);
@@ -240,14 +231,23 @@ seat_new(struct shell *shell, struct err *err)
 	seat->timer.data = seat;
 	watch(seat);
 	/* They may have been removed while nothing watched. */
-	seat_check(seat);
-	return seat;
+	check(seat);
+	return 0;
 }
 
 void
-seat_free(struct seat *seat)
+seat_check(void)
 {
-	if (seat == NULL)
+	if (the_seat.shell != NULL)
+		check(&the_seat);
+}
+
+void
+seat_close(void)
+{
+	struct seat *seat = &the_seat;
+
+	if (seat->shell == NULL)
 		return;
 	fd_close(&seat->of_lock);
 	fd_close(&seat->above);
@@ -255,5 +255,5 @@ seat_free(struct seat *seat)
 	ev_io_stop(seat->shell->loop, &seat->changed);
 	fd_close(&seat->signal_fd);
 	ev_timer_stop(seat->shell->loop, &seat->timer);
-	free(seat);
+	seat->shell = NULL;
 }

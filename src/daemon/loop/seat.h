@@ -9,15 +9,14 @@
 
 #include "base/err.h"
 
-struct seat;
 struct shell;
 
 /* Watch over the files, which there are when the control server is; what is missing is
- * made anew at once.  NULL without memory. */
-struct seat *seat_new(struct shell *shell, struct err *err);
-void seat_free(struct seat *seat);
+ * made anew at once.  0, or -errno with a sentence. */
+int seat_open(struct shell *shell, struct err *err);
+void seat_close(void);
 
-/* Look now; NULL is fine. */
-void seat_check(struct seat *seat);
+/* Look now, if the files are watched over already. */
+void seat_check(void);
 
 #endif

@@ -353,12 +353,12 @@ renew_log(struct shell *shell)
 
 /* Bring the core to where the guardian before us was. */
 static int
-replay(struct shell *shell)
+replay(struct shell *shell, const struct start *start)
 {
 	int r;
 
 	shell->is_replaying = true;
-	r = loop_replay(shell->turn);
+	r = loop_replay(start->loop);
 	shell->is_replaying = false;
 	if (r == 0)
 		shell->exiting = core_exited(shell->core, &shell->exit_status);
@@ -371,7 +371,7 @@ take_over(struct shell *shell, struct start *start)
 {
 	struct err err = {0};
 
-	if (adopt_tables(shell, start->ledger, &err) < 0 || replay(shell) < 0) {
+	if (adopt_tables(shell, start->ledger, &err) < 0 || replay(shell, start) < 0) {
 		log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
 		return EX_OSERR;
 	}
@@ -409,8 +409,7 @@ start_begin(struct shell *shell, struct start *start)
 		log_line(LOG_LEVEL_ERROR, "control socket: %s", err.text);
 		return err.code == EADDRINUSE ? EX_UNAVAILABLE : EX_OSERR;
 	}
-	shell->seat = seat_new(shell, &err);
-	if (shell->seat == NULL) {
+	if (seat_open(shell, &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}

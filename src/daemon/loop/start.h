@@ -12,11 +12,13 @@
 
 struct conf;
 struct ledger;
+struct loop;
 struct shell;
 
 struct start {
 	enum { START_FRESH, START_ADOPT, START_ANEW } how;
 	struct conf *conf;
+	struct loop *loop; /* the caller's */
 	struct ledger
 	    *ledger;      /* START_ADOPT; START_ANEW: where the events are, or NULL */
 	const char *what; /* START_ANEW: the event that tells why */

@@ -138,11 +138,11 @@ supd_default_runtime_dir(char buf[SUPD_PATH_MAX])
 
 enum { SIGNALS = 5 };
 
-struct signals {
+static struct signals {
 	ev_signal watchers[SIGNALS];
 	bool has_terminal;
 	bool ignores_hangup; /* of the terminal, as after nohup(1) */
-};
+} signals;
 
 static bool
 has_terminal(void)
@@ -160,12 +160,12 @@ has_terminal(void)
 static void
 hang_up(struct shell *shell)
 {
-	if (!shell->signals->has_terminal || has_terminal()) {
+	if (!signals.has_terminal || has_terminal()) {
 		reload_now(shell);
 		return;
 	}
-	shell->signals->has_terminal = false;
-	if (shell->signals->ignores_hangup) {
+	signals.has_terminal = false;
+	if (signals.ignores_hangup) {
 		log_line(LOG_LEVEL_NOTICE,
 		         "the terminal went away: supd goes on, as it was "
 		         "started with SIGHUP ignored");
@@ -189,7 +189,7 @@ on_signo(struct shell *shell, int signo)
 		shut_down(shell, EVENT_QUIT);
 		break;
 	case SIGHUP:
-		seat_check(shell->seat);
+		seat_check();
 		hang_up(shell);
 		break;
 	case SIGUSR1:
@@ -231,17 +231,16 @@ on_signal(struct ev_loop *loop, ev_signal *watcher, int revents)
 }
 
 static void
-watch_signals(struct shell *shell, struct signals *signals)
+watch_signals(struct shell *shell)
 {
 	static const int wanted[SIGNALS] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1};
 
 	for (size_t i = 0; i < SIGNALS; i++) {
-		ev_signal_init(&signals->watchers[i], on_signal, wanted[i]);
-		signals->watchers[i].data = shell;
-		ev_signal_start(shell->loop, &signals->watchers[i]);
+		ev_signal_init(&signals.watchers[i], on_signal, wanted[i]);
+		signals.watchers[i].data = shell;
+		ev_signal_start(shell->loop, &signals.watchers[i]);
 	}
-	signals->has_terminal = has_terminal();
-	shell->signals = signals;
+	signals.has_terminal = has_terminal();
 }
 
 /* Only the walker is in the foreground of its terminal; a process that writes there from
@@ -320,7 +319,7 @@ open_metrics(struct shell *shell, struct err *err)
 
 /* Everything that runs around the tree; 0 or an exit status. */
 static int
-open_rooms(struct shell *shell, const struct conf *conf)
+open_rooms(struct shell *shell, struct start *start)
 {
 	struct err err = {0};
 
@@ -340,7 +339,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 		err_set(&err, ENOMEM, "queue of events");
 	else if ((shell->proctable = proctable_new(&shell->cgroups)) == NULL)
 		err_set(&err, ENOMEM, "table of processes");
-	else if ((shell->turn = loop_new(shell, &err)) != NULL &&
+	else if ((start->loop = loop_new(shell, &err)) != NULL &&
 	         (shell->helpers = helpers_new(shell, kill_process, &err)) != NULL &&
 	         (shell->standin = standin_new(shell, &err)) != NULL &&
 	         (shell->tasks = tasks_new(shell, procs_task_done, &err)) != NULL &&
@@ -353,7 +352,7 @@ open_rooms(struct shell *shell, const struct conf *conf)
 	         open_metrics(shell, &err) &&
 	         (shell->output = output_new(shell, &err)) != NULL)
 		shell->origin.control_path =
-		    control_path(conf, shell->origin.runtime_dir);
+		    control_path(start->conf, shell->origin.runtime_dir);
 	if (shell->origin.control_path == NULL) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
@@ -362,9 +361,9 @@ open_rooms(struct shell *shell, const struct conf *conf)
 }
 
 static void
-close_rooms(struct shell *shell)
+close_rooms(struct shell *shell, const struct start *start)
 {
-	seat_free(shell->seat);
+	seat_close();
 	if (shell->control != NULL)
 		control_flush(shell->control);
 	control_free(shell->control);
@@ -387,7 +386,7 @@ close_rooms(struct shell *shell)
 	stores_free(shell->stores);
 	rundirs_free(shell->rundirs);
 	output_free(shell->output);
-	loop_free(shell->turn);
+	loop_free(start->loop);
 	post_free(shell->post);
 	events_done(&shell->events);
 	actors_done(&shell->actors);
@@ -409,16 +408,16 @@ close_rooms(struct shell *shell)
 
 /* Everything up to the first turn; 0 or an exit status. */
 static int
-prepare(struct shell *shell, struct start *start, struct signals *signals)
+prepare(struct shell *shell, struct start *start)
 {
 	int status;
 
 	follow_log(shell, start->conf);
 	follow_limits(shell, start->conf);
-	status = open_rooms(shell, start->conf);
+	status = open_rooms(shell, start);
 	if (status != 0)
 		return status;
-	watch_signals(shell, signals);
+	watch_signals(shell);
 	systemd_open(shell);
 	return start_begin(shell, start);
 }
@@ -440,13 +439,12 @@ give_back(struct shell *shell)
 int
 supd_run(const struct supd_options *options, struct handover *handover)
 {
-	struct shell shell = {
-	    .origin.environ = environ, .systemd.fd = -1, .before_fd = -1};
+	struct shell shell = {.origin.environ = environ};
 	struct start start = {0};
-	struct signals signals = {.ignores_hangup = handover->hello.ignores_hangup != 0};
 	struct err err;
 	int status;
 
+	signals.ignores_hangup = handover->hello.ignores_hangup != 0;
 	set_signals();
 	cgroup_root_init(&shell.cgroups);
 	(void)cgroup_machine_controllers(shell.origin.controllers);
@@ -479,9 +477,9 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		give_back(&shell);
 		return status;
 	}
-	status = prepare(&shell, &start, &signals);
+	status = prepare(&shell, &start);
 	if (status == 0) {
-		loop_run(shell.turn);
+		loop_run(start.loop);
 		/* Nothing is cleaned up: our successor goes on with it. */
 		if (shell.exit_status == SHELL_EXIT_UPGRADE)
 			_exit(LINK_EXIT_UPGRADE);
@@ -496,7 +494,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		/* The state stays as it is, for the next guardian. */
 		return status;
 	}
-	close_rooms(&shell);
+	close_rooms(&shell, &start);
 	conf_free(shell.conf != NULL ? shell.conf : start.conf);
 	return status;
 }

@@ -18,6 +18,7 @@
 #include "daemon/messages/said.h"
 #include "daemon/messages/stores.h"
 #include "daemon/state/log.h"
+#include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
@@ -106,9 +107,9 @@ post_ping(struct notify *notify, const struct actor *actor)
 {
 	uint64_t *ping = &notify->at[actor->ref.slot].ping;
 
-	if (*ping == notify->shell->n_turns + 1)
+	if (*ping == notify->shell->post->n_turns + 1)
 		return;
-	*ping = notify->shell->n_turns + 1;
+	*ping = notify->shell->post->n_turns + 1;
 	post(notify, actor, EVENT_WATCHDOG);
 }
 

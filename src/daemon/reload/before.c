@@ -21,6 +21,9 @@
 
 #define KEY(id) VAULT_KEY(VAULT_BEFORE, id)
 
+/* The configuration before the one in force, packed; -1: none. */
+static int kept_fd = -1;
+
 /*
  * Compare the configuration in force with the one before; changes nothing.  -ENODATA:
  * there is none; or another -errno, with a sentence.
@@ -31,11 +34,11 @@ before_prepare(struct shell *shell, struct reload *ret, struct err *err)
 	int r;
 
 	*ret = (struct reload){.file = "the configuration before"};
-	if (shell->before_fd < 0) {
+	if (kept_fd < 0) {
 		err_set(err, 0, "no other configuration was in force before");
 		return -ENODATA;
 	}
-	ret->conf = conf_unpack(shell->before_fd, err);
+	ret->conf = conf_unpack(kept_fd, err);
 	if (ret->conf == NULL)
 		return -EBADMSG;
 	r = conf_plan_make(shell->conf, ret->conf, &ret->plan);
@@ -75,7 +78,7 @@ int
 before_keep(struct shell *shell, const struct reload *reload, uint64_t id, int *ret_fd,
             struct err *err)
 {
-	int fd = shell->before_fd;
+	int fd = kept_fd;
 
 	if (!reload->keeps_before && !is_in_force(shell, reload)) {
 		fd = fd_raise(conf_pack(shell->conf, err));
@@ -93,7 +96,7 @@ void
 before_cancel(struct shell *shell, uint64_t id, int take_fd)
 {
 	shell_release(shell, KEY(id));
-	if (take_fd != shell->before_fd)
+	if (take_fd != kept_fd)
 		fd_close(&take_fd);
 }
 
@@ -102,18 +105,18 @@ void
 before_use(struct shell *shell, uint64_t id, int take_fd)
 {
 	shell_release(shell, KEY(id));
-	if (take_fd == shell->before_fd)
+	if (take_fd == kept_fd)
 		return;
-	fd_close(&shell->before_fd);
-	shell->before_fd = take_fd;
+	fd_close(&kept_fd);
+	kept_fd = take_fd;
 }
 
 /* The configuration in force, which was on trial, stays: an undo leads to this one. */
 void
 before_replace(struct shell *shell, int take_fd)
 {
-	fd_close(&shell->before_fd);
-	shell->before_fd = take_fd;
+	fd_close(&kept_fd);
+	kept_fd = take_fd;
 	shell_keep(shell, KEY(shell->facts.conf_id), take_fd);
 }
 
@@ -121,5 +124,5 @@ before_replace(struct shell *shell, int take_fd)
 void
 before_adopt(struct shell *shell)
 {
-	shell->before_fd = fd_raise(shell_take(shell, KEY(shell->facts.conf_id)));
+	kept_fd = fd_raise(shell_take(shell, KEY(shell->facts.conf_id)));
 }

@@ -37,11 +37,14 @@
 
 #define PLAN_BYTES_MAX (40 * 1024)
 
+/* Configurations before the one in force that are still in use. */
+static struct retired *all_retired;
+
 /* Not while a child on its way to exec may have its command there. */
 static void
 free_retired(struct shell *shell, bool all)
 {
-	struct retired **link = &shell->retired;
+	struct retired **link = &all_retired;
 
 	if (!all && procs_are_starting(shell->procs))
 		return;
@@ -298,8 +301,8 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	follow_conf(shell, retired->conf);
 	reload->conf = NULL;
 	/* The plan borrows from the old one: it goes with the plan at the earliest. */
-	retired->next = shell->retired;
-	shell->retired = retired;
+	retired->next = all_retired;
+	all_retired = retired;
 	/* Have a turn, so that the marked actors move. */
 	shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 	return 0;
@@ -308,7 +311,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 void
 reload_release(struct shell *shell, const struct conf *owner)
 {
-	for (struct retired *r = shell->retired; owner != NULL && r != NULL; r = r->next)
+	for (struct retired *r = all_retired; owner != NULL && r != NULL; r = r->next)
 		if (r->conf == owner)
 			r->users--;
 	free_retired(shell, false);
@@ -450,7 +453,7 @@ reload_adopt_retired(struct shell *shell, uint64_t id, struct conf **ret, struct
 {
 	struct retired *retired;
 
-	for (retired = shell->retired; retired != NULL; retired = retired->next) {
+	for (retired = all_retired; retired != NULL; retired = retired->next) {
 		if (retired->id == id) {
 			retired->users++;
 			*ret = retired->conf;
@@ -462,13 +465,13 @@ reload_adopt_retired(struct shell *shell, uint64_t id, struct conf **ret, struct
 		err_set(err, ENOMEM, "an earlier configuration");
 		return -ENOMEM;
 	}
-	*retired = (struct retired){.next = shell->retired, .id = id, .users = 1};
+	*retired = (struct retired){.next = all_retired, .id = id, .users = 1};
 	retired->conf = keeper_take_conf(shell, id, err);
 	if (retired->conf == NULL) {
 		free(retired);
 		return -EBADMSG;
 	}
-	shell->retired = retired;
+	all_retired = retired;
 	*ret = retired->conf;
 	return 0;
 }

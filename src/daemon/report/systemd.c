@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -17,6 +16,7 @@
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "os/self/clock.h"
+#include "os/socket/sdnotify.h"
 
 #define TEXT_MAX 256
 /* Counting looks at every actor: not at each event, and at the end of a burst. */
@@ -29,8 +29,9 @@
 /* What supd itself needs to end, besides its actors. */
 #define STOPPING_OWN_MS UINT64_C(5000)
 
-struct herald {
-	struct shell *shell;
+static struct herald {
+	struct shell *shell; /* NULL: not open */
+	struct notifier notifier;
 	ev_timer watchdog;
 	ev_timer count; /* something happened: STATUS= is due */
 	ev_timer stopping;
@@ -38,16 +39,23 @@ struct herald {
 	                        perhaps not */
 	uint64_t told_seq;
 	char status[TEXT_MAX];
-};
+} herald = {.notifier.fd = -1};
+
+/* Have the walker say it, if there is a service manager. */
+static void
+say(struct shell *shell, const char *text)
+{
+	if (herald.notifier.fd >= 0)
+		keeper_notify(shell, text);
+}
 
 static void
 on_watchdog(struct ev_loop *loop, ev_timer *timer, int revents)
 {
-	struct herald *herald = timer->data;
-
 	(void)loop;
+	(void)timer;
 	(void)revents;
-	keeper_notify(herald->shell, "WATCHDOG=1");
+	say(herald.shell, "WATCHDOG=1");
 }
 
 static uint64_t
@@ -114,19 +122,17 @@ ask_for_time(struct shell *shell, const char *first, uint64_t until_ms)
 		more_ms = STOPPING_MORE_MS;
 	(void)snprintf(text, sizeof(text), "%sEXTEND_TIMEOUT_USEC=%llu", first,
 	               (unsigned long long)more_ms * 1000);
-	keeper_notify(shell, text);
+	say(shell, text);
 }
 
 static void
 on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents)
 {
-	struct herald *herald = timer->data;
-
 	(void)revents;
-	if (herald->stop_by_ms == 0)
-		herald->stop_by_ms = add_ms(clock_mono_ms(), stop_times(herald->shell));
-	if (clock_mono_ms() < herald->stop_by_ms)
-		ask_for_time(herald->shell, "", herald->stop_by_ms);
+	if (herald.stop_by_ms == 0)
+		herald.stop_by_ms = add_ms(clock_mono_ms(), stop_times(herald.shell));
+	if (clock_mono_ms() < herald.stop_by_ms)
+		ask_for_time(herald.shell, "", herald.stop_by_ms);
 	else
 		ev_timer_stop(loop, timer);
 }
@@ -155,25 +161,26 @@ count(const struct shell *shell, char text[TEXT_MAX])
 }
 
 static void
-tell_status(struct herald *herald)
+tell_status(void)
 {
 	char text[TEXT_MAX];
 
-	if (herald->shell->systemd.fd < 0)
+	if (herald.notifier.fd < 0)
 		return;
-	count(herald->shell, text);
-	if (strcmp(text, herald->status) == 0)
+	count(herald.shell, text);
+	if (strcmp(text, herald.status) == 0)
 		return;
-	(void)snprintf(herald->status, sizeof(herald->status), "%s", text);
-	keeper_notify(herald->shell, text);
+	(void)snprintf(herald.status, sizeof(herald.status), "%s", text);
+	say(herald.shell, text);
 }
 
 static void
 on_count(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	(void)loop;
+	(void)timer;
 	(void)revents;
-	tell_status(timer->data);
+	tell_status();
 }
 
 /*
@@ -187,59 +194,50 @@ say_again(struct shell *shell)
 	if (shell->facts.shutting_down)
 		systemd_stopping(shell);
 	else if (shell->facts.is_ready)
-		keeper_notify(shell, "READY=1");
+		say(shell, "READY=1");
 }
 
 /* Listen to NOTIFY_SOCKET and WATCHDOG_USEC; without them nothing is ever sent. */
 void
 systemd_open(struct shell *shell)
 {
-	struct herald *herald = calloc(1, sizeof(*herald));
 	double period;
 
 	/* WATCHDOG_PID is the walker, and the walker speaks for us. */
-	notifier_open(&shell->systemd, shell->origin.environ, shell->origin.walker_pid);
-	shell->herald = herald;
-	if (herald == NULL)
-		return;
-	herald->shell = shell;
-	ev_timer_init(&herald->stopping, on_still_stopping, STOPPING_EVERY_S,
+	notifier_open(&herald.notifier, shell->origin.environ, shell->origin.walker_pid);
+	herald.shell = shell;
+	ev_timer_init(&herald.stopping, on_still_stopping, STOPPING_EVERY_S,
 	              STOPPING_EVERY_S);
-	herald->stopping.data = herald;
-	ev_timer_init(&herald->count, on_count, STATUS_SECONDS, 0.);
-	herald->count.data = herald;
+	ev_timer_init(&herald.count, on_count, STATUS_SECONDS, 0.);
 	say_again(shell);
-	if (shell->systemd.watchdog_us == 0)
+	if (herald.notifier.watchdog_us == 0)
 		return;
-	period = (double)shell->systemd.watchdog_us / 1e6 / 2.;
+	period = (double)herald.notifier.watchdog_us / 1e6 / 2.;
 	/* At once, too: the last one to speak may have done so a while ago. */
-	ev_timer_init(&herald->watchdog, on_watchdog, 0., period);
-	herald->watchdog.data = herald;
-	ev_timer_start(shell->loop, &herald->watchdog);
+	ev_timer_init(&herald.watchdog, on_watchdog, 0., period);
+	ev_timer_start(shell->loop, &herald.watchdog);
 }
 
 void
 systemd_close(struct shell *shell)
 {
-	if (shell->herald != NULL) {
-		ev_timer_stop(shell->loop, &shell->herald->watchdog);
-		ev_timer_stop(shell->loop, &shell->herald->stopping);
-		ev_timer_stop(shell->loop, &shell->herald->count);
+	if (herald.shell != NULL) {
+		ev_timer_stop(shell->loop, &herald.watchdog);
+		ev_timer_stop(shell->loop, &herald.stopping);
+		ev_timer_stop(shell->loop, &herald.count);
 	}
-	notifier_close(&shell->systemd);
-	free(shell->herald);
-	shell->herald = NULL;
+	notifier_close(&herald.notifier);
+	herald.shell = NULL;
 }
 
 void
 systemd_on_turn(struct shell *shell)
 {
-	struct herald *herald = shell->herald;
 	struct node_view view;
 
-	if (herald == NULL || herald->told_seq == shell->events.next_seq)
+	if (herald.shell == NULL || herald.told_seq == shell->events.next_seq)
 		return;
-	herald->told_seq = shell->events.next_seq;
+	herald.told_seq = shell->events.next_seq;
 	if (!shell->facts.is_ready &&
 	    core_valid(shell->core, core_ref(shell->core, CORE_USER))) {
 		core_view(shell->core, core_ref(shell->core, CORE_USER), shell->now_ms,
@@ -249,14 +247,14 @@ systemd_on_turn(struct shell *shell)
 			record_facts(shell);
 			report_supd(shell, "ready");
 			/* Before READY, so that a reader of STATUS finds the text. */
-			tell_status(herald);
-			keeper_notify(shell, "READY=1");
+			tell_status();
+			say(shell, "READY=1");
 		}
 	}
-	if (shell->systemd.fd < 0 || ev_is_active(&herald->count))
+	if (herald.notifier.fd < 0 || ev_is_active(&herald.count))
 		return;
-	ev_timer_set(&herald->count, STATUS_SECONDS, 0.);
-	ev_timer_start(shell->loop, &herald->count);
+	ev_timer_set(&herald.count, STATUS_SECONDS, 0.);
+	ev_timer_start(shell->loop, &herald.count);
 }
 
 void
@@ -266,14 +264,14 @@ systemd_reloading(struct shell *shell)
 
 	(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
 	               (unsigned long long)(clock_mono_ns() / 1000));
-	keeper_notify(shell, text);
+	say(shell, text);
 }
 
 void
 systemd_reloaded(struct shell *shell)
 {
 	if (shell->facts.is_ready)
-		keeper_notify(shell, "READY=1");
+		say(shell, "READY=1");
 }
 
 /*
@@ -290,9 +288,9 @@ systemd_stopping(struct shell *shell)
 	    shell->core == NULL ? 0 : add_ms(clock_mono_ms(), stop_times(shell));
 
 	ask_for_time(shell, "STOPPING=1\n", until_ms == 0 ? DURATION_INFINITE : until_ms);
-	if (shell->herald == NULL)
+	if (herald.shell == NULL)
 		return;
-	shell->herald->stop_by_ms = until_ms;
-	if (shell->systemd.fd >= 0)
-		ev_timer_start(shell->loop, &shell->herald->stopping);
+	herald.stop_by_ms = until_ms;
+	if (herald.notifier.fd >= 0)
+		ev_timer_start(shell->loop, &herald.stopping);
 }

@@ -389,8 +389,6 @@ keeper_notify(struct shell *shell, const char *text)
 	struct link_message message = {.kind = LINK_NOTIFY};
 	int n;
 
-	if (shell->systemd.fd < 0)
-		return;
 	n = snprintf(message.text, sizeof(message.text), "%s", text);
 
 	ASSERT(n >= 0);

@@ -81,7 +81,7 @@ post_checkpoint(struct shell *shell)
 	ASSERT(post->actions.n == 0);
 	ledger_checkpoint(shell->ledger);
 	shell->core = ledger_core(shell->ledger);
-	shell->n_actions = 0;
+	shell->post->n_actions = 0;
 	/* Events written early are not in the core yet: the new journal has them, too. */
 	for (size_t i = 0; i < post->n_written; i++)
 		ledger_prepare(shell->ledger, JOURNAL_POST, post->written_ms,

@@ -19,7 +19,6 @@
 #include "os/process/containment.h"
 #include "os/process/leftover.h"
 #include "os/socket/closer.h"
-#include "os/socket/sdnotify.h"
 #include "os/spawn/spawn.h"
 
 struct additions;
@@ -28,10 +27,8 @@ struct exits;
 struct given;
 struct handover;
 struct helpers;
-struct herald;
 struct keeper;
 struct standin;
-struct loop;
 struct mailboxes;
 struct metrics;
 struct notify;
@@ -41,11 +38,8 @@ struct prober;
 struct procs;
 struct proctable;
 struct readiness;
-struct retired;
 struct rundirs;
 struct scraper;
-struct seat;
-struct signals;
 struct stores;
 struct system;
 struct tasks;
@@ -62,8 +56,6 @@ struct shell {
 	struct origin origin;
 
 	struct mailboxes *mailboxes; /* of conf */
-	uint64_t identity_ms;    /* before that no user is looked up, see identity.c */
-	bool identity_is_silent; /* the user database did not answer the last time */
 	struct scraper *scraper;
 	struct metrics *metrics;
 	struct trial *trial;
@@ -76,7 +68,6 @@ struct shell {
 	struct ledger *ledger; /* the state that survives us; the core lives in it */
 	struct core *core;
 	struct post *post;           /* events on their way to the core */
-	uint32_t n_actions;          /* of the core since the checkpoint */
 	struct additions *additions; /* actors that the configuration does not have */
 	struct actors actors;        /* what the shell knows of each slot of the core */
 	struct events events;        /* the event stream */
@@ -91,7 +82,6 @@ struct shell {
 	struct output *output;
 	struct system *system; /* supd's own actors */
 	struct control *control;
-	struct seat *seat;
 	struct cgroup_root cgroups;
 	struct spawner spawner;
 	struct bounded closers; /* of what others have sent: notify.c */
@@ -99,7 +89,6 @@ struct shell {
 	/* So many connections leave the actors their descriptors; 0: CONTROL_CONNS_MAX.
 	 */
 	uint32_t clients_max;
-	struct notifier systemd; /* towards whoever started supd */
 
 	int link_fd; /* to the walker */
 	/* pace of lines about messages that do not reach the walker */
@@ -110,19 +99,11 @@ struct shell {
 	struct handover *handover; /* what it kept for us; NULL once we are settled */
 
 	uint64_t now_ms;   /* one time for a whole turn */
-	uint64_t n_turns;  /* that were stepped */
-	int before_fd;     /* the configuration before, frozen; -1: none */
 	bool is_adopting;  /* a process before us has opened what there is */
 	bool is_replaying; /* what is performed should have been some time ago */
 	bool exiting;
 	int32_t exit_status;    /* of supd; or … */
 #define SHELL_EXIT_UPGRADE (-1) /* supd goes on with another binary */
-
-	/* private to the room that is named */
-	struct loop *turn;       /* loop.c */
-	struct herald *herald;   /* systemd.c */
-	struct retired *retired; /* reload.c */
-	struct signals *signals; /* supd.c */
 };
 
 /* Queue an event for the core; it is stepped at the end of this turn of the loop.  False
