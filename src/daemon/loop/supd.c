@@ -208,7 +208,6 @@ on_walker_death(struct shell *shell)
 	log_line(LOG_LEVEL_ERROR,
 	         "the walker, supd's outermost process, has died: shutting down in "
 	         "order, because nothing would replace this guardian");
-	shell->walker_died = true;
 	procs_walker_died(shell->procs);
 	shut_down(shell, EVENT_SHUTDOWN);
 }
@@ -329,7 +328,7 @@ open_rooms(struct shell *shell, struct start *start)
 		log_line(LOG_LEVEL_ERROR, "event loop: %s", strerror(errno));
 		return EX_OSERR;
 	}
-	shell->keeper = keeper_new(shell, &walker_news, &err);
+	shell->keeper = keeper_new(shell, shell->handover->link_fd, &walker_news, &err);
 	open_cgroups(shell);
 	shell->given = given_new(shell);
 	shell->system = system_new();
@@ -451,7 +450,6 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	shell.additions = additions_new();
 	shell.mailboxes = calloc(1, sizeof(*shell.mailboxes));
 	shell.handover = handover;
-	shell.link_fd = handover->link_fd;
 	shell.origin.walker_pid = handover->hello.walker_pid;
 	leftover_mark(shell.origin.walker_pid, shell.origin.walker_mark);
 	shell.origin.nofile = handover->hello.nofile;
@@ -484,11 +482,12 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		if (shell.exit_status == SHELL_EXIT_UPGRADE)
 			_exit(LINK_EXIT_UPGRADE);
 		tasks_end_all(shell.tasks);
-		status = shell.walker_died || keeper_status(&shell, shell.exit_status) < 0
+		status = keeper_walker_died(&shell) ||
+		                 keeper_status(&shell, shell.exit_status) < 0
 		             ? EX_SOFTWARE
 		             : EX_OK;
 		/* Orphans of those that we took over went to strangers. */
-		if (shell.walker_died)
+		if (keeper_walker_died(&shell))
 			start_end_leftovers(&shell, shell.conf);
 	} else if (start.how == START_ADOPT) {
 		/* The state stays as it is, for the next guardian. */

@@ -11,6 +11,7 @@
 
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"
 
@@ -66,7 +67,7 @@ foster_collect(struct procs *procs, const pid_t *pid, int *pidfd, struct reap *r
 	ends_take_exits(procs);
 	if (*pid == 0)
 		return false;
-	if (parent == shell->origin.walker_pid && !shell->walker_died) {
+	if (parent == shell->origin.walker_pid && !keeper_walker_died(shell)) {
 		held_let_go(procs, pidfd);
 		return false;
 	}

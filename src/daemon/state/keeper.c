@@ -27,6 +27,9 @@ struct keeper {
 	struct shell *shell;
 	const struct keeper_news *news;
 	struct unsent *unsent; /* what the walker could not be told yet */
+	int link_fd;           /* to the walker */
+	/* of lines about messages that do not reach the walker */
+	struct log_pace pace;
 	ev_io io;
 	/* What came while something else was waited for. */
 	bool is_poked;
@@ -45,12 +48,12 @@ struct keeper {
 static int
 tell(struct shell *shell, const struct link_message *message)
 {
-	int r = link_send(shell->link_fd, message, NULL, 0);
+	int r = link_send(shell->keeper->link_fd, message, NULL, 0);
 
 	/* That the walker is gone is seen, and told, elsewhere. */
 	if (r == 0 || r == -EPIPE)
 		return 0;
-	log_paced(&shell->link_pace, LOG_LEVEL_ERROR, "tell the walker (%s): %s",
+	log_paced(&shell->keeper->pace, LOG_LEVEL_ERROR, "tell the walker (%s): %s",
 	          link_names[message->kind], strerror(-r));
 	return r;
 }
@@ -111,8 +114,8 @@ on_link(struct ev_loop *loop, ev_io *io, int revents)
 
 	(void)loop;
 	(void)revents;
-	while ((r = link_receive(keeper->shell->link_fd, MSG_DONTWAIT, &message, fds,
-	                         &n_fds)) > 0) {
+	while ((r = link_receive(keeper->link_fd, MSG_DONTWAIT, &message, fds, &n_fds)) >
+	       0) {
 		close_fds(fds, n_fds);
 		note(keeper, &message);
 	}
@@ -123,18 +126,21 @@ on_link(struct ev_loop *loop, ev_io *io, int revents)
 
 /* Listen to the walker; NULL without memory. */
 struct keeper *
-keeper_new(struct shell *shell, const struct keeper_news *news, struct err *err)
+keeper_new(struct shell *shell, int link_fd, const struct keeper_news *news,
+           struct err *err)
 {
 	struct keeper *keeper = calloc(1, sizeof(*keeper));
 
-	if (keeper == NULL || (keeper->unsent = unsent_new(shell)) == NULL) {
+	if (keeper == NULL ||
+	    (keeper->unsent = unsent_new(shell, link_fd, &keeper->pace)) == NULL) {
 		free(keeper);
 		err_set(err, ENOMEM, "link to the walker");
 		return NULL;
 	}
 	keeper->shell = shell;
+	keeper->link_fd = link_fd;
 	keeper->news = news;
-	ev_io_init(&keeper->io, on_link, shell->link_fd, EV_READ);
+	ev_io_init(&keeper->io, on_link, link_fd, EV_READ);
 	keeper->io.data = keeper;
 	ev_io_start(shell->loop, &keeper->io);
 	return keeper;
@@ -149,6 +155,12 @@ keeper_free(struct keeper *keeper)
 	ev_io_stop(keeper->shell->loop, &keeper->io);
 	unsent_free(keeper->unsent);
 	free(keeper);
+}
+
+bool
+keeper_walker_died(const struct shell *shell)
+{
+	return shell->keeper->is_gone;
 }
 
 /* ---- what it keeps ----------------------------------------------------------------- */
@@ -219,7 +231,7 @@ wait_for_ack(struct shell *shell)
 	size_t n_fds;
 	int r, code = 0;
 
-	while ((r = link_receive(shell->link_fd, 0, &message, fds, &n_fds)) > 0 ||
+	while ((r = link_receive(shell->keeper->link_fd, 0, &message, fds, &n_fds)) > 0 ||
 	       r == -EINTR) {
 		if (r < 0)
 			continue;
@@ -243,8 +255,8 @@ send_patiently(struct shell *shell, const struct link_message *message, int fd)
 	const uint64_t end_ms = clock_mono_ms() + PATIENCE_MS;
 	int r;
 
-	while ((r = link_send(shell->link_fd, message, &fd, 1)) < 0 && r != -EPIPE &&
-	       clock_mono_ms() < end_ms) {
+	while ((r = link_send(shell->keeper->link_fd, message, &fd, 1)) < 0 &&
+	       r != -EPIPE && clock_mono_ms() < end_ms) {
 		keeper_beat(shell);
 		(void)poll(NULL, 0, 1);
 	}
@@ -380,7 +392,7 @@ keeper_upgrade(struct shell *shell, int binary_fd)
 	/* What it does not keep by now would be lost with us. */
 	int r = unsent_flush(shell->keeper->unsent);
 
-	return r < 0 ? r : link_send(shell->link_fd, &upgrade, &binary_fd, 1);
+	return r < 0 ? r : link_send(shell->keeper->link_fd, &upgrade, &binary_fd, 1);
 }
 
 void

@@ -23,9 +23,13 @@ struct keeper_news {
 	void (*on_death)(struct shell *shell); /* the walker is gone */
 };
 
-struct keeper *keeper_new(struct shell *shell, const struct keeper_news *news,
-                          struct err *err);
+/* Listen on this link, which is the caller's; NULL and a sentence. */
+struct keeper *keeper_new(struct shell *shell, int link_fd,
+                          const struct keeper_news *news, struct err *err);
 void keeper_free(struct keeper *keeper);
+
+/* True if the walker is gone. */
+bool keeper_walker_died(const struct shell *shell);
 
 /* The start has succeeded: from now on our death is a crash of a supd that ran.
  * Descriptors that no room took are dropped. */

@@ -90,11 +90,7 @@ struct shell {
 	 */
 	uint32_t clients_max;
 
-	int link_fd; /* to the walker */
-	/* pace of lines about messages that do not reach the walker */
-	struct log_pace link_pace;
 	struct keeper *keeper;
-	bool walker_died;
 	struct exits *exits;       /* how its children ended */
 	struct handover *handover; /* what it kept for us; NULL once we are settled */
 

@@ -35,6 +35,8 @@ struct item {
 
 struct unsent {
 	struct shell *shell;
+	int link_fd;
+	struct log_pace *pace; /* the keeper's */
 	ev_timer timer;
 	double seconds; /* of the last wait */
 	bool is_told;   /* that descriptors are not kept */
@@ -54,7 +56,7 @@ send_item(const struct unsent *unsent, const struct item *item, bool may_wait)
 		message.n = 1;
 		message.keys[0] = item->key;
 	}
-	r = (may_wait ? link_send : link_try)(unsent->shell->link_fd, &message, &item->fd,
+	r = (may_wait ? link_send : link_try)(unsent->link_fd, &message, &item->fd,
 	                                      item->kind != LINK_DROP);
 	/* That the walker is gone is seen, and told, elsewhere. */
 	return r == -EPIPE ? 0 : r;
@@ -148,7 +150,7 @@ unsent_flush(struct unsent *unsent)
 	n = count(unsent, false);
 	if (unsent->is_told && n + count(unsent, true) == 0) {
 		unsent->is_told = false;
-		log_paced(&unsent->shell->link_pace, LOG_LEVEL_NOTICE,
+		log_paced(unsent->pace, LOG_LEVEL_NOTICE,
 		          "the walker keeps all descriptors again");
 	}
 	return n == 0 ? 0 : code;
@@ -195,7 +197,7 @@ add(struct unsent *unsent, const struct item *item, int r)
 		if (fd < 0)
 			return false;
 		if (!unsent->is_told)
-			log_paced(&unsent->shell->link_pace, LOG_LEVEL_ERROR,
+			log_paced(unsent->pace, LOG_LEVEL_ERROR,
 			          "the walker cannot be given descriptors to keep (%s): "
 			          "they are sent again; until then a crash of supd would "
 			          "lose them",
@@ -231,19 +233,21 @@ unsent_send(struct unsent *unsent, enum link_kind kind, uint64_t key, int fd)
 	if (r == 0)
 		r = send_item(unsent, &item, false);
 	if (r < 0)
-		log_paced(&unsent->shell->link_pace, LOG_LEVEL_ERROR,
-		          "tell the walker (%s): %s", link_names[kind], strerror(-r));
+		log_paced(unsent->pace, LOG_LEVEL_ERROR, "tell the walker (%s): %s",
+		          link_names[kind], strerror(-r));
 }
 
 /* Nothing is unsent; NULL without memory. */
 struct unsent *
-unsent_new(struct shell *shell)
+unsent_new(struct shell *shell, int link_fd, struct log_pace *pace)
 {
 	struct unsent *unsent = calloc(1, sizeof(*unsent));
 
 	if (unsent == NULL)
 		return NULL;
 	unsent->shell = shell;
+	unsent->link_fd = link_fd;
+	unsent->pace = pace;
 	ev_timer_init(&unsent->timer, on_timer, AGAIN_MIN_S, 0.);
 	unsent->timer.data = unsent;
 	return unsent;
