@@ -190,6 +190,7 @@ fake_new(void)
 	fake->shell.actors.at = fake->actors;
 	fake->shell.actors.cap = FAKE_ACTORS_MAX;
 	map_init(&fake->shell.actors.by_path);
+	fake->shell.messages = &fake->messages;
 	fake->shell.procs = (struct procs *)(void *)fake;
 	ASSERT(events_init(&fake->shell.events) == 0);
 	events_attach(&fake->shell.events, calloc(1, sizeof(struct events_ring)));

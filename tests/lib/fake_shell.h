@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "daemon/control/handlers.h"
+#include "daemon/messages/messages.h"
 #include "daemon/recovery/upgrade.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/shell.h"
@@ -29,6 +30,7 @@ struct fake_kept {
 
 struct fake {
 	struct shell shell;
+	struct messages messages;
 	struct rig rig;
 	struct conf conf;
 	struct conf_actor *confs; /* by slot */

@@ -18,6 +18,7 @@
 #include "daemon/launch/identity.h"
 #include "daemon/launch/limiting.h"
 #include "daemon/launch/outputs.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/output.h"
 #include "daemon/messages/readiness.h"
@@ -121,7 +122,7 @@ build_environment(struct environment *environment, const struct shell *shell,
 	(void)environment_add(environment, "SUPD_WALKER", "%s",
 	                      shell->origin.walker_mark);
 	if (process->notify) {
-		int r = notify_open(shell->notify, actor->ref, address);
+		int r = notify_open(shell->messages->notify, actor->ref, address);
 
 		if (r < 0)
 			return r;
@@ -136,7 +137,7 @@ build_environment(struct environment *environment, const struct shell *shell,
 	}
 	if (process->runtime_directory) {
 		char *directory = NULL;
-		int r = rundir_open(shell->rundirs, actor, &directory);
+		int r = rundir_open(shell->messages->rundirs, actor, &directory);
 
 		if (r < 0)
 			return r;
@@ -170,7 +171,7 @@ add_ready_fd(const struct shell *shell, const struct actor *actor, struct passed
 
 	if (process->ready_sign != READY_BY_FD)
 		return 0;
-	passed->ready_fd = readiness_open(shell->readiness, actor);
+	passed->ready_fd = readiness_open(shell->messages->readiness, actor);
 	if (passed->ready_fd < 0)
 		return passed->ready_fd;
 	while (passed->n < (size_t)process->ready_fd - 3)
@@ -184,7 +185,7 @@ add_ready_fd(const struct shell *shell, const struct actor *actor, struct passed
 static void
 add_stored(const struct shell *shell, const struct actor *actor, struct passed *passed)
 {
-	size_t n = stores_of(shell->stores, actor->ref, passed->fds + passed->n,
+	size_t n = stores_of(shell->messages->stores, actor->ref, passed->fds + passed->n,
 	                     passed->names + passed->n);
 
 	passed->n += n;
@@ -206,7 +207,7 @@ find_passed(const struct shell *shell, const struct actor *actor, struct passed 
 		return ret->ready_fd < 0 ? ret->ready_fd : 0;
 	}
 	if (system_has(actor)) {
-		output_log_fds(shell->output, ret->fds);
+		output_log_fds(shell->messages->output, ret->fds);
 		ret->n = 4;
 		return 0;
 	}

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/state/shell.h"
 #include "os/self/fd.h"
@@ -27,10 +28,10 @@ open_output(const struct shell *shell, const struct actor *actor, bool is_helper
 	case OUTPUT_JOURNAL:
 	case OUTPUT_SYSLOG:
 	case OUTPUT_STDOUT:
-		fd = output_open(shell->output, actor, is_helper, name);
+		fd = output_open(shell->messages->output, actor, is_helper, name);
 		break;
 	case OUTPUT_PIPE:
-		fd = output_open_input(shell->output, output->file, false);
+		fd = output_open_input(shell->messages->output, output->file, false);
 		ret->is_ours = true;
 		break;
 	case OUTPUT_FILE:
@@ -79,7 +80,7 @@ outputs_open(const struct shell *shell, const struct actor *actor, bool is_helpe
 	if (!is_helper && process->input != NULL)
 		ret->in_file = process->input;
 	else if (!is_helper)
-		ret->in = output_open_input(shell->output, actor->path, true);
+		ret->in = output_open_input(shell->messages->output, actor->path, true);
 	if (process->out_is_err && process->out.kind != OUTPUT_INHERIT) {
 		ret->err.fd = ret->out.fd;
 		ret->err.file = ret->out.file;

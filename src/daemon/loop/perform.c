@@ -4,6 +4,7 @@
 
 #include "daemon/loop/perform.h"
 
+#include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/output.h"
 #include "daemon/messages/readiness.h"
@@ -37,13 +38,13 @@ removed(struct shell *shell, const struct action *action)
 
 	if (action->kept || actor == NULL)
 		return;
-	notify_close(shell->notify, action->ref);
-	readiness_close(shell->readiness, action->ref);
-	stores_clear(shell->stores, action->ref);
+	notify_close(shell->messages->notify, action->ref);
+	readiness_close(shell->messages->readiness, action->ref);
+	stores_clear(shell->messages->stores, action->ref);
 	procs_forget(shell->procs, action->ref);
 	if (actors_has_name(&shell->actors, action->ref)) {
 		ledger_set_past(shell->ledger, actor->path, action->incarnation);
-		output_drop(shell->output, actor->path);
+		output_drop(shell->messages->output, actor->path);
 	}
 	actors_clear(&shell->actors, action->ref);
 	record_slot(shell, action->ref.slot);
@@ -66,10 +67,10 @@ clear(struct shell *shell, const struct action *action)
 		return;
 	process = &actor->conf->process;
 	if (action->is_final || !process->keep_fds)
-		stores_clear(shell->stores, action->ref);
+		stores_clear(shell->messages->stores, action->ref);
 	if (process->runtime_directory &&
 	    (action->is_final || !process->keep_runtime_directory))
-		rundir_clear(shell->rundirs, actor);
+		rundir_clear(shell->messages->rundirs, actor);
 }
 
 /* A failure may end the trial of a configuration. */

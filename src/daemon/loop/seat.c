@@ -14,6 +14,7 @@
 
 #include "base/strbuf.h"
 #include "daemon/control/control.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/rundir.h"
 #include "daemon/report/report.h"
 #include "daemon/sockets/control_file.h"
@@ -138,7 +139,7 @@ renew_lock(struct seat *seat)
 	keeper_lock(seat->shell, fd);
 	(void)close(fd);
 	/* The actors' directories were removed with the runtime directory. */
-	rundirs_renew(seat->shell->rundirs);
+	rundirs_renew(seat->shell->messages->rundirs);
 	return 0;
 }
 

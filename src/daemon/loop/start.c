@@ -21,6 +21,7 @@
 #include "daemon/loop/loop.h"
 #include "daemon/loop/seat.h"
 #include "daemon/loop/supd.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/messages/rundir.h"
 #include "daemon/processes/strays.h"
@@ -398,9 +399,9 @@ start_begin(struct shell *shell, struct start *start)
 		ledger_free(start->ledger);
 	if (status != 0)
 		return status;
-	rundirs_begin(shell->rundirs, start->how != START_ADOPT);
-	output_adopt(shell->output);
-	if (output_configure(shell->output) < 0) {
+	rundirs_begin(shell->messages->rundirs, start->how != START_ADOPT);
+	output_adopt(shell->messages->output);
+	if (output_configure(shell->messages->output) < 0) {
 		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
 		return EX_OSERR;
 	}

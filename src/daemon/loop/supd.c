@@ -23,11 +23,8 @@
 #include "daemon/loop/loop.h"
 #include "daemon/loop/seat.h"
 #include "daemon/loop/start.h"
-#include "daemon/messages/notify.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
-#include "daemon/messages/readiness.h"
-#include "daemon/messages/rundir.h"
-#include "daemon/messages/stores.h"
 #include "daemon/metrics/metrics.h"
 #include "daemon/metrics/scrape.h"
 #include "daemon/processes/prober.h"
@@ -194,7 +191,7 @@ on_signo(struct shell *shell, int signo)
 		break;
 	case SIGUSR1:
 		log_reopen();
-		output_reopen(shell->output);
+		output_reopen(shell->messages->output);
 		break;
 	default:
 		break;
@@ -344,12 +341,8 @@ open_rooms(struct shell *shell, struct start *start)
 	         (shell->tasks = tasks_new(shell, procs_task_done, &err)) != NULL &&
 	         (shell->prober = prober_new(shell, &err)) != NULL &&
 	         (shell->procs = procs_new(shell, report_helper_failed, &err)) != NULL &&
-	         (shell->notify = notify_new(shell, take_main_pid, &err)) != NULL &&
-	         (shell->readiness = readiness_new(shell, &err)) != NULL &&
-	         (shell->stores = stores_new(shell, &err)) != NULL &&
-	         (shell->rundirs = rundirs_new(shell, &err)) != NULL &&
-	         open_metrics(shell, &err) &&
-	         (shell->output = output_new(shell, &err)) != NULL)
+	         (shell->messages = messages_new(shell, take_main_pid, &err)) != NULL &&
+	         open_metrics(shell, &err))
 		shell->origin.control_path =
 		    control_path(start->conf, shell->origin.runtime_dir);
 	if (shell->origin.control_path == NULL) {
@@ -380,11 +373,7 @@ close_rooms(struct shell *shell, const struct start *start)
 	tasks_free(shell->tasks);
 	procs_free(shell->procs);
 	proctable_free(shell->proctable);
-	notify_free(shell->notify);
-	readiness_free(shell->readiness);
-	stores_free(shell->stores);
-	rundirs_free(shell->rundirs);
-	output_free(shell->output);
+	messages_free(shell->messages);
 	loop_free(start->loop);
 	post_free(shell->post);
 	events_done(&shell->events);

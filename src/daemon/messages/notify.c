@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/log_pace.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/said.h"
 #include "daemon/messages/stores.h"
@@ -272,7 +273,7 @@ take_message(struct notify *notify, struct actor *actor)
 	if (n > 0 && !shell_post_surely(notify->shell, events, n))
 		return false;
 	if (!message->has_more_fds)
-		stores_take(notify->shell->stores, actor, &notify->message);
+		stores_take(notify->shell->messages->stores, actor, &notify->message);
 	return true;
 }
 
@@ -342,7 +343,7 @@ notify_drain(struct notify *notify)
 	if (notify == NULL)
 		return;
 	/* The other way to say it. */
-	readiness_drain(notify->shell->readiness);
+	readiness_drain(notify->shell->messages->readiness);
 	if (notify->n_open == 0)
 		return;
 	/* Each socket once: the kernel moves a socket that was reported to the end. */

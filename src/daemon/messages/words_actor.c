@@ -2,6 +2,7 @@
 /* words_actor.c - the last words of an actor's process, from its pipes. */
 #include "config.h"
 
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/messages/words.h"
 #include "daemon/state/shell.h"
@@ -26,7 +27,7 @@ words_of_actor(const struct shell *shell, struct ref ref, struct events *events)
 	size_t len;
 
 	if (actor == NULL || actor->conf == NULL ||
-	    actor->conf->spec.kind == NODE_SUPERVISOR || shell->output == NULL)
+	    actor->conf->spec.kind == NODE_SUPERVISOR || shell->messages->output == NULL)
 		return;
 	process = &actor->conf->process;
 	if (!conf_output_is_captured(&process->out) &&
@@ -34,12 +35,12 @@ words_of_actor(const struct shell *shell, struct ref ref, struct events *events)
 		return;
 	/* What went wrong is on the standard error: it stands last. */
 	if (!process->out_is_err && conf_output_is_captured(&process->err)) {
-		len = output_tail(shell->output, actor->path, FEED_STDERR, last,
+		len = output_tail(shell->messages->output, actor->path, FEED_STDERR, last,
 		                  sizeof(last), &is_cut);
 		words_add(&words, last, len, is_cut);
 	}
 	if (conf_output_is_captured(&process->out)) {
-		len = output_tail(shell->output, actor->path,
+		len = output_tail(shell->messages->output, actor->path,
 		                  process->out_is_err ? FEED_OUTPUT : FEED_STDOUT, first,
 		                  sizeof(first), &is_cut);
 		words_add(&words, first, len, is_cut);

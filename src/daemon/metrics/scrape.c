@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/metrics/families.h"
 #include "daemon/processes/procs.h"
@@ -58,8 +59,8 @@ scrape_actor(struct scraper *scraper, struct ref ref)
 	                          .failed_at_us = actor->failed_at_wall_us};
 	core_view(shell->core, ref, scraper->now_ms, &sample->view);
 	sample->is_blocked =
-	    shell->output != NULL &&
-	    output_blocked(shell->output, actor->path, &sample->lost) != 0;
+	    shell->messages->output != NULL &&
+	    output_blocked(shell->messages->output, actor->path, &sample->lost) != 0;
 	sample->has_uptime = actor->pid != 0;
 	if (scraper->now_ms > actor->process_started_ms)
 		sample->uptime_ms = scraper->now_ms - actor->process_started_ms;

@@ -17,6 +17,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
@@ -111,7 +112,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 	}
 	/* Before we look: what comes after this wakes us again. */
 	(void)signals_take(procs->child_fd);
-	notify_drain(procs->shell->notify);
+	notify_drain(procs->shell->messages->notify);
 	(void)collect(procs);
 	for (; n < COLLECT_BATCH && os_reap_peek_any(&reap) > 0; n++) {
 		struct proc *proc;
@@ -174,7 +175,7 @@ procs_take_exits(struct procs *procs)
 	/* In the midst of a turn nothing that was said is taken, and so no end is. */
 	if (post_is_stepping(procs->shell))
 		return;
-	notify_drain(procs->shell->notify);
+	notify_drain(procs->shell->messages->notify);
 	ends_take_exits(procs);
 	gone_tell(procs);
 }
@@ -189,7 +190,7 @@ on_death(struct ev_loop *loop, ev_io *io, int revents)
 	if (post_is_stepping(procs->shell))
 		return;
 	/* A program that says READY and dies must be seen ready first. */
-	notify_drain(procs->shell->notify);
+	notify_drain(procs->shell->messages->notify);
 	(void)collect(procs);
 }
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "base/assert.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/processes/prober.h"
 #include "daemon/processes/procs_private.h"
@@ -118,7 +119,7 @@ gone_close(struct procs *procs, struct proc *proc)
 	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
 
 	if (actor != NULL)
-		output_flush(procs->shell->output, actor);
+		output_flush(procs->shell->messages->output, actor);
 	leftover_remove(procs, proc);
 	containment_unwatch(&proc->containment, &procs->shell->cgroups);
 	if (!proc->containment.is_cgroup)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/output.h"
 #include "daemon/processes/procs_private.h"
@@ -71,7 +72,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	/* What it has said meanwhile. */
 	if (proc->told == proc->life)
 		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
-	notify_resume(shell->notify, proc->ref.slot);
+	notify_resume(shell->messages->notify, proc->ref.slot);
 }
 
 /* The start has failed, but its child may not be gone. */
@@ -112,7 +113,7 @@ begin(struct procs *procs, struct proc *proc, struct launch *launch,
 	r = launch_begin(launch, procs->shell, actor, proc->life, &proc->containment,
 	                 &intent->trace, ret_place, ret);
 	if (r == 0)
-		output_begun(procs->shell->output, actor, proc->awaits);
+		output_begun(procs->shell->messages->output, actor, proc->awaits);
 	return r;
 }
 

@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "base/units.h"
 #include "daemon/launch/identity.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/rundir.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
@@ -181,7 +182,7 @@ build_environment(struct environment *environment, const struct shell *shell,
 	                      task_reason_names[order->reason]);
 	if (actor->conf->process.runtime_directory) {
 		char *directory = NULL;
-		int r = rundir_open(shell->rundirs, actor, &directory);
+		int r = rundir_open(shell->messages->rundirs, actor, &directory);
 
 		if (r < 0)
 			return r;

@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "daemon/launch/limiting.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/stores.h"
@@ -192,9 +193,9 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	restore_containment(shell, proc, record);
 	if (proc->pid != 0)
 		(void)map_put(&procs->table->by_pid, (uint64_t)proc->pid, proc->ref.slot);
-	notify_adopt(shell->notify, proc->ref);
-	readiness_adopt(shell->readiness, proc->ref);
-	stores_adopt(shell->stores, proc->ref);
+	notify_adopt(shell->messages->notify, proc->ref);
+	readiness_adopt(shell->messages->readiness, proc->ref);
+	stores_adopt(shell->messages->stores, proc->ref);
 }
 
 static int

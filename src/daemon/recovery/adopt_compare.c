@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
@@ -129,7 +130,7 @@ adopt_compare(struct shell *shell)
 	shell->now_ms = clock_mono_ms() + 1;
 	acknowledge(shell);
 	/* Messages of a process come before its end. */
-	notify_drain(shell->notify);
+	notify_drain(shell->messages->notify);
 	tasks_adopt(shell->tasks);
 	trial_adopt(shell->trial);
 	compare(shell);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/processes/prober.h"
 #include "daemon/reload/additions.h"
@@ -146,6 +147,6 @@ follow_conf(struct shell *shell, const struct conf *old)
 		set_control_mode(shell);
 	follow_limits(shell, conf);
 	prober_look_again(shell->prober);
-	if (output_configure(shell->output) < 0)
+	if (output_configure(shell->messages->output) < 0)
 		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
 }

@@ -4,9 +4,7 @@
 
 #include <errno.h>
 
-#include "daemon/messages/notify.h"
-#include "daemon/messages/readiness.h"
-#include "daemon/messages/stores.h"
+#include "daemon/messages/messages.h"
 #include "daemon/processes/procs.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/follow.h"
@@ -102,9 +100,7 @@ reload_reserve(struct shell *shell, uint32_t slots, struct err *err)
 {
 	if (actors_reserve(&shell->actors, slots, slots) == 0 &&
 	    procs_reserve(shell->procs, slots) == 0 &&
-	    notify_reserve(shell->notify, slots) == 0 &&
-	    readiness_reserve(shell->readiness, slots) == 0 &&
-	    stores_reserve(shell->stores, slots) == 0 &&
+	    messages_reserve(shell->messages, slots) == 0 &&
 	    post_reserve(shell->post, slots) == 0)
 		return 0;
 	err_set(err, ENOMEM, "a tree of %u actors", slots);

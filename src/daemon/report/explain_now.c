@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/processes/unkillable_text.h"
 #include "daemon/report/explain.h"
@@ -116,7 +117,7 @@ say_output(struct strbuf *sb, const struct shell *shell, const struct node_view 
 {
 	uint64_t lost = 0;
 	const int error =
-	    output_blocked(shell->output, shell_path(shell, view->ref), &lost);
+	    output_blocked(shell->messages->output, shell_path(shell, view->ref), &lost);
 
 	if (error != 0)
 		strbuf_addf(sb, "; its log cannot be written: %s", strerror(error));

@@ -9,6 +9,7 @@
 #include "daemon/report/view.h"
 
 #include "base/units.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/processes/procs.h"
 #include "daemon/report/waiting.h"
@@ -178,9 +179,9 @@ add_output(struct strbuf *sb, const struct shell *shell, const struct node_view 
 	uint64_t lost = 0;
 	int error = 0;
 
-	if (shell->output != NULL)
-		error =
-		    output_blocked(shell->output, shell_path(shell, view->ref), &lost);
+	if (shell->messages->output != NULL)
+		error = output_blocked(shell->messages->output,
+		                       shell_path(shell, view->ref), &lost);
 	ADD(sb, ",\"output_blocked\":");
 	add_string(sb, error != 0 ? strerror(error) : NULL);
 	ADD_NUMBER(sb, "output_lost", lost);

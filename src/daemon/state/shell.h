@@ -31,16 +31,12 @@ struct keeper;
 struct standin;
 struct mailboxes;
 struct metrics;
-struct notify;
-struct output;
+struct messages;
 struct post;
 struct prober;
 struct procs;
 struct proctable;
-struct readiness;
-struct rundirs;
 struct scraper;
-struct stores;
 struct system;
 struct tasks;
 struct trial;
@@ -75,12 +71,8 @@ struct shell {
 	struct procs *procs;
 	struct tasks *tasks; /* helper processes of actors */
 	struct prober *prober;
-	struct notify *notify;
-	struct readiness *readiness;
-	struct stores *stores;
-	struct rundirs *rundirs;
-	struct output *output;
-	struct system *system; /* supd's own actors */
+	struct messages *messages; /* what the actors say */
+	struct system *system;     /* supd's own actors */
 	struct control *control;
 	struct cgroup_root cgroups;
 	struct spawner spawner;

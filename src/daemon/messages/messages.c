@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: ISC */
+/* messages.c - what actors say, and keep with supd: the state of this room. */
+#include "config.h"
+
+#include "daemon/messages/messages.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/messages/output.h"
+#include "daemon/messages/readiness.h"
+#include "daemon/messages/rundir.h"
+#include "daemon/messages/stores.h"
+
+struct messages *
+messages_new(struct shell *shell, notify_main_pid *on_main_pid, struct err *err)
+{
+	struct messages *messages = calloc(1, sizeof(*messages));
+
+	if (messages == NULL) {
+		err_set(err, ENOMEM, "messages of actors");
+		return NULL;
+	}
+	if ((messages->notify = notify_new(shell, on_main_pid, err)) != NULL &&
+	    (messages->readiness = readiness_new(shell, err)) != NULL &&
+	    (messages->stores = stores_new(shell, err)) != NULL &&
+	    (messages->rundirs = rundirs_new(shell, err)) != NULL &&
+	    (messages->output = output_new(shell, err)) != NULL)
+		return messages;
+	messages_free(messages);
+	return NULL;
+}
+
+void
+messages_free(struct messages *messages)
+{
+	if (messages == NULL)
+		return;
+	notify_free(messages->notify);
+	readiness_free(messages->readiness);
+	stores_free(messages->stores);
+	rundirs_free(messages->rundirs);
+	output_free(messages->output);
+	free(messages);
+}
+
+int
+messages_reserve(struct messages *messages, uint32_t slots)
+{
+	int r = notify_reserve(messages->notify, slots);
+
+	if (r == 0)
+		r = readiness_reserve(messages->readiness, slots);
+	return r < 0 ? r : stores_reserve(messages->stores, slots);
+}
