@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "daemon/messages/output.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/reload/additions.h"
 #include "daemon/report/shut_down.h"
@@ -191,7 +192,8 @@ fake_new(void)
 	fake->shell.actors.cap = FAKE_ACTORS_MAX;
 	map_init(&fake->shell.actors.by_path);
 	fake->shell.messages = &fake->messages;
-	fake->shell.procs = (struct procs *)(void *)fake;
+	fake->shell.processes = &fake->processes;
+	fake->processes.procs = (struct procs *)(void *)fake;
 	ASSERT(events_init(&fake->shell.events) == 0);
 	events_attach(&fake->shell.events, calloc(1, sizeof(struct events_ring)));
 	fake->shell.ledger = ledger_new(&size, NULL);

@@ -13,6 +13,7 @@
 
 #include "daemon/control/handlers.h"
 #include "daemon/messages/messages.h"
+#include "daemon/processes/processes.h"
 #include "daemon/recovery/upgrade.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/shell.h"
@@ -31,6 +32,7 @@ struct fake_kept {
 struct fake {
 	struct shell shell;
 	struct messages messages;
+	struct processes processes;
 	struct rig rig;
 	struct conf conf;
 	struct conf_actor *confs; /* by slot */

@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "base/units.h"
 #include "daemon/control/handlers.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/report/shut_down.h"
 #include "daemon/state/log.h"
@@ -348,8 +349,8 @@ signal_one(struct conn *conn, struct ref ref, struct remembered *memory)
 		memory->n_tried = memory->n_done + 1;
 		atomic_store(&memory->state, REMEMBERED_DONE);
 	}
-	r = signo < 0 ? procs_reload(shell->procs, ref)
-	              : procs_signal(shell->procs, ref, signo);
+	r = signo < 0 ? procs_reload(shell->processes->procs, ref)
+	              : procs_signal(shell->processes->procs, ref, signo);
 	if (memory != NULL)
 		memory->n_done = memory->n_tried;
 	return r;

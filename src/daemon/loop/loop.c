@@ -11,6 +11,7 @@
 #include "daemon/control/control.h"
 #include "daemon/loop/perform.h"
 #include "daemon/processes/prober.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/reload/additions.h"
@@ -212,7 +213,8 @@ take_turns(struct loop *loop)
 			advance(loop, &budget);
 			post_set_time(shell, post->posted.n > 0);
 		}
-	} while (!goes_on && budget > 0 && !shell->exiting && procs_bear(shell->procs));
+	} while (!goes_on && budget > 0 && !shell->exiting &&
+	         procs_bear(shell->processes->procs));
 	if (shell->exiting)
 		finish(loop);
 }
@@ -268,7 +270,7 @@ arm(struct loop *loop)
 	/* A call that waited its turn behind another one may have posted just now. */
 	if (loop->post->is_stepping || loop->post->posted.n > 0 ||
 	    due_ms <= shell->now_ms || control_is_waiting(shell->control) ||
-	    procs_wants_turn(shell->procs)) {
+	    procs_wants_turn(shell->processes->procs)) {
 		ev_idle_start(shell->loop, &loop->idle);
 		return;
 	}
@@ -306,16 +308,16 @@ end_turn(struct shell *shell)
 
 	/* What the walker told in the midst of the turn. */
 	if (exits_peek(shell->exits, &told))
-		procs_take_exits(shell->procs);
-	tasks_on_turn(shell->tasks);
-	procs_on_turn(shell->procs);
+		procs_take_exits(shell->processes->procs);
+	tasks_on_turn(shell->processes->tasks);
+	procs_on_turn(shell->processes->procs);
 	/* One complete turn proves this guardian works: tell the walker to drop the
 	 * handover copies. */
 	if (shell->handover != NULL)
 		keeper_settled(shell);
 	additions_on_turn(shell);
 	helpers_on_turn(shell->helpers);
-	prober_on_turn(shell->prober);
+	prober_on_turn(shell->processes->prober);
 	standin_on_turn(shell->standin);
 	systemd_on_turn(shell);
 	trial_on_turn(shell->trial);
@@ -359,7 +361,7 @@ on_check(struct ev_loop *ev, ev_check *watcher, int revents)
 	(void)revents;
 	keeper_turn(shell, true);
 	post_set_time(shell, false);
-	procs_look(shell->procs);
+	procs_look(shell->processes->procs);
 }
 
 static void

@@ -11,6 +11,7 @@
 #include "daemon/messages/rundir.h"
 #include "daemon/messages/stores.h"
 #include "daemon/processes/prober.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/processes/unkillable_text.h"
@@ -41,7 +42,7 @@ removed(struct shell *shell, const struct action *action)
 	notify_close(shell->messages->notify, action->ref);
 	readiness_close(shell->messages->readiness, action->ref);
 	stores_clear(shell->messages->stores, action->ref);
-	procs_forget(shell->procs, action->ref);
+	procs_forget(shell->processes->procs, action->ref);
 	if (actors_has_name(&shell->actors, action->ref)) {
 		ledger_set_past(shell->ledger, actor->path, action->incarnation);
 		output_drop(shell->messages->output, actor->path);
@@ -53,7 +54,7 @@ removed(struct shell *shell, const struct action *action)
 		additions_release(shell, grown);
 	if (actors_get(&shell->actors, elder) != NULL)
 		record_slot(shell, elder.slot);
-	procs_inherit(shell->procs, heir);
+	procs_inherit(shell->processes->procs, heir);
 }
 
 /* What only a resume keeps, or nothing at all, is given up. */
@@ -88,7 +89,7 @@ static void
 send_signal(struct shell *shell, const struct action *action)
 {
 	if (proctable_life(shell->proctable, action->ref) == action->life)
-		(void)procs_signal(shell->procs, action->ref, action->signal);
+		(void)procs_signal(shell->processes->procs, action->ref, action->signal);
 }
 
 /* Without a control socket yet the caller was connected to the guardian before. */
@@ -105,24 +106,24 @@ perform_one(struct shell *shell, const struct action *action)
 {
 	switch (action->kind) {
 	case ACTION_SPAWN:
-		procs_spawn(shell->procs, action->ref, action->life);
+		procs_spawn(shell->processes->procs, action->ref, action->life);
 		break;
 	case ACTION_STOP:
-		procs_stop(shell->procs, action->ref, action->life,
+		procs_stop(shell->processes->procs, action->ref, action->life,
 		           action->watchdog_expired);
 		break;
 	case ACTION_KILL:
-		procs_kill(shell->procs, action->ref, action->life);
+		procs_kill(shell->processes->procs, action->ref, action->life);
 		break;
 	case ACTION_CONTINUE:
-		procs_continue(shell->procs, action->ref, action->life);
+		procs_continue(shell->processes->procs, action->ref, action->life);
 		break;
 	case ACTION_PROBE:
-		prober_ask(shell->prober, action);
+		prober_ask(shell->processes->prober, action);
 		break;
 	case ACTION_HOOK:
 	case ACTION_HOOK_KILL:
-		tasks_hook(shell->tasks, action);
+		tasks_hook(shell->processes->tasks, action);
 		break;
 	case ACTION_ADDED:
 		additions_name(shell, action);
@@ -131,10 +132,10 @@ perform_one(struct shell *shell, const struct action *action)
 		clear(shell, action);
 		break;
 	case ACTION_FREEZE:
-		procs_freeze(shell->procs, action->ref, action->life);
+		procs_freeze(shell->processes->procs, action->ref, action->life);
 		break;
 	case ACTION_THAW:
-		procs_thaw(shell->procs, action->ref, action->life);
+		procs_thaw(shell->processes->procs, action->ref, action->life);
 		break;
 	case ACTION_REMOVED:
 		removed(shell, action);
@@ -151,7 +152,7 @@ perform_one(struct shell *shell, const struct action *action)
 		send_signal(shell, action);
 		break;
 	case ACTION_REACT:
-		tasks_react(shell->tasks, action);
+		tasks_react(shell->processes->tasks, action);
 		break;
 	case ACTION_REPORT:
 		judge_trial(shell, action);

@@ -24,6 +24,7 @@
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/messages/rundir.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/strays.h"
 #include "daemon/recovery/adopt.h"
 #include "daemon/reload/additions.h"
@@ -314,7 +315,7 @@ boot(struct shell *shell, const struct start *start)
 		report_leftovers(shell, n_leftovers);
 	report_supd(shell, "started");
 	/* They are in the ledger before anything is started. */
-	strays_take(shell->procs, &found);
+	strays_take(shell->processes->procs, &found);
 	leftovers_done(&found);
 	reload_hand_over(shell);
 	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});

@@ -27,7 +27,7 @@
 #include "daemon/messages/output.h"
 #include "daemon/metrics/metrics.h"
 #include "daemon/metrics/scrape.h"
-#include "daemon/processes/prober.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/reload/additions.h"
@@ -205,14 +205,14 @@ on_walker_death(struct shell *shell)
 	log_line(LOG_LEVEL_ERROR,
 	         "the walker, supd's outermost process, has died: shutting down in "
 	         "order, because nothing would replace this guardian");
-	procs_walker_died(shell->procs);
+	procs_walker_died(shell->processes->procs);
 	shut_down(shell, EVENT_SHUTDOWN);
 }
 
 static void
 on_walker_exits(struct shell *shell)
 {
-	procs_take_exits(shell->procs);
+	procs_take_exits(shell->processes->procs);
 }
 
 static const struct keeper_news walker_news = {on_signo, on_walker_exits,
@@ -292,13 +292,13 @@ open_cgroups(struct shell *shell)
 static void
 kill_process(struct shell *shell, struct ref ref)
 {
-	(void)procs_signal(shell->procs, ref, SIGKILL);
+	(void)procs_signal(shell->processes->procs, ref, SIGKILL);
 }
 
 static void
 take_main_pid(struct shell *shell, struct ref ref, pid_t pid)
 {
-	procs_take_main(shell->procs, ref, pid);
+	procs_take_main(shell->processes->procs, ref, pid);
 }
 
 static bool
@@ -338,9 +338,8 @@ open_rooms(struct shell *shell, struct start *start)
 	else if ((start->loop = loop_new(shell, &err)) != NULL &&
 	         (shell->helpers = helpers_new(shell, kill_process, &err)) != NULL &&
 	         (shell->standin = standin_new(shell, &err)) != NULL &&
-	         (shell->tasks = tasks_new(shell, procs_task_done, &err)) != NULL &&
-	         (shell->prober = prober_new(shell, &err)) != NULL &&
-	         (shell->procs = procs_new(shell, report_helper_failed, &err)) != NULL &&
+	         (shell->processes = processes_new(shell, report_helper_failed, &err)) !=
+	             NULL &&
 	         (shell->messages = messages_new(shell, take_main_pid, &err)) != NULL &&
 	         open_metrics(shell, &err))
 		shell->origin.control_path =
@@ -369,9 +368,7 @@ close_rooms(struct shell *shell, const struct start *start)
 	additions_close(shell);
 	standin_free(shell->standin);
 	given_free(shell->given);
-	prober_free(shell->prober);
-	tasks_free(shell->tasks);
-	procs_free(shell->procs);
+	processes_free(shell->processes);
 	proctable_free(shell->proctable);
 	messages_free(shell->messages);
 	loop_free(start->loop);
@@ -470,7 +467,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		/* Nothing is cleaned up: our successor goes on with it. */
 		if (shell.exit_status == SHELL_EXIT_UPGRADE)
 			_exit(LINK_EXIT_UPGRADE);
-		tasks_end_all(shell.tasks);
+		tasks_end_all(shell.processes->tasks);
 		status = keeper_walker_died(&shell) ||
 		                 keeper_status(&shell, shell.exit_status) < 0
 		             ? EX_SOFTWARE

@@ -16,6 +16,7 @@
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/metrics/families.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/report/resolve.h"
 #include "daemon/state/shell.h"
@@ -64,7 +65,7 @@ scrape_actor(struct scraper *scraper, struct ref ref)
 	sample->has_uptime = actor->pid != 0;
 	if (scraper->now_ms > actor->process_started_ms)
 		sample->uptime_ms = scraper->now_ms - actor->process_started_ms;
-	sample->has_usage = procs_usage(shell->procs, ref, &sample->usage);
+	sample->has_usage = procs_usage(shell->processes->procs, ref, &sample->usage);
 }
 
 static void

@@ -19,6 +19,7 @@
 
 #include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
@@ -87,7 +88,7 @@ collect(struct procs *procs)
 		if (events[i].data.u32 == PROCS_NONE)
 			arm_walk(procs, WALK_SECONDS);
 		else if ((events[i].data.u32 & PROCS_TASK) != 0)
-			collected += tasks_collect(procs->shell->tasks,
+			collected += tasks_collect(procs->shell->processes->tasks,
 			                           events[i].data.u32 & ~PROCS_TASK);
 		else
 			collected += collect_one(procs, events[i].data.u32);
@@ -120,7 +121,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 
 		births_meet(procs, reap.pid);
 		proc = proc_by_pid(procs->table, reap.pid);
-		task = task_by_pid(procs->shell->tasks, reap.pid);
+		task = task_by_pid(procs->shell->processes->tasks, reap.pid);
 
 		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
 			if (!ends_stopped_or_continued(procs, &reap)) {
@@ -130,7 +131,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 		} else if (proc != NULL) {
 			ends_add(procs, proc, &reap);
 		} else if (task != NULL) {
-			task_ended(procs->shell->tasks, task, &reap);
+			task_ended(procs->shell->processes->tasks, task, &reap);
 		} else {
 			bounded_reaped(&procs->shell->closers, reap.pid);
 			bounded_reaped(&procs->shell->bounded, reap.pid);
@@ -165,7 +166,7 @@ procs_walker_died(struct procs *procs)
 		if (procs->table->at[slot].adopted && procs->table->at[slot].pid != 0 &&
 		    procs->table->at[slot].pidfd < 0)
 			hold(procs, &procs->table->at[slot]);
-	tasks_hold_adopted(procs->shell->tasks, false);
+	tasks_hold_adopted(procs->shell->processes->tasks, false);
 	gone_tell(procs);
 }
 
@@ -247,9 +248,9 @@ tasks_end_all(struct tasks *tasks)
 		}
 		if (!is_left || clock_mono_ms() > end_ms)
 			return;
-		(void)procs_bear(tasks->shell->procs);
-		(void)collect(tasks->shell->procs);
-		procs_take_exits(tasks->shell->procs);
+		(void)procs_bear(tasks->shell->processes->procs);
+		(void)collect(tasks->shell->processes->procs);
+		procs_take_exits(tasks->shell->processes->procs);
 		tasks_check(tasks);
 		(void)poll(NULL, 0, 1);
 	}

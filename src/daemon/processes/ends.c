@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/shell.h"
@@ -112,14 +113,14 @@ ends_take_exit(struct procs *procs)
 	if (!exits_peek(exits, &reap))
 		return false;
 	proc = proc_by_pid(procs->table, reap.pid);
-	task = task_by_pid(procs->shell->tasks, reap.pid);
+	task = task_by_pid(procs->shell->processes->tasks, reap.pid);
 	if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
 		if (!ends_stopped_or_continued(procs, &reap))
 			return false;
 	} else if (proc != NULL && (proc->adopted || proc->leader != 0)) {
 		ends_add(procs, proc, &reap);
 	} else if (task != NULL && task->adopted) {
-		task_ended(procs->shell->tasks, task, &reap);
+		task_ended(procs->shell->processes->tasks, task, &reap);
 	}
 	exits_take(exits);
 	return true;

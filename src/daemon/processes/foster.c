@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/keeper.h"
@@ -48,7 +49,7 @@ fosters_adopt(struct procs *procs)
 		if (proc->pid != 0 && proc->pidfd < 0 && foster_is(procs, proc->pid))
 			proc->pidfd = held_take(procs, proc->pid, proc->ref.slot);
 	}
-	tasks_hold_adopted(procs->shell->tasks, true);
+	tasks_hold_adopted(procs->shell->processes->tasks, true);
 }
 
 /*

@@ -8,6 +8,7 @@
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/processes/prober.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/sockets/mailbox.h"
@@ -141,7 +142,7 @@ proc_gone(struct procs *procs, struct proc *proc)
 static bool
 is_empty(const struct procs *procs, const struct proc *proc)
 {
-	return !tasks_hold(procs->shell->tasks, proc->ref) &&
+	return !tasks_hold(procs->shell->processes->tasks, proc->ref) &&
 	       containment_is_empty(&proc->containment, &procs->shell->cgroups,
 	                            procs->sweeper);
 }
@@ -159,7 +160,7 @@ check_leftovers(struct procs *procs)
 
 		slot = proc->rest.next;
 		if (proc->rest.is_news ||
-		    (!proc->killing && tasks_hold(shell->tasks, proc->ref)))
+		    (!proc->killing && tasks_hold(shell->processes->tasks, proc->ref)))
 			continue;
 		if (!swept && containment_needs_sweep(&proc->containment)) {
 			(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
@@ -184,7 +185,7 @@ on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)revents;
 	check_leftovers(procs);
 	arm_sweep(procs);
-	tasks_check(procs->shell->tasks);
+	tasks_check(procs->shell->processes->tasks);
 }
 
 static void
@@ -197,7 +198,7 @@ on_cgroup(struct ev_loop *loop, ev_io *io, int revents)
 	(void)revents;
 	while (cgroup_root_next(&procs->shell->cgroups, tokens, ARRAY_SIZE(tokens)) > 0)
 		continue;
-	tasks_check(procs->shell->tasks);
+	tasks_check(procs->shell->processes->tasks);
 	check_leftovers(procs);
 }
 
@@ -208,8 +209,8 @@ tell_end(struct procs *procs, struct proc *proc)
 	struct shell *shell = procs->shell;
 	bool is_gone;
 
-	tasks_end_life(shell->tasks, proc->ref);
-	prober_end_life(shell->prober, proc->ref);
+	tasks_end_life(shell->processes->tasks, proc->ref);
+	prober_end_life(shell->processes->prober, proc->ref);
 	is_gone = is_empty(procs, proc);
 	proc->rest.is_news = false;
 	tell_core(procs, proc, is_gone);
@@ -242,7 +243,7 @@ gone_tell(struct procs *procs)
 		tell_end(procs, proc);
 	}
 	arm_sweep(procs);
-	tasks_check(procs->shell->tasks);
+	tasks_check(procs->shell->processes->tasks);
 }
 
 /* Begin to watch; the loop holds its watchers until gone_unwatch(). */

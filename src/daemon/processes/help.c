@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "daemon/processes/probe_answer.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/state/shell.h"
@@ -15,7 +16,7 @@
 void
 procs_order_again(struct procs *procs, struct proc *proc)
 {
-	struct tasks *tasks = procs->shell->tasks;
+	struct tasks *tasks = procs->shell->processes->tasks;
 	struct task_order order = {
 	    .ref = proc->ref,
 	    .life = proc->life,
@@ -98,9 +99,9 @@ procs_task_done(struct shell *shell, const struct task_order *order,
 	if (order->kind == TASK_PROBE)
 		probe_command_ended(shell, order, result);
 	else if (order->kind == TASK_STOP)
-		stop_command_ended(shell->procs, order, result);
+		stop_command_ended(shell->processes->procs, order, result);
 	else
-		reload_command_ended(shell->procs, order, result);
+		reload_command_ended(shell->processes->procs, order, result);
 }
 
 int
@@ -115,7 +116,8 @@ procs_reload(struct procs *procs, struct ref ref)
 		return proc_signal(procs, proc, actor->conf->process.reload_signal);
 	/* The reload under way may have missed the newest change; the next reload sees
 	 * it. */
-	proc->reloads = tasks_run(procs->shell->tasks, ref, TASK_RELOAD) ? 2 : 1;
+	proc->reloads =
+	    tasks_run(procs->shell->processes->tasks, ref, TASK_RELOAD) ? 2 : 1;
 	proc_record(procs, proc);
 	procs_order_again(procs, proc);
 	return 0;

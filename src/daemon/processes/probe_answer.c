@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
@@ -53,7 +54,7 @@ probe_order_command(struct shell *shell, const struct action *action, uint64_t t
 	    .timeout_ms = timeout_ms,
 	};
 
-	tasks_order(shell->tasks, &task);
+	tasks_order(shell->processes->tasks, &task);
 }
 
 /* It may be the fault of supd, or of the machine, that it could not be started. */

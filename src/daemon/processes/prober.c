@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/units.h"
 #include "daemon/processes/probe_answer.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/state/shell.h"
@@ -251,9 +252,9 @@ static void
 on_message(struct shell *shell, const struct helper_message *message)
 {
 	if (message->kind == HELPER_ANSWER)
-		take_answer(shell->prober, message);
-	else if (message->kind == HELPER_DONE && shell->prober->n_late > 0)
-		judge_late(shell->prober);
+		take_answer(shell->processes->prober, message);
+	else if (message->kind == HELPER_DONE && shell->processes->prober->n_late > 0)
+		judge_late(shell->processes->prober);
 }
 
 /* Put the question to /system/probe, if it takes it now. */
@@ -284,7 +285,7 @@ put(struct asking *asking)
 static void
 on_room(struct shell *shell, bool is_new)
 {
-	struct prober *prober = shell->prober;
+	struct prober *prober = shell->processes->prober;
 
 	(void)is_new;
 	for (uint32_t place = 0; place < PROBER_MAX; place++) {
@@ -298,7 +299,7 @@ on_room(struct shell *shell, bool is_new)
 static void
 on_lost(struct shell *shell)
 {
-	struct prober *prober = shell->prober;
+	struct prober *prober = shell->processes->prober;
 
 	for (uint32_t place = 0; place < PROBER_MAX; place++) {
 		struct asking *asking = &prober->at[place];
@@ -379,7 +380,8 @@ prober_ask(struct prober *prober, const struct action *action)
 		return;
 	if (before != NULL)
 		drop(before);
-	tasks_keep_only(prober->shell->tasks, action->ref, TASK_PROBE, action->serial);
+	tasks_keep_only(prober->shell->processes->tasks, action->ref, TASK_PROBE,
+	                action->serial);
 	if (what == NULL || what->kind == PROBE_NONE)
 		probe_answer(prober->shell, action, PROBED_UNKNOWN, 0,
 		             "there is nothing to probe");
@@ -437,8 +439,8 @@ prober_on_turn(struct prober *prober)
 		const struct ref ref = shell->actors.at[slot].ref;
 
 		if (core_valid(shell->core, ref) &&
-		    tasks_run(shell->tasks, ref, TASK_PROBE))
-			tasks_keep_only(shell->tasks, ref, TASK_PROBE,
+		    tasks_run(shell->processes->tasks, ref, TASK_PROBE))
+			tasks_keep_only(shell->processes->tasks, ref, TASK_PROBE,
 			                core_probe(shell->core, ref, &now) ? now.serial
 			                                                   : 0);
 	}

@@ -15,6 +15,7 @@
 #include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/output.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
@@ -122,7 +123,7 @@ on_begin(struct procs *procs, uint32_t who, struct launch *launch,
          struct ledger_spawn *intent, struct spawn_place **ret_place,
          struct spawn_result *ret)
 {
-	struct tasks *tasks = procs->shell->tasks;
+	struct tasks *tasks = procs->shell->processes->tasks;
 
 	if ((who & PROCS_TASK) != 0)
 		return task_begin(tasks, &tasks->at[who & ~PROCS_TASK], launch, intent,
@@ -143,7 +144,7 @@ log_said(const struct procs *procs, struct ref ref, const struct spawn_result *r
 static void
 on_over(struct procs *procs, uint32_t who, int r, const struct spawn_result *result)
 {
-	struct tasks *tasks = procs->shell->tasks;
+	struct tasks *tasks = procs->shell->processes->tasks;
 	const bool is_task = (who & PROCS_TASK) != 0;
 	struct task *task = is_task ? &tasks->at[who & ~PROCS_TASK] : NULL;
 	struct proc *proc = is_task ? NULL : &procs->table->at[who];
@@ -317,7 +318,7 @@ procs_kill(struct procs *procs, struct ref ref, uint32_t life)
 		proc->stopping = true;
 		proc_record(procs, proc);
 	}
-	tasks_kill(procs->shell->tasks, ref, TASK_STOP, true);
+	tasks_kill(procs->shell->processes->tasks, ref, TASK_STOP, true);
 	if (proc->pid != 0)
 		(void)proc_signal(procs, proc, SIGKILL);
 	if (!proc->containment.is_cgroup)
@@ -339,7 +340,7 @@ clear(struct procs *procs, struct proc *proc)
 void
 procs_forget(struct procs *procs, struct ref ref)
 {
-	tasks_forget(procs->shell->tasks, ref);
+	tasks_forget(procs->shell->processes->tasks, ref);
 	if (ref.slot < procs->table->cap &&
 	    procs->table->at[ref.slot].ref.tenant == ref.tenant)
 		clear(procs, &procs->table->at[ref.slot]);

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "base/assert.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/cause.h"
@@ -167,7 +168,7 @@ tasks_arm(struct tasks *tasks)
 void
 task_ended(struct tasks *tasks, struct task *task, const struct reap *reap)
 {
-	struct procs *procs = tasks->shell->procs;
+	struct procs *procs = tasks->shell->processes->procs;
 
 	map_remove(&procs->table->by_pid, (uint64_t)task->pid);
 	held_let_go(procs, &task->pidfd);

@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/units.h"
 #include "daemon/processes/prober.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/shell.h"
@@ -101,7 +102,7 @@ tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn, uint64
 	task->containment.is_foreign = true;
 	(void)map_put(&shell->proctable->by_pid, (uint64_t)pid,
 	              PROCS_TASK | (uint32_t)(task - tasks->at));
-	if (procs_is_born(shell->procs, spawn, end_ms, &task->ended)) {
+	if (procs_is_born(shell->processes->procs, spawn, end_ms, &task->ended)) {
 		if (!task->ended && task->order.timeout_ms != DURATION_INFINITE)
 			task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
 		task_record(tasks, task);
@@ -141,7 +142,7 @@ adopt_wishes(struct tasks *tasks)
 		if (core_react(shell->core, ref, &action))
 			tasks_react(tasks, &action);
 		if (core_probe(shell->core, ref, &action))
-			prober_ask(shell->prober, &action);
+			prober_ask(shell->processes->prober, &action);
 		if (!core_hook(shell->core, ref, &action))
 			continue;
 		if (action.kind == ACTION_HOOK_KILL && !tasks_run(tasks, ref, TASK_HOOK))

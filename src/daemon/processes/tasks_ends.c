@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
@@ -81,7 +82,7 @@ tasks_watch(struct tasks *tasks)
 void
 task_kill(struct tasks *tasks, struct task *task, bool is_late)
 {
-	struct procs *procs = tasks->shell->procs;
+	struct procs *procs = tasks->shell->processes->procs;
 
 	if (task->told)
 		return;
@@ -120,7 +121,8 @@ tasks_collect(struct tasks *tasks, uint32_t place)
 	if (r == 0)
 		return false;
 	if (r < 0 && task->adopted) {
-		if (!foster_collect(tasks->shell->procs, &task->pid, &task->pidfd, &reap))
+		if (!foster_collect(tasks->shell->processes->procs, &task->pid,
+		                    &task->pidfd, &reap))
 			return task->pid == 0;
 	} else if (r < 0) {
 		reap = end_unknown(task->pid);
@@ -138,7 +140,7 @@ void
 tasks_check(struct tasks *tasks)
 {
 	struct shell *shell = tasks->shell;
-	struct procs *procs = shell->procs;
+	struct procs *procs = shell->processes->procs;
 	bool swept = false;
 
 	if (tasks->n_ended == 0)
@@ -190,9 +192,10 @@ tasks_hold_adopted(struct tasks *tasks, bool only_fosters)
 
 		if (!task_is_used(task) || !task->adopted || task->pid == 0 ||
 		    task->pidfd >= 0 ||
-		    (only_fosters && !foster_is(tasks->shell->procs, task->pid)))
+		    (only_fosters &&
+		     !foster_is(tasks->shell->processes->procs, task->pid)))
 			continue;
-		task->pidfd = held_take(tasks->shell->procs, task->pid, who);
+		task->pidfd = held_take(tasks->shell->processes->procs, task->pid, who);
 		if (task->pidfd < 0) {
 			const struct reap reap = end_unknown(task->pid);
 

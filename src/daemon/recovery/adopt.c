@@ -17,6 +17,7 @@
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/stores.h"
 #include "daemon/metrics/metrics.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/reload/additions.h"
@@ -164,7 +165,7 @@ restore_containment(struct shell *shell, struct proc *proc,
 static void
 restore_process(struct shell *shell, const struct ledger_record *record)
 {
-	struct procs *procs = shell->procs;
+	struct procs *procs = shell->processes->procs;
 	struct proc *proc = &procs->table->at[record->ref.slot];
 
 	*proc = (struct proc){
@@ -281,7 +282,7 @@ finish_spawn(struct shell *shell, struct ledger_spawn *spawn, uint64_t end_ms)
 {
 	struct actor *actor = actors_get(&shell->actors, spawn->ref);
 	const uint32_t life = atomic_load(&spawn->life);
-	struct procs *procs = shell->procs;
+	struct procs *procs = shell->processes->procs;
 	const pid_t pid = spawn->trace.pid;
 	struct proc *proc;
 	bool was_deferred;
@@ -290,11 +291,11 @@ finish_spawn(struct shell *shell, struct ledger_spawn *spawn, uint64_t end_ms)
 		return;
 	/* An earlier process of this pid has ended, and the walker has told of that. */
 	while ((proc_by_pid(procs->table, pid) != NULL ||
-	        task_by_pid(shell->tasks, pid) != NULL) &&
+	        task_by_pid(shell->processes->tasks, pid) != NULL) &&
 	       ends_take_exit(procs))
 		continue;
 	if (spawn->task != 0)
-		tasks_finish_spawn(shell->tasks, spawn, end_ms);
+		tasks_finish_spawn(shell->processes->tasks, spawn, end_ms);
 	if (spawn->task != 0 || actor == NULL)
 		return;
 	proc = &procs->table->at[spawn->ref.slot];
@@ -385,13 +386,13 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 		return r;
 	adopt_metrics(shell);
 	additions_open(shell);
-	proc_sweep_include_left(shell->procs->sweeper, shell->handover->hello.left,
-	                        LINK_LEFT_MAX);
-	tasks_restore(shell->tasks);
+	proc_sweep_include_left(shell->processes->procs->sweeper,
+	                        shell->handover->hello.left, LINK_LEFT_MAX);
+	tasks_restore(shell->processes->tasks);
 	finish_spawns(shell);
-	ends_take_exits(shell->procs);
-	mainpid_adopt(shell->procs);
-	fosters_adopt(shell->procs);
+	ends_take_exits(shell->processes->procs);
+	mainpid_adopt(shell->processes->procs);
+	fosters_adopt(shell->processes->procs);
 	helpers_adopt(shell->helpers);
 	count_performed(shell);
 	return 0;

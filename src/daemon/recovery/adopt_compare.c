@@ -6,6 +6,7 @@
 
 #include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/recovery/adopt.h"
@@ -101,7 +102,7 @@ acknowledge(struct shell *shell)
 		if (view_owner(shell, proc, &view) && view.alive && !view.spawned &&
 		    proc->life == view.life && proc->birth == BIRTH_DONE &&
 		    proc->failed.step == SPAWN_STEP_NONE)
-			proc_post(shell->procs, proc,
+			proc_post(shell->processes->procs, proc,
 			          (struct event){.kind = EVENT_SPAWNED, .code = -1});
 	}
 }
@@ -115,9 +116,9 @@ compare(struct shell *shell)
 
 		keeper_beat(shell);
 		if (view_owner(shell, proc, &view))
-			compare_slot(shell->procs, proc, &view);
+			compare_slot(shell->processes->procs, proc, &view);
 	}
-	gone_tell(shell->procs);
+	gone_tell(shell->processes->procs);
 }
 
 void
@@ -131,7 +132,7 @@ adopt_compare(struct shell *shell)
 	acknowledge(shell);
 	/* Messages of a process come before its end. */
 	notify_drain(shell->messages->notify);
-	tasks_adopt(shell->tasks);
+	tasks_adopt(shell->processes->tasks);
 	trial_adopt(shell->trial);
 	compare(shell);
 	shell_post(shell, &everybody);

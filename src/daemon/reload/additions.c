@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/reload/additions_log.h"
 #include "daemon/reload/reload.h"
@@ -342,7 +343,7 @@ additions_release(struct shell *shell, struct grown *grown)
 	grown->n_users--;
 	if (grown->n_users > 0 || grown->is_posted)
 		return;
-	if (!procs_are_starting(shell->procs)) {
+	if (!procs_are_starting(shell->processes->procs)) {
 		drop(shell, grown);
 		return;
 	}
@@ -367,7 +368,7 @@ additions_on_turn(struct shell *shell)
 			drop(shell, grown);
 	}
 	additions->posted = (struct core_size){0};
-	if (additions->n_idle == 0 || procs_are_starting(shell->procs))
+	if (additions->n_idle == 0 || procs_are_starting(shell->processes->procs))
 		return;
 	additions->n_idle = 0;
 	for (uint32_t i = additions->n; i-- > 0;)

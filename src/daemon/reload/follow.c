@@ -11,6 +11,7 @@
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/processes/prober.h"
+#include "daemon/processes/processes.h"
 #include "daemon/reload/additions.h"
 #include "daemon/sockets/control_file.h"
 #include "daemon/state/log.h"
@@ -146,7 +147,7 @@ follow_conf(struct shell *shell, const struct conf *old)
 	    conf->control_gid != old->control_gid)
 		set_control_mode(shell);
 	follow_limits(shell, conf);
-	prober_look_again(shell->prober);
+	prober_look_again(shell->processes->prober);
 	if (output_configure(shell->messages->output) < 0)
 		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
 }

@@ -16,6 +16,7 @@
 
 #include "base/strbuf.h"
 #include "daemon/metrics/metrics.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/reload/before.h"
 #include "daemon/reload/follow.h"
@@ -46,7 +47,7 @@ free_retired(struct shell *shell, bool all)
 {
 	struct retired **link = &all_retired;
 
-	if (!all && procs_are_starting(shell->procs))
+	if (!all && procs_are_starting(shell->processes->procs))
 		return;
 	while (*link != NULL) {
 		struct retired *retired = *link;
@@ -291,7 +292,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	shell->facts.conf_wall_us = clock_wall_us();
 	reload_hand_over(shell);
 	before_use(shell, id, before_fd);
-	procs_drop_ledger(shell->procs, before);
+	procs_drop_ledger(shell->processes->procs, before);
 	tables_done(&tables);
 	mailboxes_retire(shell, shell->mailboxes, &mailboxes);
 	*shell->mailboxes = mailboxes;

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "daemon/messages/messages.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/follow.h"
@@ -99,7 +100,7 @@ int
 reload_reserve(struct shell *shell, uint32_t slots, struct err *err)
 {
 	if (actors_reserve(&shell->actors, slots, slots) == 0 &&
-	    procs_reserve(shell->procs, slots) == 0 &&
+	    procs_reserve(shell->processes->procs, slots) == 0 &&
 	    messages_reserve(shell->messages, slots) == 0 &&
 	    post_reserve(shell->post, slots) == 0)
 		return 0;
@@ -174,7 +175,7 @@ reload_make_room(struct shell *shell, const struct core_size *need, struct err *
 		return -ENOMEM;
 	reload_use_ledger(shell, ledger);
 	reload_hand_over(shell);
-	procs_drop_ledger(shell->procs, before);
+	procs_drop_ledger(shell->processes->procs, before);
 	follow_limits(shell, shell->conf);
 	return 0;
 }

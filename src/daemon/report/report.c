@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "base/strbuf.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/report/report_private.h"
 #include "daemon/state/log.h"
@@ -71,7 +72,7 @@ report_helper_failed(struct shell *shell, const struct task_order *order,
 	};
 	struct event_head head = {.kind = REPORT_HOOK_FAILED,
 	                          .path = shell_path(shell, order->ref)};
-	const uint64_t by = tasks_tell_by(shell->tasks, order);
+	const uint64_t by = tasks_tell_by(shell->processes->tasks, order);
 	struct node_view view;
 
 	if (by == 0)

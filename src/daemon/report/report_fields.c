@@ -6,6 +6,7 @@
 
 #include "base/strbuf.h"
 #include "daemon/messages/words.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/processes/unkillable_text.h"
 #include "daemon/report/report_private.h"
@@ -154,7 +155,7 @@ report_hook_failure(const struct shell *shell, const struct action *action,
 	                     : hook_reason_names[action->hook_reason],
 	    .timed_out = action->timed_out,
 	    .cause = action->cause,
-	    .step = tasks_failed_step(shell->tasks, action->ref,
+	    .step = tasks_failed_step(shell->processes->tasks, action->ref,
 	                              is_run ? TASK_RUN : TASK_HOOK),
 	};
 }

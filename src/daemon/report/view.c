@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/report/waiting.h"
 #include "daemon/state/cause.h"
@@ -220,7 +221,7 @@ add_resources(struct strbuf *sb, const struct shell *shell, const struct actor *
 	struct usage usage;
 
 	ADD(sb, ",\"resources\":");
-	if (actor == NULL || !procs_usage(shell->procs, actor->ref, &usage)) {
+	if (actor == NULL || !procs_usage(shell->processes->procs, actor->ref, &usage)) {
 		ADD(sb, "null");
 		return;
 	}

@@ -33,12 +33,10 @@ struct mailboxes;
 struct metrics;
 struct messages;
 struct post;
-struct prober;
-struct procs;
+struct processes;
 struct proctable;
 struct scraper;
 struct system;
-struct tasks;
 struct trial;
 
 /* Owners of children in struct shell's `bounded`; sockets have the keys of the vault. */
@@ -68,11 +66,9 @@ struct shell {
 	struct actors actors;        /* what the shell knows of each slot of the core */
 	struct events events;        /* the event stream */
 	struct proctable *proctable; /* the processes of the actors */
-	struct procs *procs;
-	struct tasks *tasks; /* helper processes of actors */
-	struct prober *prober;
-	struct messages *messages; /* what the actors say */
-	struct system *system;     /* supd's own actors */
+	struct processes *processes; /* of the actors, and what serves them */
+	struct messages *messages;   /* what the actors say */
+	struct system *system;       /* supd's own actors */
 	struct control *control;
 	struct cgroup_root cgroups;
 	struct spawner spawner;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: ISC */
+/* processes.c - the processes of actors, their helper processes and probes: the state of
+ * this room. */
+#include "config.h"
+
+#include "daemon/processes/processes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/processes/prober.h"
+#include "daemon/processes/tasks.h"
+
+struct processes *
+processes_new(struct shell *shell, procs_helper_failed *on_helper_failed, struct err *err)
+{
+	struct processes *processes = calloc(1, sizeof(*processes));
+
+	if (processes == NULL) {
+		err_set(err, ENOMEM, "processes");
+		return NULL;
+	}
+	if ((processes->tasks = tasks_new(shell, procs_task_done, err)) != NULL &&
+	    (processes->prober = prober_new(shell, err)) != NULL &&
+	    (processes->procs = procs_new(shell, on_helper_failed, err)) != NULL)
+		return processes;
+	processes_free(processes);
+	return NULL;
+}
+
+void
+processes_free(struct processes *processes)
+{
+	if (processes == NULL)
+		return;
+	prober_free(processes->prober);
+	tasks_free(processes->tasks);
+	procs_free(processes->procs);
+	free(processes);
+}
