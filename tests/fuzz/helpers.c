@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "daemon/sockets/helpers.h"
+#include "daemon/sockets/sockets.h"
 #include "helper/helper.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/packets.h"
@@ -83,19 +84,20 @@ as_guardian(struct packets packets)
 	if (fake == NULL)
 		fake = fake_new();
 	shell = &fake->shell;
-	shell->helpers = helpers_new(shell, kill_process, &err);
-	ASSERT(shell->helpers != NULL);
+	shell->sockets->helpers = helpers_new(shell, kill_process, &err);
+	ASSERT(shell->sockets->helpers != NULL);
 	for (int i = 0; i < HELPER_MAX; i++)
-		helpers_use(shell->helpers, (enum helper_name)i, &user);
-	fd = helpers_launch(shell->helpers, HELPER_LETTERS);
+		helpers_use(shell->sockets->helpers, (enum helper_name)i, &user);
+	fd = helpers_launch(shell->sockets->helpers, HELPER_LETTERS);
 	ASSERT(fd >= 0);
-	helpers_on_turn(shell->helpers);
+	helpers_on_turn(shell->sockets->helpers);
 	while (packets_send(&packets, fd)) {
-		(void)helpers_send(shell->helpers, HELPER_LETTERS, &said, NULL, 0);
+		(void)helpers_send(shell->sockets->helpers, HELPER_LETTERS, &said, NULL,
+		                   0);
 		ev_run(shell->loop, EVRUN_NOWAIT);
 	}
 	(void)close(fd);
-	helpers_free(shell->helpers);
+	helpers_free(shell->sockets->helpers);
 	ev_run(shell->loop, EVRUN_NOWAIT);
 }
 

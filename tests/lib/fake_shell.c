@@ -192,6 +192,7 @@ fake_new(void)
 	fake->shell.actors.cap = FAKE_ACTORS_MAX;
 	map_init(&fake->shell.actors.by_path);
 	fake->shell.messages = &fake->messages;
+	fake->shell.sockets = &fake->sockets;
 	fake->shell.processes = &fake->processes;
 	fake->processes.procs = (struct procs *)(void *)fake;
 	ASSERT(events_init(&fake->shell.events) == 0);

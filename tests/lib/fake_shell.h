@@ -14,6 +14,7 @@
 #include "daemon/control/handlers.h"
 #include "daemon/messages/messages.h"
 #include "daemon/processes/processes.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/recovery/upgrade.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/shell.h"
@@ -33,6 +34,7 @@ struct fake {
 	struct shell shell;
 	struct messages messages;
 	struct processes processes;
+	struct sockets sockets;
 	struct rig rig;
 	struct conf conf;
 	struct conf_actor *confs; /* by slot */

@@ -26,6 +26,7 @@
 #include "daemon/messages/stores.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
@@ -202,7 +203,8 @@ find_passed(const struct shell *shell, const struct actor *actor, struct passed 
 
 	*ret = (struct passed){.ready_fd = -1};
 	if (system_is_helper(shell->system, actor, &helper)) {
-		ret->fds[0] = ret->ready_fd = helpers_launch(shell->helpers, helper);
+		ret->fds[0] = ret->ready_fd =
+		    helpers_launch(shell->sockets->helpers, helper);
 		ret->n = 1;
 		return ret->ready_fd < 0 ? ret->ready_fd : 0;
 	}

@@ -19,6 +19,7 @@
 #include "daemon/report/systemd.h"
 #include "daemon/server/server.h"
 #include "daemon/sockets/helpers.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
@@ -87,7 +88,7 @@ post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 	core_post(loop->shell->core, now_ms, &complete, &loop->post->actions);
 	if (queue_is_command(event))
 		control_on_posted(loop->shell, event->token);
-	standin_touch(loop->shell->standin, event->ref);
+	standin_touch(loop->shell->sockets->standin, event->ref);
 	return true;
 }
 
@@ -316,9 +317,9 @@ end_turn(struct shell *shell)
 	if (shell->handover != NULL)
 		keeper_settled(shell);
 	additions_on_turn(shell);
-	helpers_on_turn(shell->helpers);
+	helpers_on_turn(shell->sockets->helpers);
 	prober_on_turn(shell->processes->prober);
-	standin_on_turn(shell->standin);
+	standin_on_turn(shell->sockets->standin);
 	systemd_on_turn(shell);
 	trial_on_turn(shell->trial);
 	control_on_turn(shell->control);

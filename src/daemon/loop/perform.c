@@ -20,6 +20,7 @@
 #include "daemon/reload/trial.h"
 #include "daemon/report/report.h"
 #include "daemon/server/server.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/post.h"
@@ -196,7 +197,7 @@ perform(struct shell *shell, const struct action_list *actions, uint32_t from,
 		perform_one(shell, &actions->at[from]);
 		/* Starting ten thousand actors takes a while. */
 		keeper_beat(shell);
-		standin_touch(shell->standin, actions->at[from].ref);
+		standin_touch(shell->sockets->standin, actions->at[from].ref);
 		shell->events.by = 0;
 		ledger_set_performed(shell->ledger, number);
 	}

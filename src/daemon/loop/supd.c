@@ -41,6 +41,7 @@
 #include "daemon/sockets/given.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
@@ -327,7 +328,6 @@ open_rooms(struct shell *shell, struct start *start)
 	}
 	shell->keeper = keeper_new(shell, shell->handover->link_fd, &walker_news, &err);
 	open_cgroups(shell);
-	shell->given = given_new(shell);
 	shell->system = system_new();
 	if (shell->keeper == NULL || shell->system == NULL || events_init(&shell->events))
 		err_set(&err, ENOMEM, "event stream");
@@ -336,8 +336,7 @@ open_rooms(struct shell *shell, struct start *start)
 	else if ((shell->proctable = proctable_new(&shell->cgroups)) == NULL)
 		err_set(&err, ENOMEM, "table of processes");
 	else if ((start->loop = loop_new(shell, &err)) != NULL &&
-	         (shell->helpers = helpers_new(shell, kill_process, &err)) != NULL &&
-	         (shell->standin = standin_new(shell, &err)) != NULL &&
+	         sockets_open(shell, kill_process, &err) == 0 &&
 	         (shell->processes = processes_new(shell, report_helper_failed, &err)) !=
 	             NULL &&
 	         (shell->messages = messages_new(shell, take_main_pid, &err)) != NULL &&
@@ -359,15 +358,15 @@ close_rooms(struct shell *shell, const struct start *start)
 		control_flush(shell->control);
 	control_free(shell->control);
 	trial_free(shell->trial);
-	helpers_free(shell->helpers);
+	helpers_free(shell->sockets->helpers);
 	metrics_free(shell->metrics);
 	scraper_free(shell->scraper);
 	systemd_close(shell);
 	if (shell->conf != NULL)
-		mailboxes_close(shell, shell->mailboxes);
+		mailboxes_close(shell, &shell->sockets->mailboxes);
 	additions_close(shell);
-	standin_free(shell->standin);
-	given_free(shell->given);
+	standin_free(shell->sockets->standin);
+	given_free(shell->sockets->given);
 	processes_free(shell->processes);
 	proctable_free(shell->proctable);
 	messages_free(shell->messages);
@@ -376,7 +375,7 @@ close_rooms(struct shell *shell, const struct start *start)
 	events_done(&shell->events);
 	actors_done(&shell->actors);
 	additions_free(shell->additions);
-	free(shell->mailboxes);
+	free(shell->sockets);
 	reload_free(shell);
 	system_free(shell->system);
 	shell_release(shell, VAULT_KEY(VAULT_CGROUP, 0));
@@ -414,7 +413,7 @@ give_back(struct shell *shell)
 	exits_free(shell->exits);
 	os_spawn_done(&shell->spawner);
 	additions_free(shell->additions);
-	free(shell->mailboxes);
+	free(shell->sockets);
 }
 
 /*
@@ -434,7 +433,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	cgroup_root_init(&shell.cgroups);
 	(void)cgroup_machine_controllers(shell.origin.controllers);
 	shell.additions = additions_new();
-	shell.mailboxes = calloc(1, sizeof(*shell.mailboxes));
+	shell.sockets = calloc(1, sizeof(*shell.sockets));
 	shell.handover = handover;
 	shell.origin.walker_pid = handover->hello.walker_pid;
 	leftover_mark(shell.origin.walker_pid, shell.origin.walker_mark);
@@ -448,11 +447,11 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	shell.origin.binary = handover->hello.binary;
 	shell.origin.options = options;
 	err_set(&err, ENOMEM, "additions");
-	if (shell.additions == NULL || shell.mailboxes == NULL ||
+	if (shell.additions == NULL || shell.sockets == NULL ||
 	    os_spawn_init(&shell.spawner, &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		additions_free(shell.additions);
-		free(shell.mailboxes);
+		free(shell.sockets);
 		return EX_OSERR;
 	}
 	os_spawn_set_oom(&shell.spawner, OOM_OF_GUARDIAN, handover->hello.oom_score_adj);

@@ -13,6 +13,7 @@
 #include "base/sum.h"
 #include "daemon/metrics/scrape.h"
 #include "daemon/sockets/helpers.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
@@ -40,7 +41,7 @@ static void
 tell(struct metrics *metrics)
 {
 	const struct helper_message message = {.kind = HELPER_LISTEN};
-	struct helpers *helpers = metrics->shell->helpers;
+	struct helpers *helpers = metrics->shell->sockets->helpers;
 
 	if (metrics->fd >= 0)
 		helpers_want(helpers, HELPER_METRICS);
@@ -77,8 +78,8 @@ on_text(struct scrape_request *request, const struct strbuf *text)
 	const struct helper_message message = {.kind = HELPER_TEXT};
 	int fd = text == NULL ? -1 : text_file(text);
 
-	metrics->is_owed = helpers_send(metrics->shell->helpers, HELPER_METRICS, &message,
-	                                &fd, fd >= 0) == -EAGAIN;
+	metrics->is_owed = helpers_send(metrics->shell->sockets->helpers, HELPER_METRICS,
+	                                &message, &fd, fd >= 0) == -EAGAIN;
 	fd_close(&fd);
 }
 
@@ -252,7 +253,7 @@ metrics_new(struct shell *shell)
 	metrics->shell = shell;
 	metrics->fd = -1;
 	metrics->request.on_text = on_text;
-	helpers_use(shell->helpers, HELPER_METRICS, &user);
+	helpers_use(shell->sockets->helpers, HELPER_METRICS, &user);
 	return metrics;
 }
 

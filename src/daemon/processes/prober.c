@@ -15,6 +15,7 @@
 #include "daemon/processes/processes.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/sockets/helpers.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/state/shell.h"
 
 /* A question that was put, and is not answered. */
@@ -73,7 +74,7 @@ static bool
 forget(struct asking *asking)
 {
 	const struct helper_message message = {.kind = HELPER_FORGET, .id = asking->id};
-	struct helpers *helpers = asking->prober->shell->helpers;
+	struct helpers *helpers = asking->prober->shell->sockets->helpers;
 
 	if (!asking->is_sent ||
 	    helpers_send(helpers, HELPER_PROBE, &message, NULL, 0) < 0)
@@ -212,7 +213,7 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 static void
 judge_late(struct prober *prober)
 {
-	struct helpers *helpers = prober->shell->helpers;
+	struct helpers *helpers = prober->shell->sockets->helpers;
 
 	for (uint32_t place = 0; place < PROBER_MAX && prober->n_late > 0; place++) {
 		struct asking *asking = &prober->at[place];
@@ -262,7 +263,7 @@ static void
 put(struct asking *asking)
 {
 	struct prober *prober = asking->prober;
-	struct helpers *helpers = prober->shell->helpers;
+	struct helpers *helpers = prober->shell->sockets->helpers;
 	const struct conf_probe *what = what_is_asked(prober, &asking->action);
 	struct helper_message message = {.kind = HELPER_QUESTION, .id = asking->id};
 
@@ -339,7 +340,7 @@ begin(struct prober *prober, const struct action *action, const struct conf_prob
 	ev_now_update(loop);
 	ev_timer_set(&asking->timeout, (double)what->timeout_ms / 1e3, 0.);
 	ev_timer_start(loop, &asking->timeout);
-	helpers_want(prober->shell->helpers, HELPER_PROBE);
+	helpers_want(prober->shell->sockets->helpers, HELPER_PROBE);
 	put(asking);
 }
 
@@ -467,7 +468,7 @@ prober_new(struct shell *shell, struct err *err)
 		ev_timer_init(&asking->timeout, on_timeout, 0., 0.);
 		asking->grace.data = asking->timeout.data = asking;
 	}
-	helpers_use(shell->helpers, HELPER_PROBE, &user);
+	helpers_use(shell->sockets->helpers, HELPER_PROBE, &user);
 	if (map_reserve(&prober->by_slot, PROBER_MAX) < 0) {
 		err_set(err, ENOMEM, "table of probes");
 		prober_free(prober);

@@ -25,6 +25,7 @@
 #include "daemon/reload/reload.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
@@ -380,7 +381,8 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 		r = restore_slots(shell, size.slots, err);
 	shell->is_adopting = true;
 	if (r == 0)
-		r = mailboxes_open(shell, shell->mailboxes, shell->conf, NULL, err);
+		r = mailboxes_open(shell, &shell->sockets->mailboxes, shell->conf, NULL,
+		                   err);
 	shell->is_adopting = false;
 	if (r < 0)
 		return r;
@@ -393,7 +395,7 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 	ends_take_exits(shell->processes->procs);
 	mainpid_adopt(shell->processes->procs);
 	fosters_adopt(shell->processes->procs);
-	helpers_adopt(shell->helpers);
+	helpers_adopt(shell->sockets->helpers);
 	count_performed(shell);
 	return 0;
 }

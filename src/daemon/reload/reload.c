@@ -25,6 +25,7 @@
 #include "daemon/reload/trial.h"
 #include "daemon/report/systemd.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
@@ -233,7 +234,7 @@ prepare_apply(struct shell *shell, const struct reload *reload, struct tables *t
 		tables_done(tables);
 		return r;
 	}
-	r = mailboxes_open(shell, mailboxes, conf, shell->mailboxes, err);
+	r = mailboxes_open(shell, mailboxes, conf, &shell->sockets->mailboxes, err);
 	if (r == 0) {
 		r = metrics_open(shell->metrics, conf, &tables->metrics_fd, err);
 		*ret_ledger =
@@ -294,9 +295,9 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	before_use(shell, id, before_fd);
 	procs_drop_ledger(shell->processes->procs, before);
 	tables_done(&tables);
-	mailboxes_retire(shell, shell->mailboxes, &mailboxes);
-	*shell->mailboxes = mailboxes;
-	standin_touch_all(shell->standin);
+	mailboxes_retire(shell, &shell->sockets->mailboxes, &mailboxes);
+	shell->sockets->mailboxes = mailboxes;
+	standin_touch_all(shell->sockets->standin);
 	shell->conf = reload->conf;
 	metrics_use(shell->metrics, shell->conf, tables.metrics_fd);
 	follow_conf(shell, retired->conf);
@@ -424,14 +425,14 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	if (r == 0)
 		r = keeper_keep_conf(shell, conf, tables.conf_id, err);
 	if (r == 0)
-		r = mailboxes_open(shell, shell->mailboxes, conf, NULL, err);
+		r = mailboxes_open(shell, &shell->sockets->mailboxes, conf, NULL, err);
 	if (r == 0)
 		r = metrics_open(shell->metrics, conf, &tables.metrics_fd, err);
 	if (r == 0)
 		ledger = reload_new_ledger(shell, conf, tables.n_added, seed, err);
 	if (ledger == NULL) {
 		metrics_cancel(shell->metrics, conf, tables.metrics_fd);
-		mailboxes_cancel(shell, shell->mailboxes);
+		mailboxes_cancel(shell, &shell->sockets->mailboxes);
 		tables_done(&tables);
 		return r < 0 ? r : -ENOMEM;
 	}

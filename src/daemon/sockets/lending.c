@@ -16,6 +16,7 @@
 #include "daemon/sockets/deadletter.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
@@ -83,7 +84,7 @@ make_page(struct lending *lending)
 static void
 on_lost(struct shell *shell)
 {
-	struct lending *lending = standin_lending(shell->standin);
+	struct lending *lending = standin_lending(shell->sockets->standin);
 
 	if (lending->leases != NULL)
 		(void)munmap(lending->leases, sizeof(*lending->leases));
@@ -116,7 +117,7 @@ static void
 tell_return(struct lending *lending, uint32_t id)
 {
 	const struct helper_message over = {.kind = HELPER_RETURN, .id = id};
-	struct helpers *helpers = lending->shell->helpers;
+	struct helpers *helpers = lending->shell->sockets->helpers;
 	struct loan *loan = &lending->at[id];
 
 	loan->state = LOAN_UNTOLD;
@@ -136,7 +137,7 @@ find_free(struct lending *lending)
 		lending->next = (lending->next + 1) % HELPER_MAILBOXES_MAX;
 		if (loan->state == LOAN_FREE ||
 		    (loan->state == LOAN_RETURNED &&
-		     helpers_has_done(lending->shell->helpers, HELPER_LETTERS,
+		     helpers_has_done(lending->shell->sockets->helpers, HELPER_LETTERS,
 		                      loan->number)))
 			return loan;
 	}
@@ -163,7 +164,7 @@ send_mailbox(struct lending *lending, const struct mailbox *mailbox, uint32_t id
 		fds[1] = text_file(socket->reply);
 	if (give.mailbox.replies && fds[1] < 0)
 		return -ENOMEM;
-	r = helpers_send(lending->shell->helpers, HELPER_LETTERS, &give, fds,
+	r = helpers_send(lending->shell->sockets->helpers, HELPER_LETTERS, &give, fds,
 	                 give.mailbox.replies ? 2 : 1);
 	fd_close(&fds[1]);
 	return r;
@@ -181,7 +182,7 @@ lending_give(struct lending *lending, const struct mailbox *mailbox,
 	struct loan *loan;
 	uint32_t id;
 
-	helpers_want(lending->shell->helpers, HELPER_LETTERS);
+	helpers_want(lending->shell->sockets->helpers, HELPER_LETTERS);
 	loan = lending->leases == NULL ? NULL : find_free(lending);
 	if (loan == NULL)
 		return;
@@ -229,7 +230,7 @@ lending_take_back(struct lending *lending, uint32_t *loan)
 	if (end_lease(&lending->leases->at[id]))
 		tell_return(lending, id);
 	else
-		helpers_kill(lending->shell->helpers, HELPER_LETTERS,
+		helpers_kill(lending->shell->sockets->helpers, HELPER_LETTERS,
 		             "it does not give back a socket");
 }
 
@@ -240,14 +241,15 @@ tell_counted(struct lending *lending, uint32_t id)
 {
 	const struct helper_message counted = {.kind = HELPER_COUNTED, .id = id};
 
-	lending->at[id].owes_count = helpers_send(lending->shell->helpers, HELPER_LETTERS,
-	                                          &counted, NULL, 0) == -EAGAIN;
+	lending->at[id].owes_count =
+	    helpers_send(lending->shell->sockets->helpers, HELPER_LETTERS, &counted, NULL,
+	                 0) == -EAGAIN;
 }
 
 static void
 on_room(struct shell *shell, bool is_new)
 {
-	struct lending *lending = standin_lending(shell->standin);
+	struct lending *lending = standin_lending(shell->sockets->standin);
 	const struct helper_message leases = {.kind = HELPER_LEASES};
 	int fd;
 
@@ -257,7 +259,8 @@ on_room(struct shell *shell, bool is_new)
 			(void)log_errno(fd, "memory to share with /system/letters");
 			return;
 		}
-		(void)helpers_send(shell->helpers, HELPER_LETTERS, &leases, &fd, 1);
+		(void)helpers_send(shell->sockets->helpers, HELPER_LETTERS, &leases, &fd,
+		                   1);
 		(void)close(fd);
 	}
 	for (uint32_t id = 0; id < HELPER_MAILBOXES_MAX; id++) {
@@ -266,18 +269,18 @@ on_room(struct shell *shell, bool is_new)
 		if (lending->at[id].owes_count)
 			tell_counted(lending, id);
 	}
-	standin_touch_all(shell->standin);
+	standin_touch_all(shell->sockets->standin);
 }
 
 static void
 on_message(struct shell *shell, const struct helper_message *message)
 {
-	struct lending *lending = standin_lending(shell->standin);
+	struct lending *lending = standin_lending(shell->sockets->standin);
 	const struct loan *loan;
 
 	if (message->kind == HELPER_DONE && lending->is_short) {
 		lending->is_short = false;
-		standin_touch_all(shell->standin);
+		standin_touch_all(shell->sockets->standin);
 	}
 	if (message->kind != HELPER_DEAD || message->id >= HELPER_MAILBOXES_MAX)
 		return;
@@ -309,7 +312,7 @@ lending_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	lending->shell = shell;
-	helpers_use(shell->helpers, HELPER_LETTERS, &user);
+	helpers_use(shell->sockets->helpers, HELPER_LETTERS, &user);
 	return lending;
 }
 

@@ -13,6 +13,7 @@
 #include "base/sum.h"
 #include "daemon/sockets/given.h"
 #include "daemon/sockets/grown.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
@@ -132,7 +133,7 @@ find_owner(const struct shell *shell, const struct mailbox *wanted, bool is_adde
 	const struct mailbox *found = NULL;
 
 	if (is_added)
-		found = find_old(shell->mailboxes, wanted);
+		found = find_old(&shell->sockets->mailboxes, wanted);
 	if (found != NULL)
 		return shell->conf->actors[found->actor].path;
 	for (uint32_t i = 0; i < shell->additions->n; i++) {
@@ -301,7 +302,7 @@ mailboxes_open(struct shell *shell, struct mailboxes *ret, const struct conf *co
 
 	if (r < 0)
 		return r;
-	given_assign(shell->given, ret);
+	given_assign(shell->sockets->given, ret);
 	r = open_all(shell, ret, conf, old, false, err);
 	if (r < 0)
 		mailboxes_cancel(shell, ret);
@@ -400,7 +401,7 @@ mailboxes_for(const struct shell *shell, const struct actor *actor, uint32_t *re
 		return &actor->grown->mailboxes;
 	}
 	*ret_index = shell_index(shell, actor);
-	return shell->mailboxes;
+	return &shell->sockets->mailboxes;
 }
 
 /* Open those of the actor's sockets that could not be opened so far: 0, or -errno. */
@@ -420,7 +421,7 @@ mailboxes_reopen(struct shell *shell, const struct actor *actor)
 	     i++)
 		if (mailbox->fd < 0)
 			r = open_one(shell, &work, mailbox, NULL,
-			             mailboxes != shell->mailboxes, &err);
+			             mailboxes != &shell->sockets->mailboxes, &err);
 	sockwork_done(&work);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "%s: socket %s: %s", actor->path,

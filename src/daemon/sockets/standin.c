@@ -11,6 +11,7 @@
 #include "daemon/sockets/deadletter.h"
 #include "daemon/sockets/lending.h"
 #include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
@@ -116,7 +117,7 @@ stop(struct letterbox *letterbox)
 	struct shell *shell = letterbox->shell;
 
 	ev_io_stop(shell->loop, &letterbox->io);
-	lending_take_back(shell->standin->lending, &letterbox->loan);
+	lending_take_back(shell->sockets->standin->lending, &letterbox->loan);
 	letterbox->listening = UNATTENDED;
 }
 
@@ -173,7 +174,7 @@ standin_forget(struct mailbox *mailbox)
 	if (letterbox == NULL)
 		return;
 	stop(letterbox);
-	lending_forget(letterbox->shell->standin->lending, mailbox);
+	lending_forget(letterbox->shell->sockets->standin->lending, mailbox);
 	deadletters_done(&letterbox->dead);
 	free(letterbox);
 	mailbox->letterbox = NULL;
@@ -201,7 +202,7 @@ listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listenin
 	if (listening == ACTIVATING)
 		ev_io_start(shell->loop, &letterbox->io);
 	else if (letterbox->loan == LENDING_NONE)
-		lending_give(shell->standin->lending, mailbox, &letterbox->dead,
+		lending_give(shell->sockets->standin->lending, mailbox, &letterbox->dead,
 		             &letterbox->loan);
 }
 

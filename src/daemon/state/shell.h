@@ -24,12 +24,9 @@
 struct additions;
 struct control;
 struct exits;
-struct given;
 struct handover;
-struct helpers;
 struct keeper;
-struct standin;
-struct mailboxes;
+struct sockets;
 struct metrics;
 struct messages;
 struct post;
@@ -49,13 +46,10 @@ struct shell {
 	const char *conf_file;
 	struct origin origin;
 
-	struct mailboxes *mailboxes; /* of conf */
+	struct sockets *sockets; /* of actors, and what serves them */
 	struct scraper *scraper;
 	struct metrics *metrics;
 	struct trial *trial;
-	struct given *given;     /* sockets that supd was started with, or NULL */
-	struct helpers *helpers; /* processes that touch the objects of others */
-	struct standin *standin;
 
 	struct ledger_facts
 	    facts;             /* about supd as a whole: record_facts() puts them down */

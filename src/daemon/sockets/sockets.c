@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: ISC */
+/* sockets.c - the sockets of actors, and the helper processes for them: the state of this
+ * room. */
+#include "config.h"
+
+#include "daemon/sockets/sockets.h"
+
+#include "daemon/sockets/given.h"
+#include "daemon/sockets/standin.h"
+#include "daemon/state/shell.h"
+
+int
+sockets_open(struct shell *shell, helpers_kill_process *kill_process, struct err *err)
+{
+	struct sockets *sockets = shell->sockets;
+
+	sockets->given = given_new(shell);
+	sockets->helpers = helpers_new(shell, kill_process, err);
+	if (sockets->helpers == NULL)
+		return -err->code;
+	sockets->standin = standin_new(shell, err);
+	return sockets->standin == NULL ? -err->code : 0;
+}
