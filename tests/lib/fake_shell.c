@@ -184,7 +184,7 @@ fake_new(void)
 	fake->conf.n_files = 1;
 	fake->conf.actors = fake->confs;
 	fake->shell.conf = &fake->conf;
-	fake->shell.conf_file = fake_conf_file;
+	fake->shell.origin.conf_file = fake_conf_file;
 	fake->shell.core = fake->rig.core;
 	fake->shell.now_ms = fake->rig.now_ms;
 	fake->shell.facts.started_ms = fake->rig.now_ms;
@@ -199,7 +199,7 @@ fake_new(void)
 	events_attach(&fake->shell.events, calloc(1, sizeof(struct events_ring)));
 	fake->shell.ledger = ledger_new(&size, NULL);
 	ASSERT(fake->shell.ledger != NULL);
-	fake->shell.scraper = scraper_new(&fake->shell);
+	scraper_open(&fake->shell);
 	fake->shell.control = control_alloc(&fake->shell);
 	(void)fake_add(fake, "/user", NODE_SUPERVISOR);
 	return fake;
@@ -209,7 +209,7 @@ void
 fake_free(struct fake *fake)
 {
 	control_free(fake->shell.control);
-	scraper_free(fake->shell.scraper);
+	scraper_close();
 	ledger_free(fake->shell.ledger);
 	for (size_t i = 0; i < FAKE_KEPT_MAX; i++)
 		if (fake->kept[i].key != 0)

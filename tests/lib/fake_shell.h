@@ -14,9 +14,9 @@
 #include "daemon/control/handlers.h"
 #include "daemon/messages/messages.h"
 #include "daemon/processes/processes.h"
-#include "daemon/sockets/sockets.h"
 #include "daemon/recovery/upgrade.h"
 #include "daemon/reload/reload.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/state/shell.h"
 #include "tests/lib/rig.h"
 

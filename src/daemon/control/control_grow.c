@@ -197,8 +197,9 @@ grow_prepare(struct conn *conn, struct ref parent, const struct conf_addition *a
 	if (grown == NULL && conf != NULL && (err.code == EDQUOT || err.code == ENOMEM))
 		reply_limit(conn, addition->name, CONF_ACTORS_MAX);
 	else if (grown == NULL)
-		reply_error(conn, CONTROL_INTERFACE ".ConfigInvalid",
-		            config_errors_json(&reports, shell->conf_file, err.text));
+		reply_error(
+		    conn, CONTROL_INTERFACE ".ConfigInvalid",
+		    config_errors_json(&reports, shell->origin.conf_file, err.text));
 	conf_reports_done(&reports);
 	conf_free(conf);
 	return grown;

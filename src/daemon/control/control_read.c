@@ -94,7 +94,7 @@ on_figures(struct scrape_request *request, const struct strbuf *text)
 static void
 cancel_scrape(struct conn *conn)
 {
-	scraper_cancel(conn->control->shell->scraper, &conn->call.scrape);
+	scraper_cancel(&conn->call.scrape);
 }
 
 /* Metrics: the figures that are served at metrics.listen. */
@@ -104,7 +104,7 @@ handle_metrics(struct conn *conn)
 	conn->call.state = CALL_METRICS;
 	conn->call.release = cancel_scrape;
 	conn->call.scrape = (struct scrape_request){.on_text = on_figures};
-	scraper_ask(conn->control->shell->scraper, &conn->call.scrape);
+	scraper_ask(&conn->call.scrape);
 }
 
 /* org.varlink.service: vendor, product, version and interfaces. */

@@ -305,10 +305,10 @@ take_main_pid(struct shell *shell, struct ref ref, pid_t pid)
 static bool
 open_metrics(struct shell *shell, struct err *err)
 {
-	shell->scraper = scraper_new(shell);
+	scraper_open(shell);
 	shell->metrics = metrics_new(shell);
 	shell->trial = trial_new(shell);
-	if (shell->scraper != NULL && shell->metrics != NULL && shell->trial != NULL)
+	if (shell->metrics != NULL && shell->trial != NULL)
 		return true;
 	err_set(err, ENOMEM, "metrics");
 	return false;
@@ -360,7 +360,7 @@ close_rooms(struct shell *shell, const struct start *start)
 	trial_free(shell->trial);
 	helpers_free(shell->sockets->helpers);
 	metrics_free(shell->metrics);
-	scraper_free(shell->scraper);
+	scraper_close();
 	systemd_close(shell);
 	if (shell->conf != NULL)
 		mailboxes_close(shell, &shell->sockets->mailboxes);
@@ -442,7 +442,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	shell.origin.crashes = handover->hello.crashes;
 	shell.now_ms = clock_mono_ms();
 	shell.facts.started_ms = shell.now_ms;
-	shell.conf_file = options->conf_file;
+	shell.origin.conf_file = options->conf_file;
 	shell.origin.runtime_dir = options->runtime_dir;
 	shell.origin.binary = handover->hello.binary;
 	shell.origin.options = options;

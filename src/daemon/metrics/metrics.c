@@ -55,7 +55,7 @@ collect(struct metrics *metrics)
 {
 	metrics->is_owed = false;
 	if (!metrics->request.is_waiting)
-		scraper_ask(metrics->shell->scraper, &metrics->request);
+		scraper_ask(&metrics->request);
 }
 
 /* The text as a file: in memory, so that no disk is waited for.  -1: no memory. */
@@ -106,7 +106,7 @@ on_lost(struct shell *shell)
 {
 	struct metrics *metrics = shell->metrics;
 
-	scraper_cancel(shell->scraper, &metrics->request);
+	scraper_cancel(&metrics->request);
 	metrics->is_told = metrics->is_owed = false;
 }
 
@@ -263,7 +263,7 @@ metrics_free(struct metrics *metrics)
 {
 	if (metrics == NULL)
 		return;
-	scraper_cancel(metrics->shell->scraper, &metrics->request);
+	scraper_cancel(&metrics->request);
 	stop_listening(metrics);
 	free(metrics);
 }

@@ -28,8 +28,8 @@
 
 TAILQ_HEAD(requests, scrape_request);
 
-struct scraper {
-	struct shell *shell;
+static struct scraper {
+	struct shell *shell;     /* NULL: not open */
 	ev_timer timer;          /* active while something is to be done */
 	struct requests waiting; /* for the next one */
 	struct requests served;  /* the requests that the text under way will answer */
@@ -41,7 +41,7 @@ struct scraper {
 	size_t family;
 	uint64_t now_ms;    /* when it began */
 	struct strbuf text; /* the one being made */
-};
+} the_scraper;
 
 /* ---- one scrape -------------------------------------------------------------------- */
 
@@ -174,38 +174,39 @@ on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 
 /* ---- the door ---------------------------------------------------------------------- */
 
-/* NULL: out of memory. */
-struct scraper *
-scraper_new(struct shell *shell)
+/* Begin; without requests nothing is done. */
+void
+scraper_open(struct shell *shell)
 {
-	struct scraper *scraper = calloc(1, sizeof(*scraper));
+	struct scraper *scraper = &the_scraper;
 
-	if (scraper == NULL)
-		return NULL;
-	scraper->shell = shell;
+	*scraper = (struct scraper){.shell = shell};
 	TAILQ_INIT(&scraper->waiting);
 	TAILQ_INIT(&scraper->served);
 	ref_list_init(&scraper->list);
 	ev_timer_init(&scraper->timer, on_timer, 0., 0.);
 	scraper->timer.data = scraper;
-	return scraper;
 }
 
-/* End: no request waits any more.  NULL is fine. */
+/* End: no request waits any more. */
 void
-scraper_free(struct scraper *scraper)
+scraper_close(void)
 {
-	if (scraper == NULL)
+	struct scraper *scraper = &the_scraper;
+
+	if (scraper->shell == NULL)
 		return;
 	ev_timer_stop(scraper->shell->loop, &scraper->timer);
 	scraper_forget(scraper);
-	free(scraper);
+	scraper->shell = NULL;
 }
 
 /* Have a text made; the request belongs to the caller, and is not in use yet. */
 void
-scraper_ask(struct scraper *scraper, struct scrape_request *request)
+scraper_ask(struct scrape_request *request)
 {
+	struct scraper *scraper = &the_scraper;
+
 	ASSERT(!request->is_waiting);
 	request->is_waiting = true;
 	TAILQ_INSERT_TAIL(&scraper->waiting, request, link);
@@ -215,8 +216,9 @@ scraper_ask(struct scraper *scraper, struct scrape_request *request)
 
 /* It is not wanted any more; may be called for one that is not in use. */
 void
-scraper_cancel(struct scraper *scraper, struct scrape_request *request)
+scraper_cancel(struct scrape_request *request)
 {
+	struct scraper *scraper = &the_scraper;
 	const struct scrape_request *other;
 
 	if (!request->is_waiting)

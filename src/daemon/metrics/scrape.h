@@ -17,7 +17,6 @@
 /* So long may the text be. */
 #define SCRAPE_BYTES_MAX (64 * 1024 * 1024)
 
-struct scraper;
 struct shell;
 
 /* A request for the figures; lives with its owner until it is answered or cancelled. */
@@ -29,9 +28,9 @@ struct scrape_request {
 	void (*on_text)(struct scrape_request *request, const struct strbuf *text);
 };
 
-struct scraper *scraper_new(struct shell *shell);
-void scraper_free(struct scraper *scraper);
-void scraper_ask(struct scraper *scraper, struct scrape_request *request);
-void scraper_cancel(struct scraper *scraper, struct scrape_request *request);
+void scraper_open(struct shell *shell);
+void scraper_close(void);
+void scraper_ask(struct scrape_request *request);
+void scraper_cancel(struct scrape_request *request);
 
 #endif

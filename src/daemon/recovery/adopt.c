@@ -379,11 +379,9 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 		r = additions_adopt(shell, err);
 	if (r == 0)
 		r = restore_slots(shell, size.slots, err);
-	shell->is_adopting = true;
 	if (r == 0)
 		r = mailboxes_open(shell, &shell->sockets->mailboxes, shell->conf, NULL,
 		                   err);
-	shell->is_adopting = false;
 	if (r < 0)
 		return r;
 	adopt_metrics(shell);

@@ -202,13 +202,10 @@ open_sockets(struct shell *shell, struct grown *grown, struct err *err)
 static void
 open_sockets_anyway(struct shell *shell, struct grown *grown)
 {
-	const bool was_adopting = shell->is_adopting;
 	struct err err;
 
-	shell->is_adopting = true;
 	if (open_sockets(shell, grown, &err) < 0)
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
-	shell->is_adopting = was_adopting;
 }
 
 void

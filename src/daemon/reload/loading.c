@@ -231,7 +231,7 @@ load_with(struct shell *shell, struct load *load, struct conf_reports *ret_repor
 struct conf *
 loading_boot(struct shell *shell, struct conf_reports *ret_reports, struct err *err)
 {
-	struct load load = {.file = shell->conf_file,
+	struct load load = {.file = shell->origin.conf_file,
 	                    .options = {.warn = true,
 	                                .boot = true,
 	                                .environ = shell->origin.environ,
@@ -260,7 +260,7 @@ struct conf *
 loading_add(struct shell *shell, const struct conf_addition *addition,
             struct conf_reports *ret_reports, struct err *err)
 {
-	struct load load = {.file = shell->conf_file,
+	struct load load = {.file = shell->origin.conf_file,
 	                    .addition = addition,
 	                    .conf = shell->conf,
 	                    .options = {.environ = shell->origin.environ,

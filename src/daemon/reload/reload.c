@@ -69,7 +69,7 @@ reload_prepare(struct shell *shell, const char *file, struct reload *ret, struct
 {
 	int r;
 
-	*ret = (struct reload){.file = file != NULL ? file : shell->conf_file};
+	*ret = (struct reload){.file = file != NULL ? file : shell->origin.conf_file};
 	free_retired(shell, false);
 	ret->conf = loading_apply(shell, ret->file, &ret->reports, err);
 	if (ret->conf == NULL && err->code != 0)

@@ -128,8 +128,8 @@ view_conf_file(struct strbuf *sb, const struct shell *shell)
 {
 	char path[2 * PATH_MAX] = "";
 
-	if (shell->conf_file[0] != '/' && getcwd(path, PATH_MAX) != NULL)
+	if (shell->origin.conf_file[0] != '/' && getcwd(path, PATH_MAX) != NULL)
 		(void)strcat(path, "/");
-	(void)strncat(path, shell->conf_file, PATH_MAX - 1);
+	(void)strncat(path, shell->origin.conf_file, PATH_MAX - 1);
 	strbuf_add_json(sb, path);
 }

@@ -30,8 +30,8 @@ struct post {
 	bool is_stepping;
 	void (*finish)(void *loop); /* end it at once */
 	void *loop;
-	uint32_t n_actions;         /* of the core since the checkpoint */
-	uint64_t n_turns;           /* that were stepped */
+	uint32_t n_actions; /* of the core since the checkpoint */
+	uint64_t n_turns;   /* that were stepped */
 };
 
 /* Empty; NULL without memory. */

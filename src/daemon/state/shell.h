@@ -9,12 +9,12 @@
 #define DAEMON_SHELL_H
 
 #include <ev.h>
+#include <sys/resource.h>
 
 #include "conf/text/conf.h"
 #include "core/core.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/events.h"
-#include "daemon/state/origin.h"
 #include "ledger/ledger.h"
 #include "os/process/containment.h"
 #include "os/process/leftover.h"
@@ -32,22 +32,39 @@ struct messages;
 struct post;
 struct processes;
 struct proctable;
-struct scraper;
+struct supd_options;
 struct system;
 struct trial;
 
 /* Owners of children in struct shell's `bounded`; sockets have the keys of the vault. */
 enum { BOUNDED_USERS, BOUNDED_CONF };
 
+/* Where this guardian comes from: what is known once it has started, and does not change
+ * afterwards. */
+struct origin {
+	const struct supd_options *options;
+	const char *conf_file; /* the configuration, where a call names no other file */
+	const char *runtime_dir;
+	/* supd's binary as it was started; the file there may be another now */
+	const char *binary;
+	char *control_path;   /* of the control socket; owned */
+	char **environ;       /* as supd was started */
+	struct rlimit nofile; /* as supd was started with: what actors inherit */
+	char controllers[CGROUP_CONTROLLERS_MAX]; /* of the machine */
+	pid_t walker_pid;
+	/* pid and start of the walker, as in the environment of actors */
+	char walker_mark[LEFTOVER_MARK_MAX];
+	uint32_t crashes;   /* guardians that crashed or hung before this one, */
+	uint64_t outage_ms; /* and how long no guardian was there, before it */
+};
+
 struct shell {
 	struct ev_loop *loop;
 
 	struct conf *conf; /* the effective configuration */
-	const char *conf_file;
 	struct origin origin;
 
 	struct sockets *sockets; /* of actors, and what serves them */
-	struct scraper *scraper;
 	struct metrics *metrics;
 	struct trial *trial;
 
@@ -77,7 +94,6 @@ struct shell {
 	struct handover *handover; /* what it kept for us; NULL once we are settled */
 
 	uint64_t now_ms;   /* one time for a whole turn */
-	bool is_adopting;  /* a process before us has opened what there is */
 	bool is_replaying; /* what is performed should have been some time ago */
 	bool exiting;
 	int32_t exit_status;    /* of supd; or … */

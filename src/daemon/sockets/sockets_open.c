@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* sockets.c - the sockets of actors, and the helper processes for them: the state of this
- * room. */
+/* sockets_open.c - the sockets of actors, and the helper processes for them: the room
+ * opens. */
 #include "config.h"
 
-#include "daemon/sockets/sockets.h"
-
 #include "daemon/sockets/given.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/shell.h"
 
