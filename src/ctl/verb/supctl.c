@@ -17,75 +17,10 @@
 #include "ctl/text/elsewhere.h"
 #include "ctl/verb/verb.h"
 
-enum {
-	LONG_NO_COLOR = 256,
-	LONG_TIMEOUT,
-	LONG_DOT,
-	LONG_HOLD,
-	LONG_NO_WAIT,
-	LONG_SINCE,
-	LONG_FOR,
-	LONG_CAUSE,
-	LONG_TIMES,
-	LONG_USE,
-	LONG_WITH,
-	LONG_SORT,
-	LONG_ROLLBACK,
-	LONG_COMMIT,
-	LONG_SIGNAL,
-	LONG_FAILED,
-	LONG_UTC,
-	LONG_UNTIL,
-	LONG_TYPE,
-	LONG_SETTLE,
-	LONG_RERUN,
-	LONG_UNDO,
-	LONG_ROLLING,
-	LONG_RUNTIME_DIR,
-};
-
 /* The colon: getopt leaves it to us to say what is wrong. */
 #define SHORT_OPTIONS ":s:o:n:fhV"
 /* Behind a verb some letters are its own. */
 #define VERB_OPTIONS SHORT_OPTIONS "etg:r"
-
-static const struct option long_options[] = {
-    {"socket", required_argument, NULL, 's'},
-    {"output", required_argument, NULL, 'o'},
-    {"no-color", no_argument, NULL, LONG_NO_COLOR},
-    {"timeout", required_argument, NULL, LONG_TIMEOUT},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {"dot", no_argument, NULL, LONG_DOT},
-    {"hold", no_argument, NULL, LONG_HOLD},
-    {"no-wait", no_argument, NULL, LONG_NO_WAIT},
-    {"follow", no_argument, NULL, 'f'},
-    {"lines", required_argument, NULL, 'n'},
-    {"since", required_argument, NULL, LONG_SINCE},
-    {"for", required_argument, NULL, LONG_FOR},
-    {"cause", required_argument, NULL, LONG_CAUSE},
-    {"times", required_argument, NULL, LONG_TIMES},
-    {"use", required_argument, NULL, LONG_USE},
-    {"with", required_argument, NULL, LONG_WITH},
-    {"sort", required_argument, NULL, LONG_SORT},
-    {"rollback", required_argument, NULL, LONG_ROLLBACK},
-    {"commit-when-ready", no_argument, NULL, LONG_COMMIT},
-    {"signal", required_argument, NULL, LONG_SIGNAL},
-    {"failed", no_argument, NULL, LONG_FAILED},
-    {"utc", no_argument, NULL, LONG_UTC},
-    {"until", required_argument, NULL, LONG_UNTIL},
-    {"settle", required_argument, NULL, LONG_SETTLE},
-    {"rerun", no_argument, NULL, LONG_RERUN},
-    {"undo", no_argument, NULL, LONG_UNDO},
-    {"rolling", no_argument, NULL, LONG_ROLLING},
-    {"exit-code", no_argument, NULL, 'e'},
-    {"type", required_argument, NULL, LONG_TYPE},
-    {"grep", required_argument, NULL, 'g'},
-    {"timestamps", no_argument, NULL, 't'},
-    {"reverse", no_argument, NULL, 'r'},
-    {"runtime-dir", required_argument, NULL, LONG_RUNTIME_DIR},
-    {NULL, 0, NULL, 0},
-};
 
 static const char usage_head[] =
     "usage: supctl [-s SOCKET | -r DIR] [-o text|json] [--no-color] [--utc] "
@@ -112,51 +47,35 @@ bad_value(const struct ctl *ctl, const char *option, const char *value, const ch
 	return CTL_USAGE;
 }
 
-/* The options of verbs: which flag each sets, and where its value goes. */
-static bool
-take_verb_option(int option, struct options *options)
+/* The row of an option of verbs, by what getopt returns; NULL: every verb has it. */
+static const struct verb_option *
+find_option(const struct options *options, int option)
 {
-	const struct {
-		int option;
-		unsigned int given;
-		const char **value;
-	} all[] = {
-	    {LONG_DOT, OPTION_DOT, NULL},
-	    {LONG_HOLD, OPTION_HOLD, NULL},
-	    {LONG_NO_WAIT, OPTION_NO_WAIT, NULL},
-	    {'f', OPTION_FOLLOW, NULL},
-	    {LONG_SINCE, OPTION_SINCE, &options->since},
-	    {'n', OPTION_LINES, &options->lines},
-	    {LONG_FOR, OPTION_FOR, &options->for_state},
-	    {LONG_CAUSE, OPTION_CAUSE, &options->cause},
-	    {LONG_TIMES, OPTION_TIMES, &options->times},
-	    {LONG_USE, OPTION_USE, &options->use},
-	    {LONG_SORT, OPTION_SORT, &options->sort},
-	    {LONG_ROLLBACK, OPTION_ROLLBACK, &options->rollback},
-	    {LONG_COMMIT, OPTION_COMMIT, NULL},
-	    {LONG_SIGNAL, OPTION_SIGNAL, &options->signal},
-	    {LONG_FAILED, OPTION_FAILED, NULL},
-	    {LONG_UNTIL, OPTION_UNTIL, &options->until},
-	    {LONG_SETTLE, OPTION_SETTLE, &options->settle},
-	    {LONG_RERUN, OPTION_RERUN, NULL},
-	    {LONG_UNDO, OPTION_UNDO, NULL},
-	    {LONG_ROLLING, OPTION_ROLLING, NULL},
-	    {'e', OPTION_EXIT, NULL},
-	    {LONG_TYPE, OPTION_TYPE, &options->types},
-	    {'g', OPTION_GREP, &options->grep},
-	    {'t', OPTION_STAMPS, NULL},
-	    {'r', OPTION_REVERSE, NULL},
-	};
+	const struct verb_option *row;
 
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		if (all[i].option != option)
-			continue;
-		options->given |= all[i].given;
-		if (all[i].value != NULL)
-			*all[i].value = optarg;
-		return true;
-	}
-	return false;
+	if (option == 'r' && options->is_before_verb)
+		return NULL;
+	for (size_t i = 0; (row = verb_option_at(i)) != NULL; i++)
+		if (row->bit != 0 && (option == LONG_VERB + (int)i ||
+		                      (row->brief != NULL && row->brief[1] == option) ||
+		                      (option == 's' && options->s_is_signal &&
+		                       row->bit == OPTION_SIGNAL)))
+			return row;
+	return NULL;
+}
+
+static int
+take_verb_option(const struct ctl *ctl, const struct verb_option *row,
+                 struct options *options)
+{
+	if (row->bit == OPTION_WITH && options->n_with == OPTION_WITH_MAX)
+		return bad_value(ctl, "--with", optarg, "too many of them");
+	options->given |= row->bit;
+	if (row->bit == OPTION_WITH)
+		options->with[options->n_with++] = optarg;
+	else if (row->target != 0)
+		*(const char **)((char *)options + row->target) = optarg;
+	return 0;
 }
 
 /* Take one option; `ctl` is for messages, `argument` is the word on the command line. */
@@ -164,17 +83,15 @@ static int
 take_option(const struct ctl *ctl, int option, const char *argument,
             struct options *options)
 {
+	const struct verb_option *row = find_option(options, option);
+
+	if (row != NULL)
+		return take_verb_option(ctl, row, options);
 	switch (option) {
 	case 's':
-		if (options->s_is_signal)
-			return take_verb_option(LONG_SIGNAL, options) ? 0 : CTL_USAGE;
 		options->socket = optarg;
 		return 0;
 	case 'r':
-		if (!options->is_before_verb)
-			return take_verb_option('r', options) ? 0 : CTL_USAGE;
-		options->runtime_dir = optarg;
-		return 0;
 	case LONG_RUNTIME_DIR:
 		options->runtime_dir = optarg;
 		return 0;
@@ -196,12 +113,6 @@ take_option(const struct ctl *ctl, int option, const char *argument,
 			return bad_value(ctl, "--timeout", optarg,
 			                 "write a duration, as 5s or 1m30s");
 		return 0;
-	case LONG_WITH:
-		if (options->n_with == OPTION_WITH_MAX)
-			return bad_value(ctl, "--with", optarg, "too many of them");
-		options->given |= OPTION_WITH;
-		options->with[options->n_with++] = optarg;
-		return 0;
 	case 'h':
 		options->help = true;
 		return 0;
@@ -212,8 +123,6 @@ take_option(const struct ctl *ctl, int option, const char *argument,
 		complain(ctl, NULL, "option '%s' wants a value", argument);
 		return CTL_USAGE;
 	default:
-		if (take_verb_option(option, options))
-			return 0;
 		complain(ctl, NULL, "unknown option '%s' ('supctl help' has them)",
 		         argument);
 		return CTL_USAGE;
@@ -224,13 +133,25 @@ static int
 take_options(const struct ctl *ctl, int argc, char **argv, const char *short_options,
              struct options *options)
 {
+	struct option all[OPTIONS_MAX + 2] = {0};
+	const struct verb_option *row;
 	int option;
 	int r = 0;
+	size_t n;
 
+	for (n = 0; n < OPTIONS_MAX && (row = verb_option_at(n)) != NULL; n++)
+		all[n] = (struct option){
+		    row->name + strlen("--"),
+		    row->value == NULL ? no_argument : required_argument,
+		    NULL,
+		    row->bit == 0 ? row->id : LONG_VERB + (int)n,
+		};
+	all[n] =
+	    (struct option){"runtime-dir", required_argument, NULL, LONG_RUNTIME_DIR};
 	optind = 0;
 	opterr = 0;
-	while (r == 0 && (option = getopt_long(argc, argv, short_options, long_options,
-	                                       NULL)) != -1)
+	while (r == 0 &&
+	       (option = getopt_long(argc, argv, short_options, all, NULL)) != -1)
 		r = take_option(ctl, option, argv[optind - 1], options);
 	return r;
 }

@@ -119,48 +119,54 @@ static const struct verb verbs[] = {
      FAMILY_ACT, 0, 1, 1, verb_completion},
 };
 
-/* Options of single verbs, besides those that all verbs understand. */
+/* The options: parsing, help and completion follow this table. */
+#define INTO(member) .target = offsetof(struct options, member)
+#define NOWHERE      .target = 0
 static const struct verb_option options[] = {
-    {0, "--socket", "-s", "FILE", "the control socket"},
-    {0, "--output", "-o", "text|json", "what to print"},
-    {0, "--no-color", NULL, NULL, "no colours"},
-    {0, "--utc", NULL, NULL, "times in UTC"},
-    {0, "--timeout", NULL, "DURATION", "give up after this time"},
-    {0, "--help", "-h", NULL, "how to use it"},
-    {0, "--version", "-V", NULL, "the version of supctl"},
-    {OPTION_FAILED, "--failed", NULL, NULL, "only what is not well"},
-    {OPTION_DOT, "--dot", NULL, NULL, "for Graphviz"},
-    {OPTION_HOLD, "--hold", NULL, NULL, "keep it down whatever happens"},
-    {OPTION_NO_WAIT, "--no-wait", NULL, NULL, "do not wait until it is done"},
-    {OPTION_FOLLOW, "--follow", "-f", NULL, "go on with what comes next"},
-    {OPTION_SINCE, "--since", NULL, "WHEN", "only what came later"},
+    {0, "--socket", "-s", "FILE", "the control socket", .id = 's'},
+    {0, "--output", "-o", "text|json", "what to print", .id = 'o'},
+    {0, "--no-color", NULL, NULL, "no colours", .id = LONG_NO_COLOR},
+    {0, "--utc", NULL, NULL, "times in UTC", .id = LONG_UTC},
+    {0, "--timeout", NULL, "DURATION", "give up after this time", .id = LONG_TIMEOUT},
+    {0, "--help", "-h", NULL, "how to use it", .id = 'h'},
+    {0, "--version", "-V", NULL, "the version of supctl", .id = 'V'},
+    {OPTION_FAILED, "--failed", NULL, NULL, "only what is not well", NOWHERE},
+    {OPTION_DOT, "--dot", NULL, NULL, "for Graphviz", NOWHERE},
+    {OPTION_HOLD, "--hold", NULL, NULL, "keep it down whatever happens", NOWHERE},
+    {OPTION_NO_WAIT, "--no-wait", NULL, NULL, "do not wait until it is done", NOWHERE},
+    {OPTION_FOLLOW, "--follow", "-f", NULL, "go on with what comes next", NOWHERE},
+    {OPTION_SINCE, "--since", NULL, "WHEN", "only what came later", INTO(since)},
     {OPTION_SETTLE, "--settle", NULL, "DURATION",
-     "how long it has to live to count as started"},
-    {OPTION_RERUN, "--rerun", NULL, NULL, "start also changed actors that are done"},
-    {OPTION_ROLLING, "--rolling", NULL, NULL, "one at a time, until one fails"},
+     "how long it has to live to count as started", INTO(settle)},
+    {OPTION_RERUN, "--rerun", NULL, NULL, "start also changed actors that are done",
+     NOWHERE},
+    {OPTION_ROLLING, "--rolling", NULL, NULL, "one at a time, until one fails", NOWHERE},
     {OPTION_UNDO, "--undo", NULL, NULL,
-     "not the file, but what was in force before the last apply"},
-    {OPTION_EXIT, "--exit-code", "-e", NULL, "exit status 3 if anything would change"},
-    {OPTION_UNTIL, "--until", NULL, "WHEN", "only what came before"},
+     "not the file, but what was in force before the last apply", NOWHERE},
+    {OPTION_EXIT, "--exit-code", "-e", NULL, "exit status 3 if anything would change",
+     NOWHERE},
+    {OPTION_UNTIL, "--until", NULL, "WHEN", "only what came before", INTO(until)},
     {OPTION_TYPE, "--type", NULL, "TYPE",
-     "only events of these types, as failure,backoff"},
-    {OPTION_GREP, "--grep", "-g", "REGEX", "only lines that match"},
-    {OPTION_STAMPS, "--timestamps", "-t", NULL, "with the time of each line"},
-    {OPTION_REVERSE, "--reverse", "-r", NULL, "the newest first"},
-    {OPTION_FOR, "--for", NULL, "ready|stopped|failed|done", "what to wait for"},
-    {OPTION_LINES, "--lines", "-n", "N", "how many"},
+     "only events of these types, as failure,backoff", INTO(types)},
+    {OPTION_GREP, "--grep", "-g", "REGEX", "only lines that match", INTO(grep)},
+    {OPTION_STAMPS, "--timestamps", "-t", NULL, "with the time of each line", NOWHERE},
+    {OPTION_REVERSE, "--reverse", "-r", NULL, "the newest first", NOWHERE},
+    {OPTION_FOR, "--for", NULL, "ready|stopped|failed|done", "what to wait for",
+     INTO(for_state)},
+    {OPTION_LINES, "--lines", "-n", "N", "how many", INTO(lines)},
     {OPTION_CAUSE, "--cause", NULL,
      "oom|killed|start_timeout|early_exit|watchdog|health|self_report|stopped|intensity",
-     "how it fails"},
-    {OPTION_TIMES, "--times", NULL, "N", "how often it fails"},
-    {OPTION_USE, "--use", NULL, "TEMPLATE", "the template"},
-    {OPTION_ROLLBACK, "--rollback", NULL, "DURATION", "how long it is on trial"},
-    {OPTION_COMMIT, "--commit-when-ready", NULL, NULL,
-     "the trial ends when all is ready"},
+     "how it fails", INTO(cause)},
+    {OPTION_TIMES, "--times", NULL, "N", "how often it fails", INTO(times)},
+    {OPTION_USE, "--use", NULL, "TEMPLATE", "the template", INTO(use)},
+    {OPTION_ROLLBACK, "--rollback", NULL, "DURATION", "how long it is on trial",
+     INTO(rollback)},
+    {OPTION_COMMIT, "--commit-when-ready", NULL, NULL, "the trial ends when all is ready",
+     NOWHERE},
     {OPTION_SORT, "--sort", NULL, "cpu|memory|restarts|uptime|path",
-     "the order of the lines"},
-    {OPTION_SIGNAL, "--signal", NULL, "SIGNAL", "which signal"},
-    {OPTION_WITH, "--with", NULL, "KEY=VALUE", "a parameter of the template"},
+     "the order of the lines", INTO(sort)},
+    {OPTION_SIGNAL, "--signal", NULL, "SIGNAL", "which signal", INTO(signal)},
+    {OPTION_WITH, "--with", NULL, "KEY=VALUE", "a parameter of the template", NOWHERE},
 };
 
 /* The one after this in the table; NULL: the first, and after the last. */
@@ -169,6 +175,13 @@ verb_next(const struct verb *verb)
 {
 	verb = verb == NULL ? verbs : verb + 1;
 	return verb < verbs + ARRAY_SIZE(verbs) ? verb : NULL;
+}
+
+/* An option by its place in the table; NULL behind the last. */
+const struct verb_option *
+verb_option_at(size_t i)
+{
+	return i < ARRAY_SIZE(options) ? &options[i] : NULL;
 }
 
 /* The next option of this verb; without a verb, of those that all understand. */
@@ -206,3 +219,5 @@ verb_nearest(const char *name)
 		suggest_try(&suggest, verbs[i].name);
 	return suggest.best;
 }
+
+_Static_assert(ARRAY_SIZE(options) <= OPTIONS_MAX, "getopt_long(3) knows them all");

@@ -22,7 +22,18 @@ struct verb {
 	int (*run)(struct ctl *ctl, char **names, uint32_t n);
 };
 
-/* An option as it is completed. */
+/* What getopt_long(3) returns for options without a letter. */
+enum {
+	LONG_NO_COLOR = 256,
+	LONG_UTC,
+	LONG_TIMEOUT,
+	LONG_RUNTIME_DIR,
+	LONG_VERB, /* the first option of the table; those of verbs count from here */
+};
+
+#define OPTIONS_MAX 64
+
+/* An option: how it is written and completed, and what it sets. */
 struct verb_option {
 	unsigned int bit; /* OPTION_…; 0: of every verb */
 	const char *name;
@@ -30,12 +41,15 @@ struct verb_option {
 	/* the values the option takes, words between bars; NULL: none */
 	const char *value;
 	const char *help;
+	int id;        /* of every verb: what getopt_long(3) returns */
+	size_t target; /* of single verbs: the member that takes the value; 0: none */
 };
 
 /* supctl.c */
 int supctl_run(int argc, char **argv, const struct terminal *terminal);
 
 const struct verb *verb_next(const struct verb *verb);
+const struct verb_option *verb_option_at(size_t i);
 const struct verb_option *verb_option_next(const struct verb *verb,
                                            const struct verb_option *option);
 const struct verb *verb_find(const char *name);
