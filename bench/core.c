@@ -71,13 +71,13 @@ add(struct bench *bench, struct ref parent, enum node_kind kind)
 	struct spec spec;
 
 	spec_default(&spec, kind);
-	spec.intensity.unlimited = true;
-	spec.start_parallel = true;
-	spec.stop_parallel = true;
+	spec.policy.intensity.unlimited = true;
+	spec.policy.start_parallel = true;
+	spec.policy.stop_parallel = true;
 	spec.backoff.none = true;
 	if (kind == NODE_WORKER) {
-		spec.ready = READY_AFTER;
-		spec.ready_after_ms = HOUR_MS;
+		spec.start.ready = READY_AFTER;
+		spec.start.ready_after_ms = HOUR_MS;
 	}
 	return core_add(bench->core, parent, REF_NONE, &spec, bench->now_ms);
 }

@@ -22,59 +22,15 @@
 
 #include <stddef.h>
 
+#include "core/node_view.h"
 #include "core/spec.h"
 #include "events/vocabulary.h"
-
-/* An actor: a slot of the tree, and which of its tenants is meant. */
-struct ref {
-	uint32_t slot;
-	uint32_t tenant;
-};
-
-#define REF_NONE  ((struct ref){UINT32_MAX, 0})
-#define CORE_ROOT 0 /* slot of "/" */
-#define CORE_USER 1 /* slot of "/user" */
 
 /* A process may ask for so many times its start_timeout, or shutdown, and no more. */
 #define CORE_EXTEND_FACTOR 10
 
 /* Exit status of supd when a failure climbed past /user, or significant work failed. */
 #define CORE_EXIT_GAVE_UP 70
-
-#define NODE_STATE_MAP(X)               \
-	X(STATE_STOPPED, "stopped")     \
-	X(STATE_WAITING, "waiting")     \
-	X(STATE_STARTING, "starting")   \
-	X(STATE_RUNNING, "running")     \
-	X(STATE_SUSPENDED, "suspended") \
-	X(STATE_STOPPING, "stopping")   \
-	X(STATE_BACKOFF, "backoff")     \
-	X(STATE_DONE, "done")           \
-	X(STATE_FAILED, "failed")       \
-	X(STATE_UNKILLABLE, "unkillable")
-enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
-
-/* Why another process, or another start of a supervisor, took the place of one. */
-#define RESTART_KIND_MAP(X)                                                            \
-	X(RESTARTED_FOR_FAILURE, "failure")       /* its own */                        \
-	X(RESTARTED_FOR_END, "end")               /* its own, which was normal */      \
-	X(RESTARTED_FOR_GROUP, "group")           /* a sibling's, by the strategy */   \
-	X(RESTARTED_FOR_SUPERVISOR, "supervisor") /* that was restarted */             \
-	X(RESTARTED_FOR_WATCH, "watch")           /* the end of an actor it watches */ \
-	X(RESTARTED_FOR_RESUME, "resume")         /* nothing is cleared */             \
-	X(RESTARTED_FOR_COMMAND, "command")       /* or another configuration */
-enum restart_kind { RESTART_KIND_MAP(AS_ENUM) RESTART_KIND_MAX };
-
-/* The first so many are automatic restarts. */
-#define RESTART_KINDS_AUTOMATIC RESTARTED_FOR_RESUME
-
-/* How the newest process that ended has ended. */
-struct last_end {
-	bool is_known; /* false: no process has ended yet */
-	bool overdue;  /* it had not stopped in time, and was killed */
-	struct cause cause;
-	uint64_t at_ms;
-};
 
 /*
  * The kinds of event: name, which node an event of the kind is about, and what takes it
@@ -238,6 +194,27 @@ enum reply_result {
 	REPLY_LIMIT,         /* the supervisor's `max_children` are there */
 };
 
+/* HOOK: which hook, and for what.  origin is where the failure began that its group, or
+ * one above it, is stopped or started for, and origin_cause why; or REF_NONE. */
+struct hook_call {
+	enum hook hook;
+	enum hook_reason reason;
+	struct cause origin_cause;
+};
+
+/*
+ * Death watch.  TERMINATED: with `watch` it is told to one watcher (ref), about the
+ * target (origin) of that incarnation; without, the end itself is told.  HOOK_FAILED with
+ * `watch`: it was the command of this watch that failed.
+ */
+struct action_death {
+	uint32_t watch; /* 1 + which of the watches of `ref`; 0: none */
+	enum reaction reaction;
+	bool confirmed;    /* the target was there, and ended */
+	bool child_failed; /* it was a child of the watcher, and failed: see cause */
+	uint8_t unused[6]; /* instead of padding */
+};
+
 /* In such an order that nothing is padding: two that say the same are so to the byte. */
 struct action {
 	enum action_kind kind;
@@ -263,67 +240,34 @@ struct action {
 	uint32_t incarnation;
 	uint32_t generation;
 	struct cause cause;
-	struct cause origin_cause; /* HOOK: of the failure at origin */
-	struct ref origin; /* FAILURE, ESCALATED, GAVE_UP (offender), HOOK: see below */
-	struct ref to;     /* ESCALATED: the supervisor that decides next */
-	enum directive directive; /* FAILURE */
-	enum rule_log log;        /* FAILURE */
-	enum preset rule_preset;  /* FAILURE: the preset that matched, or PRESET_LIST */
-	struct place rule_place;  /* FAILURE: the rule that matched; line 0: see reason */
-	uint8_t reason;           /* FAILURE: enum decision_reason */
-	bool group;               /* FAILURE: the strategy took siblings along */
-	bool timed_out;           /* HOOK_FAILED, below */
-	bool confirmed;           /* TERMINATED, below: the target was there, and ended */
+	struct ref origin;    /* FAILURE, ESCALATED, GAVE_UP (offender), HOOK */
+	struct ref to;        /* ESCALATED: the supervisor that decides next */
+	struct ruling ruling; /* FAILURE, ESCALATED */
+	enum rule_log log;    /* FAILURE */
+	bool group;           /* FAILURE: the strategy took siblings along */
+	bool timed_out;       /* HOOK_FAILED: it was killed when its time was over */
+	uint8_t unused[2];
 	/* FAILURE, GAVE_UP: restarts counted in the intensity; STARTED: starts before
 	 * this one that the machine had no room for */
 	uint32_t window;
-	uint32_t limit; /* FAILURE, GAVE_UP: the intensity's bound */
+	uint32_t limit;    /* FAILURE, GAVE_UP: the intensity's bound */
+	uint64_t delay_ms; /* FAILURE (restart, resume), BACKOFF, SHORTAGE */
 
 	/*
 	 * HOOK: start this hook of the actor, once for each serial, and say
 	 * EVENT_HOOK_DONE when nothing of it is left.  life and generation are those of
 	 * the process that it is about, of the one to come if that is not there yet;
 	 * cause is why (kind) and how the process ended, if it did (code, signal, core).
-	 * origin is where the failure began that its group, or one above it, is stopped
-	 * or started for, and origin_cause why; or REF_NONE.
 	 * No actor has two at a time. HOOK_KILL: the hook of this serial is to end now;
-	 * its HOOK_DONE is awaited still. HOOK_FAILED: cause tells how; timed_out: it was
-	 * killed when its time was over.
-	 */
-	uint32_t serial;
-	uint64_t delay_ms; /* FAILURE (restart, resume), BACKOFF, SHORTAGE */
-	enum hook hook;
-	enum hook_reason hook_reason;
-
-	/*
-	 * Death watch.  TERMINATED: with `watch` it is told to one watcher (ref), about
-	 * the target (origin) of that incarnation; without, the end itself is told.
+	 * its HOOK_DONE is awaited still. HOOK_FAILED: cause tells how.
 	 * REACT: run the command of a watch, once for each serial, and say
 	 * EVENT_REACT_DONE when nothing of it is left; no actor has two at a time.
-	 * HOOK_FAILED with `watch`: it was this command that failed.
 	 */
-	uint32_t watch; /* 1 + which of the watches of `ref`; 0: none */
-	enum reaction reaction;
-	int32_t signal;    /* SIGNAL: to the main process of this life */
-	bool child_failed; /* it was a child of the watcher, and failed: see cause */
-	uint8_t unused[3];
+	uint32_t serial;
+	int32_t signal; /* SIGNAL: to the main process of this life */
+	struct hook_call call;
+	struct action_death death;
 };
-
-/* Why a directive was chosen, besides the rule that matched. */
-#define DECISION_REASON_MAP(X)                                            \
-	X(DECIDED_BY_RULE, "rule")                                        \
-	X(DECIDED_BY_ON_FAILURE, "on_failure")                            \
-	X(DECIDED_NO_RULE_MATCHED, "no rule matched")                     \
-	X(DECIDED_TEMPORARY, "temporary actors are not restarted")        \
-	X(DECIDED_NEVER, "its `restart` is `never`")                      \
-	X(DECIDED_LIMIT, "limit exceeded")                                \
-	X(DECIDED_INTENSITY, "intensity exceeded")                        \
-	X(DECIDED_RESUME_GUARD, "resume guard")                           \
-	X(DECIDED_MANUAL_START, "a failed manual start is not retried")   \
-	X(DECIDED_NOT_ADDED, "an actor that does not start is not added") \
-	X(DECIDED_EMPTY, "`when_empty`: no child is left")                \
-	X(DECIDED_ROOT, "root")
-enum decision_reason { DECISION_REASON_MAP(AS_ENUM) DECISION_REASON_MAX };
 
 /* Caller's memory for actions; core_post and core_settle append. */
 #define CORE_ACTIONS_MAX  512
@@ -339,70 +283,6 @@ struct core_size {
 	uint32_t pool_bytes; /* rules and restart windows, see core_spec_bytes */
 	uint32_t waiters;
 	uint32_t watches; /* of all actors together */
-};
-
-/* An actor, as readers see it. */
-struct node_view {
-	struct ref ref;
-	struct ref parent;
-	uint32_t depth; /* /user is 1 */
-	enum node_kind kind;
-	enum node_state state;
-	bool ready;
-	bool held;
-	bool degraded; /* supervisors: an actor below failed */
-	bool removing; /* no longer configured; goes away when it is gone */
-	bool is_added; /* at run time: forgotten when its supervisor starts anew */
-	uint64_t
-	    /* number of the addition that brought the actor, or a supervisor above; 0:
-	     * none */
-	    addition_id;
-	uint32_t addition_index;
-	uint32_t suspended; /* how often, by itself and by all above it */
-	uint32_t suspends;  /* … of these, by commands about itself */
-	uint32_t life;      /* of the newest process; 0 before the first */
-	bool unkillable;    /* something is left so long after SIGKILL */
-	bool alive;         /* a process (of this life) was asked for and is not gone */
-	bool spawned;       /* … and its spawn was acknowledged */
-	bool main_alive;    /* … and its end is not known yet */
-	bool sigstopped;    /* it was stopped, and not by supd */
-	bool probing;       /* a probe was asked for and not answered yet */
-	bool watchdog;      /* a watchdog is in force, from the file or the process */
-	bool on_standby;    /* on standby: WAITING until it is demanded */
-	bool demanded;      /* it starts on demand, and was needed */
-	uint32_t incarnation;
-	uint32_t generation;
-	uint64_t since_ms; /* when the state was entered */
-	uint64_t restarts; /* automatic ones, all time */
-	uint32_t restarts_by[RESTART_KIND_MAX];
-	struct last_end last_end;
-	uint32_t window;    /* restarts counted now */
-	uint32_t limit;     /* how many of them are allowed; 0 with has_limit: none */
-	bool has_limit;     /* false: restarts are not counted */
-	uint64_t within_ms; /* for how long a restart counts */
-	bool has_health;    /* it has a health check, */
-	bool is_unwell;     /* … which it did not pass when it was last asked */
-	uint32_t failures;  /* of the backoff */
-	uint64_t delay_ms;
-	uint64_t delay_min_ms; /* between these the newest delay was drawn */
-	uint64_t delay_max_ms;
-	uint64_t due_ms;  /* absolute; 0: no start is waiting for it */
-	bool has_failure; /* the rest is the last failure */
-	struct cause cause;
-	struct ref origin;
-	enum directive directive;
-	enum preset rule_preset;
-	struct place rule_place;
-	uint8_t reason;
-	uint64_t failed_at_ms;
-	enum restart_type restart;
-	enum ready_mode ready_mode;
-	enum strategy strategy;
-	struct ref waits_for; /* WAITING: the elder sibling, else REF_NONE */
-	uint64_t unmet;       /* … and which of its needs are not met, a bit for each */
-	uint32_t children;
-	uint32_t watches;  /* so many others it watches, */
-	uint32_t watchers; /* and so many watch it */
 };
 
 struct core;

@@ -262,54 +262,65 @@ struct probe_spec {
 	uint64_t what; /* stands for what is asked: equal where that is the same */
 };
 
-struct spec {
-	uint64_t name; /* stands for its path: equal where that is the same; 0: none */
-	uint64_t base; /* a replica: stands for the path of all of them, else 0 */
-	enum node_kind kind;
-	enum restart_type restart;
-	bool enabled;
-	struct exit_set success_exits;
-	struct signal_set success_signals;
-	struct backoff_spec backoff;
-	struct decider on_failure;
-	enum shutdown_mode shutdown_mode;
-	uint64_t shutdown_ms;     /* SHUTDOWN_TIMEOUT only; 0 is legal */
-	uint64_t kill_timeout_ms; /* after SIGKILL; more is unkillable */
+/* When a started actor is there: move/up.c, decide/living.c. */
+struct start_spec {
 	enum ready_mode ready;
 	uint64_t ready_after_ms;
-	uint64_t start_timeout_ms; /* DURATION_INFINITE: none */
-	bool
-	    significant; /* its end by itself counts for its supervisor's auto_shutdown */
-	bool gives_exit; /* supd ends when it has ended for good, with its status */
-	bool keeps;      /* it has an fd store or a runtime directory */
-	bool on_demand;  /* its process starts when it is needed: EVENT_DEMAND */
-	uint32_t hooks;  /* bit per enum hook that is configured */
-	uint64_t hook_timeout_ms; /* of each of them; DURATION_INFINITE: none */
-	const struct watch_spec
-	    *watches;                  /* borrowed; each target once; the core copies */
-	uint32_t n_watches;            /* 0..SPEC_WATCHES_MAX */
-	const struct need_spec *needs; /* borrowed; each target once; the core copies */
-	uint32_t n_needs;              /* 0..SPEC_NEEDS_MAX */
-	uint64_t ready_interval_ms;    /* READY_PROBED: between two probes */
+	uint64_t ready_interval_ms; /* READY_PROBED: between two probes */
+	uint64_t timeout_ms;        /* DURATION_INFINITE: none */
+};
 
-	/* failures of a living process */
-	uint64_t watchdog_ms; /* 0: none */
-	struct probe_spec health;
-	bool stopped_is_failure;
+/* How long an actor may take to be gone: move/down.c, move/unkillable.c. */
+struct stop_spec {
+	enum shutdown_mode mode;
+	uint64_t shutdown_ms;     /* SHUTDOWN_TIMEOUT only; 0 is legal */
+	uint64_t kill_timeout_ms; /* after SIGKILL; more is unkillable */
+};
 
-	/* supervisors only */
+/* What a supervisor does about its children: decide/, and move/children.c. */
+struct policy_spec {
 	enum strategy strategy;
 	struct intensity_spec intensity;
 	struct limit_spec limit;
 	struct decider decider;
 	enum auto_shutdown auto_shutdown;
 	enum when_empty when_empty;
+	enum keep_children keep_children;
+	uint32_t max_children; /* added at run time; UINT32_MAX: no bound */
 	bool start_parallel;
 	bool stop_parallel;
-	enum keep_children keep_children;
 	bool freeze_while_deciding;
 	bool log_failures; /* those that no rule says `log` of (Akka's loggingEnabled) */
-	uint32_t max_children; /* added at run time; UINT32_MAX: no bound */
+};
+
+struct spec {
+	uint64_t name; /* stands for its path: equal where that is the same; 0: none */
+	uint64_t base; /* a replica: stands for the path of all of them, else 0 */
+	enum node_kind kind;
+	enum restart_type restart;
+	bool enabled;
+	/* its end by itself counts for its supervisor's auto_shutdown */
+	bool significant;
+	bool gives_exit; /* supd ends when it has ended for good, with its status */
+	bool keeps;      /* it has an fd store or a runtime directory */
+	bool on_demand;  /* its process starts when it is needed: EVENT_DEMAND */
+	bool stopped_is_failure;
+	struct exit_set success_exits;
+	struct signal_set success_signals;
+	struct backoff_spec backoff;
+	struct decider on_failure;
+	struct start_spec start;
+	struct stop_spec stop;
+	uint32_t hooks;           /* bit per enum hook that is configured */
+	uint32_t n_watches;       /* 0..SPEC_WATCHES_MAX */
+	uint32_t n_needs;         /* 0..SPEC_NEEDS_MAX */
+	uint64_t hook_timeout_ms; /* of each of them; DURATION_INFINITE: none */
+	/* borrowed, each target once; the core copies them */
+	const struct watch_spec *watches;
+	const struct need_spec *needs;
+	uint64_t watchdog_ms;      /* 0: none */
+	struct probe_spec health;  /* of a living process */
+	struct policy_spec policy; /* supervisors only */
 };
 
 extern const char *const node_kind_names[];

@@ -71,7 +71,7 @@ static void
 same_spec(struct spec a, struct spec b)
 {
 	same_rules(&a.on_failure, &b.on_failure);
-	same_rules(&a.decider, &b.decider);
+	same_rules(&a.policy.decider, &b.policy.decider);
 	SAME(a.n_watches == b.n_watches);
 	same_bytes(a.watches, b.watches, a.n_watches * sizeof(*a.watches));
 	a.watches = b.watches = NULL;
@@ -125,34 +125,38 @@ static void
 same_process(struct conf_process a, struct conf_process b)
 {
 	same_list(a.argv, b.argv);
-	same_list(a.environment, b.environment);
-	same_text(a.user_name, b.user_name);
-	same_text(a.home, b.home);
-	same_text(a.shell, b.shell);
-	same_text(a.root, b.root);
-	same_text(a.directory, b.directory);
-	same_text(a.input, b.input);
-	same_list(a.environment_files, b.environment_files);
+	same_list(a.world.environment, b.world.environment);
+	same_text(a.identity.user_name, b.identity.user_name);
+	same_text(a.identity.home, b.identity.home);
+	same_text(a.identity.shell, b.identity.shell);
+	same_text(a.world.root, b.world.root);
+	same_text(a.world.directory, b.world.directory);
+	same_text(a.world.input, b.world.input);
+	same_list(a.world.environment_files, b.world.environment_files);
 	SAME(a.attributes.n_cpus == b.attributes.n_cpus);
 	same_bytes(a.attributes.cpus, b.attributes.cpus,
 	           a.attributes.n_cpus * sizeof(*a.attributes.cpus));
-	same_output(a.out, b.out);
-	same_output(a.err, b.err);
-	SAME(a.n_groups == b.n_groups);
-	same_bytes(a.groups, b.groups, a.n_groups * sizeof(*a.groups));
+	same_output(a.output.out, b.output.out);
+	same_output(a.output.err, b.output.err);
+	SAME(a.identity.n_groups == b.identity.n_groups);
+	same_bytes(a.identity.groups, b.identity.groups,
+	           a.identity.n_groups * sizeof(*a.identity.groups));
 	SAME(a.n_limits == b.n_limits);
 	same_bytes(a.limits, b.limits, a.n_limits * sizeof(*a.limits));
 	same_sockets(&a, &b);
-	same_probe(&a.ready, &b.ready);
+	same_probe(&a.readiness.probe, &b.readiness.probe);
 	same_probe(&a.health, &b.health);
-	a.argv = a.environment = b.argv = b.environment = NULL;
-	a.user_name = a.home = a.shell = a.directory = NULL;
-	b.user_name = b.home = b.shell = b.directory = NULL;
-	a.out.file = a.err.file = b.out.file = b.err.file = NULL;
-	a.root = a.input = b.root = b.input = NULL;
-	a.environment_files = b.environment_files = NULL;
+	a.argv = a.world.environment = b.argv = b.world.environment = NULL;
+	a.identity.user_name = a.identity.home = a.identity.shell = a.world.directory =
+	    NULL;
+	b.identity.user_name = b.identity.home = b.identity.shell = b.world.directory =
+	    NULL;
+	a.output.out.file = a.output.err.file = b.output.out.file = b.output.err.file =
+	    NULL;
+	a.world.root = a.world.input = b.world.root = b.world.input = NULL;
+	a.world.environment_files = b.world.environment_files = NULL;
 	a.attributes.cpus = b.attributes.cpus = NULL;
-	a.groups = b.groups = NULL;
+	a.identity.groups = b.identity.groups = NULL;
 	a.limits = b.limits = NULL;
 	a.sockets = b.sockets = NULL;
 	same_bytes(&a, &b, sizeof(a));

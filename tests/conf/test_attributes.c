@@ -185,15 +185,15 @@ START_TEST(what_is_written_arrives)
 	ck_assert_uint_eq(a->attributes.bounding, 1 << 0 | 1 << 5);
 	ck_assert_uint_eq(a->attributes.ambient, 1 << 0);
 	ck_assert(a->attributes.no_new_privileges);
-	ck_assert(a->clear_environment);
-	ck_assert_str_eq(a->root, "/srv");
-	ck_assert_str_eq(a->input, "/dev/zero");
-	ck_assert_str_eq(a->environment_files[0], "-/a");
-	ck_assert_ptr_null(a->environment_files[1]);
+	ck_assert(a->world.clear_environment);
+	ck_assert_str_eq(a->world.root, "/srv");
+	ck_assert_str_eq(a->world.input, "/dev/zero");
+	ck_assert_str_eq(a->world.environment_files[0], "-/a");
+	ck_assert_ptr_null(a->world.environment_files[1]);
 	ck_assert_int_eq(memcmp(&b->attributes, &none, sizeof(none)), 0);
-	ck_assert_ptr_null(b->environment_files);
-	ck_assert_ptr_null(b->input);
-	ck_assert_ptr_null(b->root);
+	ck_assert_ptr_null(b->world.environment_files);
+	ck_assert_ptr_null(b->world.input);
+	ck_assert_ptr_null(b->world.root);
 	conf_free(conf);
 }
 END_TEST
@@ -206,10 +206,10 @@ START_TEST(supplementary_groups_come_to_those_of_the_user_once_each)
 	const struct conf_process *a = &actor_at(conf, "/user/a")->process;
 	size_t roots = 0;
 
-	ck_assert_uint_eq(a->gid, 12);
-	ck_assert_uint_eq(a->groups[a->n_groups - 2], 4000000000);
-	for (size_t i = 0; i < a->n_groups; i++)
-		roots += a->groups[i] == 0;
+	ck_assert_uint_eq(a->identity.gid, 12);
+	ck_assert_uint_eq(a->identity.groups[a->identity.n_groups - 2], 4000000000);
+	for (size_t i = 0; i < a->identity.n_groups; i++)
+		roots += a->identity.groups[i] == 0;
 	ck_assert_uint_eq(roots, 1);
 	conf_free(conf);
 }
@@ -392,19 +392,19 @@ START_TEST(paths_are_relative_to_their_file)
 	    {conf->control_socket, "run/x.sock"},
 	    {conf->log_directory, "logs"},
 	    {a->argv[0], "worker.sh"},
-	    {a->input, "in"},
-	    {a->environment_files[0] + 1, ".env"},
-	    {a->out.file, "sub/../out.log"},
+	    {a->world.input, "in"},
+	    {a->world.environment_files[0] + 1, ".env"},
+	    {a->output.out.file, "sub/../out.log"},
 	    {a->sockets[0].address, "a.sock"},
-	    {a->ready.address, "b.sock"},
+	    {a->readiness.probe.address, "b.sock"},
 	    {b->argv[2], "z"},
 	};
 
 	(void)snprintf(here, sizeof(here), "%s", conf->files[0]);
 	*strrchr(here, '/') = '\0';
-	ck_assert_str_eq(a->directory, here);
+	ck_assert_str_eq(a->world.directory, here);
 	ck_assert_str_eq(a->argv[2], "./x");
-	ck_assert_int_eq(a->environment_files[0][0], '-');
+	ck_assert_int_eq(a->world.environment_files[0][0], '-');
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const size_t len = strlen(here);
 
@@ -414,8 +414,9 @@ START_TEST(paths_are_relative_to_their_file)
 		              "%s instead of %s", rows[i].got, rows[i].expected);
 	}
 	ck_assert_ptr_nonnull(conf_own_home(NULL, home, sizeof(home)));
-	ck_assert(strncmp(b->argv[0], b->directory, strlen(b->directory)) == 0);
-	ck_assert_str_eq(b->argv[0] + strlen(b->directory), "/bin/x");
+	ck_assert(strncmp(b->argv[0], b->world.directory, strlen(b->world.directory)) ==
+	          0);
+	ck_assert_str_eq(b->argv[0] + strlen(b->world.directory), "/bin/x");
 	ck_assert_str_eq(b->argv[1], "~/y");
 	conf_free(conf);
 }

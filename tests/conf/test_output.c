@@ -133,14 +133,14 @@ START_TEST(the_same_name_of_a_file_and_of_an_actor_are_two_targets)
 	const struct conf_process *b = &actor_at(conf, "/user/b")->process;
 	const struct conf_process *c = &actor_at(conf, "/user/c")->process;
 
-	ck_assert(!a->out_is_err);
-	ck_assert_int_eq(a->err.kind, OUTPUT_PIPE);
-	ck_assert_str_eq(a->err.file, "/user/b");
-	ck_assert(b->out_is_err);
-	ck_assert_str_eq(b->out.file, "/user/c");
-	ck_assert(!c->out_is_err);
-	ck_assert_int_eq(c->out.kind, OUTPUT_JOURNAL);
-	ck_assert_int_eq(c->err.kind, OUTPUT_SYSLOG);
+	ck_assert(!a->output.out_is_err);
+	ck_assert_int_eq(a->output.err.kind, OUTPUT_PIPE);
+	ck_assert_str_eq(a->output.err.file, "/user/b");
+	ck_assert(b->output.out_is_err);
+	ck_assert_str_eq(b->output.out.file, "/user/c");
+	ck_assert(!c->output.out_is_err);
+	ck_assert_int_eq(c->output.out.kind, OUTPUT_JOURNAL);
+	ck_assert_int_eq(c->output.err.kind, OUTPUT_SYSLOG);
 	conf_free(conf);
 }
 END_TEST
@@ -156,12 +156,13 @@ START_TEST(a_list_is_captured_and_shown)
 	const struct conf_process *b = &actor_at(conf, "/user/b")->process;
 	const struct conf_process *c = &actor_at(conf, "/user/c")->process;
 
-	ck_assert(a->out_is_err && a->out.is_shown);
-	ck_assert_int_eq(a->out.kind, OUTPUT_LOG);
-	ck_assert(!b->out_is_err && b->out.is_shown && !b->err.is_shown);
-	ck_assert_int_eq(b->out.kind, OUTPUT_JOURNAL);
-	ck_assert(c->out.is_shown);
-	ck_assert_int_eq(c->out.kind, OUTPUT_STDOUT);
+	ck_assert(a->output.out_is_err && a->output.out.is_shown);
+	ck_assert_int_eq(a->output.out.kind, OUTPUT_LOG);
+	ck_assert(!b->output.out_is_err && b->output.out.is_shown &&
+	          !b->output.err.is_shown);
+	ck_assert_int_eq(b->output.out.kind, OUTPUT_JOURNAL);
+	ck_assert(c->output.out.is_shown);
+	ck_assert_int_eq(c->output.out.kind, OUTPUT_STDOUT);
 	conf_free(conf);
 }
 END_TEST
@@ -181,9 +182,11 @@ START_TEST(a_pipe_is_looked_for_beside_its_writer)
 	              "      b: {use: t, with: {to: 'deep/sink'}}\n"
 	              "      deep: {children: {sink: {command: [x]}}}\n");
 
-	ck_assert_str_eq(actor_at(conf, "/user/plain")->process.out.file, "/user/sink");
-	ck_assert_str_eq(actor_at(conf, "/user/s/a@2")->process.out.file, "/user/s/sink");
-	ck_assert_str_eq(actor_at(conf, "/user/s/b")->process.err.file,
+	ck_assert_str_eq(actor_at(conf, "/user/plain")->process.output.out.file,
+	                 "/user/sink");
+	ck_assert_str_eq(actor_at(conf, "/user/s/a@2")->process.output.out.file,
+	                 "/user/s/sink");
+	ck_assert_str_eq(actor_at(conf, "/user/s/b")->process.output.err.file,
 	                 "/user/s/deep/sink");
 	conf_free(conf);
 }
@@ -199,8 +202,8 @@ START_TEST(how_a_log_is_kept_arrives)
 	              "      max_age: 7d, format: json, compress: true}}\n"
 	              "  b: {use: t, log: {max_age: 1s}}\n"
 	              "  s: {children: {}}\n");
-	const struct conf_log *a = &actor_at(conf, "/user/a")->process.log;
-	const struct conf_log *b = &actor_at(conf, "/user/b")->process.log;
+	const struct conf_log *a = &actor_at(conf, "/user/a")->process.output.log;
+	const struct conf_log *b = &actor_at(conf, "/user/b")->process.output.log;
 
 	ck_assert_uint_eq(a->max_size, 4096);
 	ck_assert_uint_eq(a->keep, 1000);
@@ -218,8 +221,8 @@ START_TEST(how_a_log_is_kept_arrives)
 	ck_assert(!b->compress);
 	conf_free(conf);
 	conf = load_text("children: {a: {command: [x]}}\n");
-	ck_assert_uint_eq(actor_at(conf, "/user/a")->process.log.keep, 5);
-	ck_assert_uint_eq(actor_at(conf, "/user/a")->process.log.max_age_ms,
+	ck_assert_uint_eq(actor_at(conf, "/user/a")->process.output.log.keep, 5);
+	ck_assert_uint_eq(actor_at(conf, "/user/a")->process.output.log.max_age_ms,
 	                  DURATION_INFINITE);
 	conf_free(conf);
 }

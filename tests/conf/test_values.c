@@ -128,14 +128,14 @@ START_TEST(a_worker_has_the_defaults_of_the_reference)
 	ck_assert_str_eq(a->process.argv[0], "x");
 	ck_assert_str_eq(a->process.argv[1], "y");
 	ck_assert_ptr_null(a->process.argv[2]);
-	ck_assert(!a->process.has_user);
-	ck_assert_ptr_null(a->process.directory);
-	ck_assert_uint_eq(a->process.umask, 0022);
-	ck_assert_int_eq(a->process.out.kind, OUTPUT_LOG);
-	ck_assert(a->process.out_is_err);
+	ck_assert(!a->process.identity.has_user);
+	ck_assert_ptr_null(a->process.world.directory);
+	ck_assert_uint_eq(a->process.world.umask, 0022);
+	ck_assert_int_eq(a->process.output.out.kind, OUTPUT_LOG);
+	ck_assert(a->process.output.out_is_err);
 	ck_assert_int_eq(a->process.containment, CONTAINMENT_AUTO);
-	ck_assert_int_eq(a->process.stop_signal, SIGTERM);
-	ck_assert(!a->process.notify);
+	ck_assert_int_eq(a->process.orders.stop_signal, SIGTERM);
+	ck_assert(!a->process.readiness.notify);
 	conf_free(conf);
 }
 END_TEST
@@ -147,7 +147,7 @@ START_TEST(the_user_guardian_is_a_supervisor_without_a_limit)
 
 	ck_assert_uint_eq(conf->n_actors, 1);
 	ck_assert_int_eq(user->spec.kind, NODE_SUPERVISOR);
-	ck_assert(user->spec.intensity.unlimited);
+	ck_assert(user->spec.policy.intensity.unlimited);
 	ck_assert_uint_eq(user->parent, CONF_NONE);
 	ck_assert_str_eq(key_of(conf, "/user", "intensity"), "\"unlimited\"");
 	ck_assert_str_eq(key_of(conf, "/user", "shutdown"), "(none)");
@@ -187,15 +187,16 @@ START_TEST(supervisor_keys_arrive)
 	                              "children: {}\n");
 	const struct spec *spec = &actor_at(conf, "/user")->spec;
 
-	ck_assert_int_eq(spec->strategy, STRATEGY_REST_FOR_ONE);
-	ck_assert(!spec->intensity.unlimited);
-	ck_assert_uint_eq(spec->intensity.restarts, 3);
-	ck_assert_uint_eq(spec->intensity.within_ms, 60000);
-	ck_assert(spec->limit.on && spec->limit.fixed && spec->limit.escalate);
-	ck_assert_uint_eq(spec->limit.restarts, 2);
-	ck_assert_uint_eq(spec->limit.within_ms, 10000);
-	ck_assert(spec->start_parallel && spec->stop_parallel);
-	ck_assert_int_eq(spec->decider.preset, PRESET_ESCALATING);
+	ck_assert_int_eq(spec->policy.strategy, STRATEGY_REST_FOR_ONE);
+	ck_assert(!spec->policy.intensity.unlimited);
+	ck_assert_uint_eq(spec->policy.intensity.restarts, 3);
+	ck_assert_uint_eq(spec->policy.intensity.within_ms, 60000);
+	ck_assert(spec->policy.limit.on && spec->policy.limit.fixed &&
+	          spec->policy.limit.escalate);
+	ck_assert_uint_eq(spec->policy.limit.restarts, 2);
+	ck_assert_uint_eq(spec->policy.limit.within_ms, 10000);
+	ck_assert(spec->policy.start_parallel && spec->policy.stop_parallel);
+	ck_assert_int_eq(spec->policy.decider.preset, PRESET_ESCALATING);
 	ck_assert_uint_eq(spec->on_failure.n_rules, 1);
 	ck_assert_uint_eq(spec->backoff.min_ms, 1000);
 	conf_free(conf);
@@ -206,11 +207,11 @@ START_TEST(a_limit_of_minus_one_is_none)
 {
 	struct conf *conf = load_text("limit: {restarts: -1}\nchildren: {}\n");
 
-	ck_assert(!actor_at(conf, "/user")->spec.limit.on);
+	ck_assert(!actor_at(conf, "/user")->spec.policy.limit.on);
 	conf_free(conf);
 	conf = load_text("limit: {restarts: 0}\nchildren: {}\n");
-	ck_assert(actor_at(conf, "/user")->spec.limit.on);
-	ck_assert_uint_eq(actor_at(conf, "/user")->spec.limit.within_ms,
+	ck_assert(actor_at(conf, "/user")->spec.policy.limit.on);
+	ck_assert_uint_eq(actor_at(conf, "/user")->spec.policy.limit.within_ms,
 	                  DURATION_INFINITE);
 	conf_free(conf);
 }
@@ -221,7 +222,7 @@ START_TEST(a_period_may_be_infinite)
 	struct conf *conf =
 	    load_text("intensity: {restarts: 1, within: infinity}\nchildren: {}\n");
 
-	ck_assert_uint_eq(actor_at(conf, "/user")->spec.intensity.within_ms,
+	ck_assert_uint_eq(actor_at(conf, "/user")->spec.policy.intensity.within_ms,
 	                  DURATION_INFINITE);
 	conf_free(conf);
 }
@@ -245,7 +246,7 @@ static const char rules_text[] =
 START_TEST(rules_arrive_with_their_places)
 {
 	struct conf *conf = load_text(rules_text);
-	const struct decider *decider = &actor_at(conf, "/user")->spec.decider;
+	const struct decider *decider = &actor_at(conf, "/user")->spec.policy.decider;
 	const struct rule *rules = decider->rules;
 
 	ck_assert_uint_eq(decider->n_rules, 10);
@@ -452,24 +453,24 @@ START_TEST(what_a_process_needs_arrives)
 	              "    notify: true\n");
 	const struct conf_process *process = &actor_at(conf, "/user/a")->process;
 
-	ck_assert_str_eq(process->directory, "/srv");
-	ck_assert_uint_eq(process->umask, 0077);
-	ck_assert_str_eq(process->environment[0], "A=b");
-	ck_assert_str_eq(process->environment[1], "C=d e");
-	ck_assert_ptr_null(process->environment[2]);
+	ck_assert_str_eq(process->world.directory, "/srv");
+	ck_assert_uint_eq(process->world.umask, 0077);
+	ck_assert_str_eq(process->world.environment[0], "A=b");
+	ck_assert_str_eq(process->world.environment[1], "C=d e");
+	ck_assert_ptr_null(process->world.environment[2]);
 	ck_assert_uint_eq(process->n_limits, 2);
 	ck_assert_int_eq(process->limits[0].resource, RLIMIT_NOFILE);
 	ck_assert_uint_eq(process->limits[0].value.rlim_cur, 10);
 	ck_assert_uint_eq(process->limits[0].value.rlim_max, 1024);
 	ck_assert_int_eq(process->limits[1].resource, RLIMIT_CORE);
 	ck_assert_uint_eq(process->limits[1].value.rlim_max, RLIM_INFINITY);
-	ck_assert_int_eq(process->out.kind, OUTPUT_FILE);
-	ck_assert_str_eq(process->out.file, "/var/log/a");
-	ck_assert_int_eq(process->err.kind, OUTPUT_NULL);
-	ck_assert(!process->out_is_err);
+	ck_assert_int_eq(process->output.out.kind, OUTPUT_FILE);
+	ck_assert_str_eq(process->output.out.file, "/var/log/a");
+	ck_assert_int_eq(process->output.err.kind, OUTPUT_NULL);
+	ck_assert(!process->output.out_is_err);
 	ck_assert_int_eq(process->containment, CONTAINMENT_SESSION);
-	ck_assert(process->notify);
-	ck_assert_int_eq(actor_at(conf, "/user/a")->spec.ready, READY_EXEC);
+	ck_assert(process->readiness.notify);
+	ck_assert_int_eq(actor_at(conf, "/user/a")->spec.start.ready, READY_EXEC);
 	conf_free(conf);
 }
 END_TEST
@@ -481,8 +482,8 @@ START_TEST(the_same_file_for_both_outputs_is_one_target)
 	    "  a: {command: [x], output: {stdout: file:/a, stderr: file:/a}}\n"
 	    "  b: {command: [x], output: {stdout: file:/a, stderr: file:/b}}\n");
 
-	ck_assert(actor_at(conf, "/user/a")->process.out_is_err);
-	ck_assert(!actor_at(conf, "/user/b")->process.out_is_err);
+	ck_assert(actor_at(conf, "/user/a")->process.output.out_is_err);
+	ck_assert(!actor_at(conf, "/user/b")->process.output.out_is_err);
 	conf_free(conf);
 }
 END_TEST
@@ -504,14 +505,14 @@ START_TEST(a_probe_is_taken_apart)
 	const struct conf_actor *d = actor_at(conf, "/user/d");
 	const struct conf_actor *e = actor_at(conf, "/user/e");
 
-	ck_assert_int_eq(a->spec.ready, READY_PROBED);
-	ck_assert_uint_eq(a->spec.ready_interval_ms, 2000);
-	ck_assert_uint_eq(a->spec.start_timeout_ms, 90000);
-	ck_assert_uint_eq(a->process.ready.timeout_ms, 3000);
-	ck_assert_int_eq(a->process.ready.kind, PROBE_TCP);
-	ck_assert_str_eq(a->process.ready.address, "127.0.0.1");
-	ck_assert_uint_eq(a->process.ready.port, 80);
-	ck_assert(!a->process.notify);
+	ck_assert_int_eq(a->spec.start.ready, READY_PROBED);
+	ck_assert_uint_eq(a->spec.start.ready_interval_ms, 2000);
+	ck_assert_uint_eq(a->spec.start.timeout_ms, 90000);
+	ck_assert_uint_eq(a->process.readiness.probe.timeout_ms, 3000);
+	ck_assert_int_eq(a->process.readiness.probe.kind, PROBE_TCP);
+	ck_assert_str_eq(a->process.readiness.probe.address, "127.0.0.1");
+	ck_assert_uint_eq(a->process.readiness.probe.port, 80);
+	ck_assert(!a->process.readiness.notify);
 	ck_assert(!a->spec.health.on);
 	ck_assert_int_eq(b->kind, PROBE_HTTP);
 	ck_assert_str_eq(b->address, "::1");
@@ -528,7 +529,7 @@ START_TEST(a_probe_is_taken_apart)
 	ck_assert_ptr_null(d->process.health.command[3]);
 	ck_assert_uint_eq(d->spec.health.initial_delay_ms, 60000);
 	ck_assert_uint_eq(d->spec.health.interval_ms, 10000);
-	ck_assert_str_eq(e->process.ready.address, "/s");
+	ck_assert_str_eq(e->process.readiness.probe.address, "/s");
 	ck_assert(!e->spec.health.on);
 	ck_assert_uint_ne(actor_at(conf, "/user/b@1")->spec.health.what,
 	                  actor_at(conf, "/user/b@2")->spec.health.what);
@@ -543,10 +544,10 @@ START_TEST(notify_readiness_gives_a_socket_and_a_timeout)
 	              "  a: {command: [x], ready: notify}\n"
 	              "  b: {command: [x], ready: notify, start_timeout: 3s}\n");
 
-	ck_assert(actor_at(conf, "/user/a")->process.notify);
-	ck_assert_int_eq(actor_at(conf, "/user/a")->spec.ready, READY_TOLD);
-	ck_assert_uint_eq(actor_at(conf, "/user/a")->spec.start_timeout_ms, 90000);
-	ck_assert_uint_eq(actor_at(conf, "/user/b")->spec.start_timeout_ms, 3000);
+	ck_assert(actor_at(conf, "/user/a")->process.readiness.notify);
+	ck_assert_int_eq(actor_at(conf, "/user/a")->spec.start.ready, READY_TOLD);
+	ck_assert_uint_eq(actor_at(conf, "/user/a")->spec.start.timeout_ms, 90000);
+	ck_assert_uint_eq(actor_at(conf, "/user/b")->spec.start.timeout_ms, 3000);
 	conf_free(conf);
 }
 END_TEST
@@ -562,15 +563,15 @@ START_TEST(users_and_groups_are_resolved)
 	const struct conf_process *b = &actor_at(conf, "/user/b")->process;
 	const struct conf_process *c = &actor_at(conf, "/user/c")->process;
 
-	ck_assert_uint_eq(a->uid, 0);
-	ck_assert_str_eq(a->user_name, "root");
-	ck_assert_ptr_nonnull(a->home);
-	ck_assert_uint_ge(a->n_groups, 1);
-	ck_assert(b->has_user);
-	ck_assert_uint_eq(b->gid, 12);
-	ck_assert_uint_eq(c->uid, 4000000001);
-	ck_assert_uint_eq(c->gid, 4000000000);
-	ck_assert_ptr_null(c->user_name);
+	ck_assert_uint_eq(a->identity.uid, 0);
+	ck_assert_str_eq(a->identity.user_name, "root");
+	ck_assert_ptr_nonnull(a->identity.home);
+	ck_assert_uint_ge(a->identity.n_groups, 1);
+	ck_assert(b->identity.has_user);
+	ck_assert_uint_eq(b->identity.gid, 12);
+	ck_assert_uint_eq(c->identity.uid, 4000000001);
+	ck_assert_uint_eq(c->identity.gid, 4000000000);
+	ck_assert_ptr_null(c->identity.user_name);
 	conf_free(conf);
 }
 END_TEST

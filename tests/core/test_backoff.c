@@ -150,7 +150,7 @@ delay_after(struct family *family, uint32_t n)
 		rig->answered = 0;
 		rig_runs(rig);
 	}
-	return rig_view(rig, family->child[0]).delay_ms;
+	return rig_view(rig, family->child[0]).backoff.delay_ms;
 }
 
 START_TEST(the_number_of_failures_shown_is_one_more_than_the_exponent)
@@ -164,7 +164,8 @@ START_TEST(the_number_of_failures_shown_is_one_more_than_the_exponent)
 	family_boot(&family);
 	for (uint32_t n = 1; n <= 8; n++) {
 		ck_assert_uint_eq(delay_after(&family, 1), UINT64_C(100) << (n - 1));
-		ck_assert_uint_eq(rig_view(&family.rig, family.child[0]).failures, n);
+		ck_assert_uint_eq(rig_view(&family.rig, family.child[0]).backoff.failures,
+		                  n);
 	}
 	family_done(&family);
 }
@@ -192,7 +193,7 @@ START_TEST(a_rule_s_backoff_replaces_only_the_keys_it_names)
 	struct family family;
 
 	rule.backoff.none = table[_i].keys == BACKOFF_KEY_NONE;
-	top.decider = (struct decider){.rules = &rule, .n_rules = 1};
+	top.policy.decider = (struct decider){.rules = &rule, .n_rules = 1};
 	worker.backoff = backoff(100, 1000, 2000, 0);
 	family_init(&family, &top, &worker, 1);
 	family_boot(&family);

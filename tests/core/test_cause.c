@@ -135,7 +135,7 @@ START_TEST(an_end_before_readiness_is_an_early_exit_whatever_it_was)
 	struct family family;
 	const struct action *failure;
 
-	worker.ready = READY_TOLD;
+	worker.start.ready = READY_TOLD;
 	worker.restart = RESTART_TRANSIENT;
 	family_init(&family, &top, &worker, 1);
 	family_boot(&family);
@@ -143,7 +143,7 @@ START_TEST(an_end_before_readiness_is_an_early_exit_whatever_it_was)
 	failure = rig_report(&family.rig, REPORT_FAILURE, family.child[0]);
 	ck_assert_ptr_nonnull(failure);
 	ck_assert_int_eq(failure->cause.kind, CAUSE_EARLY_EXIT);
-	ck_assert_int_eq(failure->directive, DIRECTIVE_RESTART);
+	ck_assert_int_eq(failure->ruling.directive, DIRECTIVE_RESTART);
 	family_done(&family);
 }
 END_TEST
@@ -167,7 +167,7 @@ START_TEST(a_failing_spawn_is_an_exec_failure_with_its_errno)
 	ck_assert_int_eq(failure->cause.kind, CAUSE_EXEC);
 	ck_assert_int_eq(failure->cause.error, errnos[_i]);
 	ck_assert_str_eq(failure->cause.key, "setuid");
-	ck_assert_int_eq(failure->directive, DIRECTIVE_RESTART);
+	ck_assert_int_eq(failure->ruling.directive, DIRECTIVE_RESTART);
 	family_done(&family);
 }
 END_TEST

@@ -25,7 +25,7 @@ plain_supervisor(void)
 
 	spec_default(&spec, NODE_SUPERVISOR);
 	spec.backoff.none = true;
-	spec.intensity.unlimited = true;
+	spec.policy.intensity.unlimited = true;
 	return spec;
 }
 
@@ -37,7 +37,7 @@ family_init(struct family *family, const struct spec *top, const struct spec *ch
 	struct spec user = plain_supervisor();
 	struct ref root;
 
-	user.decider.preset = PRESET_STOPPING;
+	user.policy.decider.preset = PRESET_STOPPING;
 	rig_init(&family->rig, 4, 42);
 	root = rig_user(&family->rig, &user);
 	family->top = rig_add(&family->rig, root, REF_NONE, top);

@@ -141,7 +141,7 @@ directive_of(const struct family *family)
 	const struct action *report = rig_report(rig, REPORT_FAILURE, family->child[0]);
 
 	if (report != NULL)
-		return report->directive;
+		return report->ruling.directive;
 	ck_assert_ptr_nonnull(rig_report(rig, REPORT_FAILURE, family->top));
 	return DIRECTIVE_ESCALATE;
 }
@@ -153,10 +153,10 @@ START_TEST(every_preset_answers_every_failure)
 		struct spec worker = plain_worker();
 		struct family family;
 
-		top.strategy = presets[_i].strategy;
-		top.decider.preset = presets[_i].preset;
-		worker.ready = READY_TOLD;
-		worker.start_timeout_ms = 5000;
+		top.policy.strategy = presets[_i].strategy;
+		top.policy.decider.preset = presets[_i].preset;
+		worker.start.ready = READY_TOLD;
+		worker.start.timeout_ms = 5000;
 		family_init(&family, &top, &worker, 1);
 		bring_about(&family, (enum way)way);
 		ck_assert_msg(directive_of(&family) == presets[_i].then[way],
@@ -185,7 +185,7 @@ line_for(const struct rule *rules, uint32_t n, int code, int signo, bool core)
 	const struct action *report;
 	uint32_t line = 0;
 
-	top.decider = (struct decider){.rules = rules, .n_rules = n};
+	top.policy.decider = (struct decider){.rules = rules, .n_rules = n};
 	family_init(&family, &top, &worker, 1);
 	family_boot(&family);
 	if (signo == 0)
@@ -194,7 +194,7 @@ line_for(const struct rule *rules, uint32_t n, int code, int signo, bool core)
 		rig_dies(&family.rig, family.child[0], signo, core);
 	report = rig_report(&family.rig, REPORT_FAILURE, family.child[0]);
 	if (report != NULL)
-		line = report->rule_place.line;
+		line = report->ruling.place.line;
 	else
 		ck_assert_ptr_nonnull(
 		    rig_report(&family.rig, REPORT_FAILURE, family.top));
@@ -252,7 +252,7 @@ START_TEST(a_preset_as_an_entry_goes_on_with_its_rules)
 	struct family family;
 
 	exit_set_add(&rules[0].exits, 75, 75);
-	top.decider = (struct decider){.rules = rules, .n_rules = 3};
+	top.policy.decider = (struct decider){.rules = rules, .n_rules = 3};
 	family_init(&family, &top, &worker, 1);
 	family_boot(&family);
 	rig_exits(&family.rig, family.child[0], 1);
@@ -270,7 +270,7 @@ START_TEST(a_rule_on_exec_can_name_errnos)
 
 	rules[0].errnos[0] = EACCES;
 	rules[0].errnos[1] = ENOENT;
-	top.decider = (struct decider){.rules = rules, .n_rules = 2};
+	top.policy.decider = (struct decider){.rules = rules, .n_rules = 2};
 	for (int i = 0; i < 3; i++) {
 		static const int errnos[] = {ENOENT, EACCES, ENOEXEC};
 		struct family family;
@@ -292,7 +292,7 @@ START_TEST(the_actor_s_own_list_is_asked_before_the_supervisor)
 	struct spec worker = plain_worker();
 
 	exit_set_add(&own.exits, 5, 5);
-	top.decider.preset = PRESET_STOPPING;
+	top.policy.decider.preset = PRESET_STOPPING;
 	worker.on_failure = (struct decider){.rules = &own, .n_rules = 1};
 	for (int code = 5; code <= 6; code++) {
 		struct family family;
@@ -303,11 +303,11 @@ START_TEST(the_actor_s_own_list_is_asked_before_the_supervisor)
 		rig_exits(&family.rig, family.child[0], code);
 		report = rig_report(&family.rig, REPORT_FAILURE, family.child[0]);
 		ck_assert_ptr_nonnull(report);
-		ck_assert_int_eq(report->directive,
+		ck_assert_int_eq(report->ruling.directive,
 		                 code == 5 ? DIRECTIVE_RESTART : DIRECTIVE_STOP);
-		ck_assert_int_eq(report->reason,
+		ck_assert_int_eq(report->ruling.reason,
 		                 code == 5 ? DECIDED_BY_ON_FAILURE : DECIDED_BY_RULE);
-		ck_assert_uint_eq(report->rule_place.line, code == 5 ? 7 : 0);
+		ck_assert_uint_eq(report->ruling.place.line, code == 5 ? 7 : 0);
 		family_done(&family);
 	}
 }
@@ -324,8 +324,8 @@ START_TEST(an_actor_that_runs_once_is_stopped_whatever_the_rule_but_for_escalate
 	struct spec worker = plain_worker();
 	struct family family;
 
-	top.decider = (struct decider){.rules = &rule, .n_rules = 1};
-	top.strategy = STRATEGY_ONE_FOR_ALL;
+	top.policy.decider = (struct decider){.rules = &rule, .n_rules = 1};
+	top.policy.strategy = STRATEGY_ONE_FOR_ALL;
 	worker.restart = _i < 4 ? RESTART_TEMPORARY : RESTART_NEVER;
 	family_init(&family, &top, &worker, 1);
 	worker.restart = RESTART_PERMANENT;
@@ -358,7 +358,7 @@ START_TEST(five_resumes_within_a_minute_the_sixth_is_a_restart)
 	struct family family;
 	uint64_t start_ms;
 
-	top.decider = (struct decider){.rules = &rule, .n_rules = 1};
+	top.policy.decider = (struct decider){.rules = &rule, .n_rules = 1};
 	family_init(&family, &top, &worker, 1);
 	family_boot(&family);
 	start_ms = family.rig.now_ms;

@@ -59,7 +59,7 @@ START_TEST(a_copy_of_the_memory_is_the_same_core)
 	size_t bytes;
 	void *copy;
 
-	top.strategy = STRATEGY_REST_FOR_ONE;
+	top.policy.strategy = STRATEGY_REST_FOR_ONE;
 	worker.backoff.none = false;
 	family_init(&f, &top, &worker, 4);
 	family_boot(&f);
@@ -251,7 +251,7 @@ first_told(bool moves)
 	rig_event(&f.rig, EVENT_STOP, ref);
 	rig_runs(&f.rig);
 	for (size_t i = f.rig.n_log; i-- > 0;)
-		if (f.rig.log[i].kind == ACTION_REPORT && f.rig.log[i].watch != 0)
+		if (f.rig.log[i].kind == ACTION_REPORT && f.rig.log[i].death.watch != 0)
 			first = f.rig.log[i].ref;
 	ck_assert_ptr_null(f.rig.fault);
 	family_done(&f);
@@ -274,7 +274,7 @@ START_TEST(callers_beyond_the_bound_are_told_that_it_is_busy)
 	struct family f;
 	uint32_t busy = 0;
 
-	worker.ready = READY_TOLD;
+	worker.start.ready = READY_TOLD;
 	family_init(&f, &top, &worker, 1);
 	family_boot(&f);
 	for (uint64_t token = 1; token <= 20; token++)
@@ -317,7 +317,7 @@ START_TEST(all_callers_can_go_away_at_once)
 	struct spec worker = plain_worker();
 	struct family f;
 
-	worker.ready = READY_TOLD;
+	worker.start.ready = READY_TOLD;
 	family_init(&f, &top, &worker, 2);
 	family_boot(&f);
 	for (uint64_t token = 1; token <= f.rig.size.waiters; token++)
@@ -379,7 +379,7 @@ START_TEST(an_idle_core_has_no_deadline)
 	/* Only the reset of the backoff is left, and then nothing. */
 	ck_assert(rig_advance(&f.rig, f.rig.now_ms + 60000));
 	ck_assert_uint_eq(core_deadline(f.rig.core), DURATION_INFINITE);
-	ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).failures, 0);
+	ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).backoff.failures, 0);
 	family_done(&f);
 }
 END_TEST
@@ -420,7 +420,7 @@ START_TEST(whichever_deadline_is_cleared_the_others_come_in_order)
 	struct family f;
 	uint64_t begun_ms;
 
-	top.intensity.unlimited = true;
+	top.policy.intensity.unlimited = true;
 	family_init(&f, &top, &worker, 0);
 	worker.backoff.none = false;
 	worker.backoff.jitter_milli = 0;
@@ -464,8 +464,8 @@ START_TEST(ten_thousand_restarts_leave_nothing_behind)
 	}
 	core_room(f.rig.core, &after);
 	ck_assert_mem_eq(&before, &after, sizeof(before));
-	ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).restarts, 10000);
-	ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).life, 10001);
+	ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).run.restarts, 10000);
+	ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).process.life, 10001);
 	family_done(&f);
 }
 END_TEST

@@ -37,7 +37,7 @@ START_TEST(a_group_is_stopped_in_reverse_and_started_in_order)
 	struct family f;
 	size_t last_stop = 0;
 
-	top.strategy = strategy;
+	top.policy.strategy = strategy;
 	family_init(&f, &top, &worker, MEMBERS);
 	family_boot(&f);
 	rig_exits(&f.rig, f.child[failing], 1);
@@ -76,7 +76,7 @@ START_TEST(readers_see_the_scope_that_the_core_uses)
 	struct ref at = REF_NONE;
 	struct family f;
 
-	top.strategy = strategy;
+	top.policy.strategy = strategy;
 	family_init(&f, &top, &worker, MEMBERS);
 	family_boot(&f);
 	for (uint32_t i = 0; i < MEMBERS; i++) {
@@ -110,8 +110,8 @@ START_TEST(ends_at_one_instant_are_one_restart_in_any_order_of_arrival)
 	struct family f;
 
 	permutation(_i, order);
-	top.strategy = STRATEGY_ONE_FOR_ALL;
-	top.intensity = (struct intensity_spec){.restarts = 1, .within_ms = 60000};
+	top.policy.strategy = STRATEGY_ONE_FOR_ALL;
+	top.policy.intensity = (struct intensity_spec){.restarts = 1, .within_ms = 60000};
 	family_init(&f, &top, &worker, MEMBERS);
 	family_boot(&f);
 	for (int i = 0; i < 3; i++)
@@ -122,7 +122,7 @@ START_TEST(ends_at_one_instant_are_one_restart_in_any_order_of_arrival)
 		                                 .gone = true});
 	rig_settle(&f.rig);
 	rig_runs(&f.rig);
-	ck_assert_uint_eq(rig_view(&f.rig, f.top).window, 1);
+	ck_assert_uint_eq(rig_view(&f.rig, f.top).counted.window, 1);
 	ck_assert_int_eq(rig_view(&f.rig, f.top).state, STATE_RUNNING);
 	for (uint32_t i = 0; i < MEMBERS; i++) {
 		ck_assert_uint_eq(rig_count(&f.rig, ACTION_SPAWN, f.child[i]), 1);
@@ -158,8 +158,8 @@ START_TEST(a_thousand_that_crash_at_once_are_all_back_none_twice)
 		const struct node_view view = rig_view(&f.rig, crowd[i]);
 
 		ck_assert_int_eq(view.state, STATE_RUNNING);
-		ck_assert_uint_eq(view.life, 2);
-		ck_assert_uint_eq(view.restarts, 1);
+		ck_assert_uint_eq(view.process.life, 2);
+		ck_assert_uint_eq(view.run.restarts, 1);
 	}
 	ck_assert_ptr_null(core_check(f.rig.core));
 	family_done(&f);
@@ -182,7 +182,7 @@ START_TEST(a_start_that_fails_after_a_restart_was_asked_for_answers_no_command)
 	rig_exits(&f.rig, f.child[0], 1);
 	rig_tick(&f.rig);
 	restart.ref = fails.ref = f.child[0];
-	fails.life = rig_view(&f.rig, f.child[0]).life;
+	fails.life = rig_view(&f.rig, f.child[0]).process.life;
 	rig_post(&f.rig, &restart);
 	rig_post(&f.rig, &fails);
 	rig_settle(&f.rig);

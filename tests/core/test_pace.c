@@ -47,7 +47,7 @@ START_TEST(the_floor_rises_with_short_lives_in_a_row_and_ends_with_a_long_one)
 		struct spec worker = plain_worker();
 		struct family f;
 
-		top.intensity.unlimited = true;
+		top.policy.intensity.unlimited = true;
 		worker.backoff = (struct backoff_spec){
 		    .none = rows[_i].min_ms == 0,
 		    .on_stop = true,
@@ -61,7 +61,7 @@ START_TEST(the_floor_rises_with_short_lives_in_a_row_and_ends_with_a_long_one)
 			ck_assert(rig_advance(&f.rig,
 			                      f.rig.now_ms + rows[_i].lives[n].lived_ms));
 			rig_exits(&f.rig, f.child[0], code);
-			ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).delay_ms,
+			ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).backoff.delay_ms,
 			                  rows[_i].lives[n].delay_ms);
 			ck_assert(rig_advance(&f.rig,
 			                      f.rig.now_ms + rows[_i].lives[n].delay_ms));
@@ -91,7 +91,7 @@ START_TEST(a_start_without_room_is_no_failure_and_any_other_is)
 	struct family f;
 	struct node_view view;
 
-	top.decider.preset = PRESET_STOPPING;
+	top.policy.decider.preset = PRESET_STOPPING;
 	family_init(&f, &top, &worker, 1);
 	rig_event(&f.rig, EVENT_BOOT, REF_NONE);
 	rig_spawn_fails(&f.rig, f.child[0], table[_i].error);
@@ -103,7 +103,7 @@ START_TEST(a_start_without_room_is_no_failure_and_any_other_is)
 	ck_assert_int_eq(rig_report(&f.rig, REPORT_SHORTAGE, f.child[0]) != NULL,
 	                 table[_i].is_shortage);
 	if (table[_i].is_shortage)
-		ck_assert_uint_eq(view.due_ms, f.rig.now_ms + 200);
+		ck_assert_uint_eq(view.backoff.due_ms, f.rig.now_ms + 200);
 	family_done(&f);
 }
 END_TEST
@@ -119,7 +119,7 @@ START_TEST(however_long_there_is_no_room_it_is_told_once)
 	rig_event(&f.rig, EVENT_BOOT, REF_NONE);
 	for (int n = 0; n < 1000; n++) {
 		rig_spawn_fails(&f.rig, f.child[0], ENOMEM);
-		ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).due_ms,
+		ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).backoff.due_ms,
 		                  f.rig.now_ms + delay_ms);
 		ck_assert_int_eq(rig_report(&f.rig, REPORT_SHORTAGE, f.child[0]) != NULL,
 		                 n == 0);
@@ -129,7 +129,7 @@ START_TEST(however_long_there_is_no_room_it_is_told_once)
 	}
 	rig_spawned(&f.rig, f.child[0]);
 	ck_assert_uint_eq(rig_report(&f.rig, REPORT_STARTED, f.child[0])->window, 1000);
-	ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).restarts, 0);
+	ck_assert_uint_eq(rig_view(&f.rig, f.child[0]).run.restarts, 0);
 	family_done(&f);
 }
 END_TEST
@@ -143,7 +143,7 @@ START_TEST(what_goes_down_with_a_supervisor_far_above_does_not_wait_for_room)
 	struct family f;
 	struct ref leaf;
 
-	top.start_parallel = true;
+	top.policy.start_parallel = true;
 	family_init(&f, &top, &mid, 1);
 	leaf = rig_add(&f.rig, f.child[0], REF_NONE, &worker);
 	family_add(&f, &worker);

@@ -69,7 +69,7 @@ limited(uint32_t restarts, uint64_t within_ms, bool fixed)
 {
 	struct spec top = plain_supervisor();
 
-	top.limit = (struct limit_spec){
+	top.policy.limit = (struct limit_spec){
 	    .on = true, .fixed = fixed, .restarts = restarts, .within_ms = within_ms};
 	return top;
 }
@@ -79,7 +79,7 @@ intense(uint32_t restarts, uint64_t within_ms)
 {
 	struct spec top = plain_supervisor();
 
-	top.intensity =
+	top.policy.intensity =
 	    (struct intensity_spec){.restarts = restarts, .within_ms = within_ms};
 	return top;
 }
@@ -261,10 +261,10 @@ START_TEST(the_intensity_survives_an_update_that_does_not_change_it)
 	family_boot(&family);
 	ck_assert(crash(&family, family.rig.now_ms + 10));
 	ck_assert(crash(&family, family.rig.now_ms + 10));
-	top.shutdown_mode = SHUTDOWN_TIMEOUT;
+	top.stop.mode = SHUTDOWN_TIMEOUT;
 	rig_update(&family.rig, family.top, &top);
 	rig_move(&family.rig);
-	ck_assert_uint_eq(rig_view(&family.rig, family.top).window, 2);
+	ck_assert_uint_eq(rig_view(&family.rig, family.top).counted.window, 2);
 	ck_assert(!crash(&family, family.rig.now_ms + 10));
 	family_done(&family);
 }
@@ -282,7 +282,7 @@ START_TEST(an_update_can_widen_and_narrow_the_intensity)
 		ck_assert(crash(&family, family.rig.now_ms + 10));
 	top = intense(5, 60000);
 	rig_update(&family.rig, family.top, &top);
-	ck_assert_uint_eq(rig_view(&family.rig, family.top).window, 3);
+	ck_assert_uint_eq(rig_view(&family.rig, family.top).counted.window, 3);
 	ck_assert(crash(&family, family.rig.now_ms + 10));
 	top = intense(2, 60000);
 	rig_update(&family.rig, family.top, &top);

@@ -304,9 +304,10 @@ write_report(struct fake *fake, const struct action *action)
 	if (action->report == REPORT_FAILURE || action->report == REPORT_ESCALATED)
 		events_text(events, FIELD_ORIGIN, shell_path(shell, action->origin));
 	if (action->report == REPORT_FAILURE) {
-		events_text(events, FIELD_DIRECTIVE, directive_names[action->directive]);
-		rule_text(&rule, shell->conf, action->rule_preset, action->rule_place,
-		          action->reason);
+		events_text(events, FIELD_DIRECTIVE,
+		            directive_names[action->ruling.directive]);
+		rule_text(&rule, shell->conf, action->ruling.preset, action->ruling.place,
+		          action->ruling.reason);
 		events_text(events, FIELD_RULE, strbuf_str(&rule));
 		events_number(events, FIELD_WINDOW, action->window);
 		events_number(events, FIELD_DELAY, (int64_t)action->delay_ms);
@@ -463,7 +464,7 @@ fake_dies(struct fake *fake, const char *path, int code, int signo)
 	const struct event event = {
 	    .kind = EVENT_EXITED,
 	    .ref = ref,
-	    .life = rig_view(&fake->rig, ref).life,
+	    .life = rig_view(&fake->rig, ref).process.life,
 	    .code = code,
 	    .signal = signo,
 	    .gone = true,

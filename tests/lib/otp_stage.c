@@ -263,7 +263,8 @@ take_options(struct spec *spec, const struct words *words, uint32_t from)
 		if (strcmp(words->at[i], "significant") == 0)
 			spec->significant = true;
 		else if (strncmp(words->at[i], "auto=", 5) == 0)
-			spec->auto_shutdown = auto_shutdown_named(words->at[i] + 5);
+			spec->policy.auto_shutdown =
+			    auto_shutdown_named(words->at[i] + 5);
 	}
 }
 
@@ -272,11 +273,11 @@ supervisor_spec(struct spec *spec, char *const *words)
 {
 	spec_default(spec, NODE_SUPERVISOR);
 	spec->backoff.none = true;
-	spec->strategy = strategy_named(words[0]);
-	spec->intensity.unlimited = false;
-	spec->intensity.restarts = (uint32_t)atoi(words[1]);
-	spec->intensity.within_ms = (uint64_t)atoi(words[2]) * 1000;
-	spec->decider = (struct decider){.preset = PRESET_OTP};
+	spec->policy.strategy = strategy_named(words[0]);
+	spec->policy.intensity.unlimited = false;
+	spec->policy.intensity.restarts = (uint32_t)atoi(words[1]);
+	spec->policy.intensity.within_ms = (uint64_t)atoi(words[2]) * 1000;
+	spec->policy.decider = (struct decider){.preset = PRESET_OTP};
 }
 
 static enum restart_type
@@ -369,10 +370,10 @@ die(struct stage *stage, const struct words *words)
 		if (!is_there(stage, actor))
 			continue;
 		view = rig_view(&stage->rig, actor->ref);
-		if (!view.main_alive)
+		if (!view.process.main_alive)
 			continue;
 		event.ref = actor->ref;
-		event.life = view.life;
+		event.life = view.process.life;
 		if (strcmp(reason, "shutdown") == 0)
 			event.signal = SIGTERM;
 		else

@@ -101,11 +101,11 @@ rig_make_watches(struct rig *rig, uint32_t watches)
 static uint32_t
 spec_room(struct rig *rig, const struct spec *spec)
 {
-	struct spec parent = {.limit = {.on = true}};
+	struct spec parent = {.policy.limit = {.on = true}};
 
-	if (spec->limit.restarts > rig->limit_max)
-		rig->limit_max = spec->limit.restarts;
-	parent.limit.restarts = rig->limit_max;
+	if (spec->policy.limit.restarts > rig->limit_max)
+		rig->limit_max = spec->policy.limit.restarts;
+	parent.policy.limit.restarts = rig->limit_max;
 	return core_spec_bytes(spec, &parent);
 }
 
@@ -264,7 +264,7 @@ void
 rig_spawned(struct rig *rig, struct ref ref)
 {
 	const struct event event = {
-	    .kind = EVENT_SPAWNED, .ref = ref, .life = rig_view(rig, ref).life};
+	    .kind = EVENT_SPAWNED, .ref = ref, .life = rig_view(rig, ref).process.life};
 
 	rig_turn(rig, &event);
 }
@@ -274,7 +274,7 @@ rig_spawn_fails(struct rig *rig, struct ref ref, int error)
 {
 	const struct event event = {.kind = EVENT_SPAWN_FAILED,
 	                            .ref = ref,
-	                            .life = rig_view(rig, ref).life,
+	                            .life = rig_view(rig, ref).process.life,
 	                            .error = error,
 	                            .key = "setuid"};
 
@@ -287,7 +287,7 @@ rig_exits(struct rig *rig, struct ref ref, int code)
 {
 	const struct event event = {.kind = EVENT_EXITED,
 	                            .ref = ref,
-	                            .life = rig_view(rig, ref).life,
+	                            .life = rig_view(rig, ref).process.life,
 	                            .code = code,
 	                            .gone = true};
 
@@ -300,7 +300,7 @@ rig_dies(struct rig *rig, struct ref ref, int signo, bool core)
 {
 	const struct event event = {.kind = EVENT_EXITED,
 	                            .ref = ref,
-	                            .life = rig_view(rig, ref).life,
+	                            .life = rig_view(rig, ref).process.life,
 	                            .code = -1,
 	                            .signal = signo,
 	                            .core = core,

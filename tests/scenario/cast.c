@@ -23,7 +23,7 @@ cast_default(struct player *player, bool supervisor)
 	if (strchr(player->name, '@') != NULL)
 		spec->base = sum_bytes(player->name, strcspn(player->name, "@"), 0);
 	spec->backoff.none = true;
-	spec->shutdown_ms = 1000;
+	spec->stop.shutdown_ms = 1000;
 	player->answers = -1;
 	player->loops = -1;
 }
@@ -114,31 +114,31 @@ static bool
 word_shutdown(struct spec *spec, const char *text)
 {
 	if (strcmp(text, "brutal_kill") == 0)
-		spec->shutdown_mode = SHUTDOWN_BRUTAL_KILL;
+		spec->stop.mode = SHUTDOWN_BRUTAL_KILL;
 	else if (strcmp(text, "infinity") == 0)
-		spec->shutdown_mode = SHUTDOWN_INFINITY;
+		spec->stop.mode = SHUTDOWN_INFINITY;
 	else
-		spec->shutdown_mode = SHUTDOWN_TIMEOUT;
-	return spec->shutdown_mode != SHUTDOWN_TIMEOUT ||
-	       cast_duration(text, &spec->shutdown_ms);
+		spec->stop.mode = SHUTDOWN_TIMEOUT;
+	return spec->stop.mode != SHUTDOWN_TIMEOUT ||
+	       cast_duration(text, &spec->stop.shutdown_ms);
 }
 
 static bool
 word_ready(struct spec *spec, const char *text)
 {
 	if (strcmp(text, "exec") == 0)
-		spec->ready = READY_EXEC;
+		spec->start.ready = READY_EXEC;
 	else if (strcmp(text, "told") == 0)
-		spec->ready = READY_TOLD;
+		spec->start.ready = READY_TOLD;
 	else if (strcmp(text, "exit") == 0) {
-		spec->ready = READY_EXIT;
+		spec->start.ready = READY_EXIT;
 		spec->restart = RESTART_TRANSIENT;
 	} else if (strncmp(text, "probed:", 7) == 0) {
-		spec->ready = READY_PROBED;
-		return cast_duration(text + 7, &spec->ready_interval_ms);
+		spec->start.ready = READY_PROBED;
+		return cast_duration(text + 7, &spec->start.ready_interval_ms);
 	} else if (strncmp(text, "after:", 6) == 0) {
-		spec->ready = READY_AFTER;
-		return cast_duration(text + 6, &spec->ready_after_ms);
+		spec->start.ready = READY_AFTER;
+		return cast_duration(text + 6, &spec->start.ready_after_ms);
 	} else {
 		return false;
 	}
@@ -418,9 +418,9 @@ word_empty(struct spec *spec, const char *value)
 	int empty = names_find(when_empty_names, WHEN_EMPTY_MAX, value);
 
 	if (mode >= 0)
-		spec->auto_shutdown = (enum auto_shutdown)mode;
+		spec->policy.auto_shutdown = (enum auto_shutdown)mode;
 	if (empty >= 0)
-		spec->when_empty = (enum when_empty)empty;
+		spec->policy.when_empty = (enum when_empty)empty;
 	return mode >= 0 || empty >= 0;
 }
 
@@ -430,9 +430,10 @@ word_key(struct player *player, const char *key, const char *value)
 	struct spec *spec = &player->spec;
 
 	if (strcmp(key, "intensity") == 0)
-		return rate(value, &spec->intensity.restarts, &spec->intensity.within_ms);
+		return rate(value, &spec->policy.intensity.restarts,
+		            &spec->policy.intensity.within_ms);
 	if (strcmp(key, "limit") == 0)
-		return word_limit(&spec->limit, value);
+		return word_limit(&spec->policy.limit, value);
 	if (strcmp(key, "backoff") == 0)
 		return word_backoff(&spec->backoff, value);
 	if (strcmp(key, "shutdown") == 0)
@@ -444,9 +445,9 @@ word_key(struct player *player, const char *key, const char *value)
 	if (strcmp(key, "health") == 0)
 		return word_health(&spec->health, value);
 	if (strcmp(key, "start_timeout") == 0)
-		return cast_duration(value, &spec->start_timeout_ms);
+		return cast_duration(value, &spec->start.timeout_ms);
 	if (strcmp(key, "decider") == 0)
-		return word_decider(&spec->decider, player->decider, value);
+		return word_decider(&spec->policy.decider, player->decider, value);
 	if (strcmp(key, "on_failure") == 0)
 		return word_decider(&spec->on_failure, player->on_failure, value);
 	if (strcmp(key, "watch") == 0)
@@ -458,29 +459,29 @@ word_key(struct player *player, const char *key, const char *value)
 	if (strcmp(key, "hooks") == 0)
 		return word_hooks(spec, value);
 	if (strcmp(key, "kill_timeout") == 0)
-		return cast_duration(value, &spec->kill_timeout_ms);
+		return cast_duration(value, &spec->stop.kill_timeout_ms);
 	if (strcmp(key, "hook_timeout") == 0)
 		return cast_duration(value, &spec->hook_timeout_ms);
 	if (strcmp(key, "auto_shutdown") == 0 || strcmp(key, "when_empty") == 0)
 		return word_empty(spec, value);
 	if (strcmp(key, "freezes") == 0) {
-		spec->freeze_while_deciding = strcmp(value, "yes") == 0;
+		spec->policy.freeze_while_deciding = strcmp(value, "yes") == 0;
 		return true;
 	}
 	if (strcmp(key, "keep_children") == 0) {
 		int keep = names_find(keep_children_names, KEEP_CHILDREN_MAX, value);
 
-		spec->keep_children = (enum keep_children)keep;
+		spec->policy.keep_children = (enum keep_children)keep;
 		return keep >= 0;
 	}
 	if (strcmp(key, "max_children") == 0) {
-		spec->max_children = (uint32_t)atoi(value);
+		spec->policy.max_children = (uint32_t)atoi(value);
 		return true;
 	}
 	if (strcmp(key, "start") == 0)
-		spec->start_parallel = strcmp(value, "parallel") == 0;
+		spec->policy.start_parallel = strcmp(value, "parallel") == 0;
 	else if (strcmp(key, "stop") == 0)
-		spec->stop_parallel = strcmp(value, "parallel") == 0;
+		spec->policy.stop_parallel = strcmp(value, "parallel") == 0;
 	else
 		return false;
 	return true;
@@ -518,7 +519,7 @@ cast_word(struct stage *stage, struct player *player, const char *word)
 	}
 	found = names_find(strategy_names, STRATEGY_MAX, word);
 	if (found >= 0) {
-		spec->strategy = (enum strategy)found;
+		spec->policy.strategy = (enum strategy)found;
 		return true;
 	}
 	found = names_find(restart_type_names, RESTART_TYPE_MAX, word);
@@ -528,15 +529,15 @@ cast_word(struct stage *stage, struct player *player, const char *word)
 	}
 	if (strcmp(word, "both") == 0) {
 		spec->kind = NODE_BOTH;
-		spec->shutdown_mode = SHUTDOWN_TIMEOUT;
+		spec->stop.mode = SHUTDOWN_TIMEOUT;
 		return true;
 	}
 	if (strcmp(word, "unlimited") == 0)
-		spec->intensity.unlimited = true;
+		spec->policy.intensity.unlimited = true;
 	else if (strcmp(word, "disabled") == 0)
 		spec->enabled = false;
 	else if (strcmp(word, "muted") == 0)
-		spec->log_failures = false;
+		spec->policy.log_failures = false;
 	else if (strcmp(word, "enabled") == 0)
 		spec->enabled = true;
 	else if (strcmp(word, "on=failure") == 0)

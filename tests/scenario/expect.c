@@ -148,10 +148,10 @@ reason_is(uint8_t reason, const char *value)
 static const char *
 watched(struct stage *stage, const struct action *action)
 {
-	const bool pact = action->watch == 0;
+	const bool pact = action->death.watch == 0;
 	const struct player *player =
 	    stage_player_of(stage, pact ? action->origin : action->ref);
-	const uint32_t watch = pact ? action->cause.watch : action->watch;
+	const uint32_t watch = pact ? action->cause.watch : action->death.watch;
 
 	return player == NULL || watch == 0 ? "?" : player->watched[watch - 1];
 }
@@ -171,13 +171,13 @@ report_key(struct stage *stage, const struct action *action, const char *word)
 	if (KEY("to"))
 		return strcmp(stage_name(stage, action->to, name), value) == 0;
 	if (KEY("reason"))
-		return reason_is(action->reason, value);
+		return reason_is(action->ruling.reason, value);
 	if (KEY("log"))
-		return log_is(action->log, value, action->directive);
+		return log_is(action->log, value, action->ruling.directive);
 	if (KEY("rule"))
-		return action->rule_place.line == n;
+		return action->ruling.place.line == n;
 	if (KEY("preset"))
-		return strcmp(preset_names[action->rule_preset], value) == 0;
+		return strcmp(preset_names[action->ruling.preset], value) == 0;
 	if (KEY("group"))
 		return action->group == (strcmp(value, "yes") == 0);
 	if (KEY("window"))
@@ -185,15 +185,15 @@ report_key(struct stage *stage, const struct action *action, const char *word)
 	if (KEY("limit"))
 		return action->limit == n;
 	if (KEY("hook"))
-		return strcmp(hook_names[action->hook], value) == 0;
+		return strcmp(hook_names[action->call.hook], value) == 0;
 	if (KEY("timed_out"))
 		return action->timed_out == (strcmp(value, "yes") == 0);
 	if (KEY("delay"))
 		return cast_duration(value, &n) && action->delay_ms == n;
 	if (KEY("confirmed"))
-		return action->confirmed == (strcmp(value, "yes") == 0);
+		return action->death.confirmed == (strcmp(value, "yes") == 0);
 	if (KEY("child_failed"))
-		return action->child_failed == (strcmp(value, "yes") == 0);
+		return action->death.child_failed == (strcmp(value, "yes") == 0);
 	if (KEY("incarnation"))
 		return action->incarnation == n;
 	if (KEY("of"))
@@ -207,7 +207,7 @@ report_key(struct stage *stage, const struct action *action, const char *word)
 static const char *
 report_kind(const struct action *action)
 {
-	return action->report == REPORT_TERMINATED && action->watch != 0
+	return action->report == REPORT_TERMINATED && action->death.watch != 0
 	           ? "told"
 	           : report_names[action->report];
 }
@@ -225,13 +225,15 @@ report_text(struct stage *stage, const struct action *action, char buf[300])
 	    "incarnation=%u",
 	    report_kind(action), stage_name(stage, action->ref, name),
 	    cast_cause(&action->cause, cause),
-	    action->report == REPORT_FAILURE ? directive_names[action->directive] : "",
+	    action->report == REPORT_FAILURE ? directive_names[action->ruling.directive]
+	                                     : "",
 	    action->origin.slot, action->to.slot,
-	    action->reason < DECISION_REASON_MAX ? decision_reason_names[action->reason]
-	                                         : "?",
-	    action->rule_place.line, action->group, action->window, action->limit,
+	    action->ruling.reason < DECISION_REASON_MAX
+	        ? decision_reason_names[action->ruling.reason]
+	        : "?",
+	    action->ruling.place.line, action->group, action->window, action->limit,
 	    (unsigned long long)action->delay_ms, watched(stage, action),
-	    action->confirmed, action->child_failed, action->incarnation);
+	    action->death.confirmed, action->death.child_failed, action->incarnation);
 	return buf;
 }
 
@@ -260,7 +262,7 @@ expect_report(struct stage *stage, const struct words *words)
 		if (strchr(word, '=') != NULL)
 			same = report_key(stage, action, word);
 		else if (found >= 0)
-			same = action->directive == (enum directive)found;
+			same = action->ruling.directive == (enum directive)found;
 		else if (strcmp(word, "*") != 0)
 			same = cast_cause_is(&action->cause, word);
 	}
@@ -313,23 +315,23 @@ view_key(struct stage *stage, const struct node_view *view, const char *word)
 	if (KEY("held"))
 		return view->held == yes;
 	if (KEY("sigstopped"))
-		return view->sigstopped == yes;
+		return view->process.sigstopped == yes;
 	if (KEY("watchdog"))
-		return view->watchdog == yes;
+		return view->process.watchdog == yes;
 	if (KEY("degraded"))
 		return view->degraded == yes;
 	if (KEY("restarts"))
-		return view->restarts == n;
+		return view->run.restarts == n;
 	for (size_t i = 0; i < RESTART_KIND_MAX; i++)
 		if (len == strlen(restart_kind_names[i]) &&
 		    strncmp(word, restart_kind_names[i], len) == 0)
-			return view->restarts_by[i] == n;
+			return view->run.restarts_by[i] == n;
 	if (KEY("window"))
-		return view->window == n;
+		return view->counted.window == n;
 	if (KEY("failures"))
-		return view->failures == n;
+		return view->backoff.failures == n;
 	if (KEY("generation"))
-		return view->generation == n;
+		return view->run.generation == n;
 	if (KEY("children"))
 		return view->children == n;
 	if (KEY("suspended"))
@@ -340,15 +342,15 @@ view_key(struct stage *stage, const struct node_view *view, const char *word)
 		return cast_duration(value, &n) &&
 		       view->since_ms == stage->rig.now_ms - n;
 	if (KEY("cause"))
-		return view->has_failure && cast_cause_is(&view->cause, value);
+		return view->has_failure && cast_cause_is(&view->failure.cause, value);
 	if (KEY("delay"))
-		return cast_duration(value, &n) && view->delay_ms == n;
+		return cast_duration(value, &n) && view->backoff.delay_ms == n;
 	if (KEY("due"))
-		return yes ? view->due_ms != 0
+		return yes ? view->backoff.due_ms != 0
 		           : (strcmp(value, "no") == 0
-		                  ? view->due_ms == 0
+		                  ? view->backoff.due_ms == 0
 		                  : cast_duration(value, &n) &&
-		                        view->due_ms == n + stage->rig.now_ms);
+		                        view->backoff.due_ms == n + stage->rig.now_ms);
 #undef KEY
 	stage_blame(stage, "a view has no \"%s\"", word);
 	return false;
@@ -379,16 +381,17 @@ expect_view(struct stage *stage, const struct words *words)
 		                : strcmp(word, node_state_names[view.state]) == 0;
 
 		if (!fine)
-			stage_blame(stage,
-			            "%s is not %s: %s ready=%d restarts=%llu window=%u "
-			            "failures=%u delay=%llums due in %lldms",
-			            player->name, word, node_state_names[view.state],
-			            view.ready, (unsigned long long)view.restarts,
-			            view.window, view.failures,
-			            (unsigned long long)view.delay_ms,
-			            view.due_ms == 0
-			                ? -1LL
-			                : (long long)(view.due_ms - stage->rig.now_ms));
+			stage_blame(
+			    stage,
+			    "%s is not %s: %s ready=%d restarts=%llu window=%u "
+			    "failures=%u delay=%llums due in %lldms",
+			    player->name, word, node_state_names[view.state], view.ready,
+			    (unsigned long long)view.run.restarts, view.counted.window,
+			    view.backoff.failures,
+			    (unsigned long long)view.backoff.delay_ms,
+			    view.backoff.due_ms == 0
+			        ? -1LL
+			        : (long long)(view.backoff.due_ms - stage->rig.now_ms));
 	}
 }
 

@@ -76,10 +76,10 @@ tree_begin(struct script *script, const struct words *words)
 	if (user == NULL)
 		return;
 	cast_default(user, true);
-	user->spec.intensity.unlimited = true;
+	user->spec.policy.intensity.unlimited = true;
 	for (uint32_t i = 1; i < words->n; i++) {
 		if (strncmp(words->at[i], "intensity=", 10) == 0)
-			user->spec.intensity.unlimited = false;
+			user->spec.policy.intensity.unlimited = false;
 		if (!cast_word(stage, user, words->at[i]))
 			return;
 	}
@@ -165,7 +165,8 @@ world_statement(struct stage *stage, struct player *player, const struct words *
 		event.kind = EVENT_GONE;
 	} else if (strcmp(verb, "left") == 0) {
 		event.kind = EVENT_LEFT;
-		event.life = player->life = rig_view(&stage->rig, player->ref).life + 1;
+		event.life = player->life =
+		    rig_view(&stage->rig, player->ref).process.life + 1;
 	} else if (strcmp(verb, "spawned") == 0) {
 		event.kind = EVENT_SPAWNED;
 	} else if (strcmp(verb, "ready") == 0) {
@@ -409,7 +410,7 @@ system_statement(struct stage *stage, const struct words *words)
 		return;
 	}
 	cast_default(top, true);
-	top->spec.intensity.unlimited = true;
+	top->spec.policy.intensity.unlimited = true;
 	top->ref = rig_add(&stage->rig, core_ref(core, CORE_ROOT),
 	                   core_ref(core, CORE_USER), &top->spec);
 	describe(stage, player, words, 2);

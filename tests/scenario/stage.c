@@ -256,19 +256,19 @@ on_hook(struct stage *stage, struct player *player, const struct action *action)
 	    .kind = EVENT_HOOK_DONE, .ref = action->ref, .serial = action->serial};
 	char text[NOTE_MAX];
 
-	snprintf(text, sizeof(text), "%s %.20s %s", hook_names[action->hook],
+	snprintf(text, sizeof(text), "%s %.20s %s", hook_names[action->call.hook],
 	         player == NULL ? "?" : player->name,
-	         hook_reason_names[action->hook_reason]);
+	         hook_reason_names[action->call.reason]);
 	note(stage, &stage->acts, text);
 	if (player == NULL || player->hook_serial != 0) {
 		stage_blame(stage, "a hook of nobody, or a second one");
 		return;
 	}
 	player->hook_serial = action->serial;
-	behave(&player->hooks[action->hook], &event);
-	if (player->hooks[action->hook].lasts_ms != DURATION_INFINITE)
+	behave(&player->hooks[action->call.hook], &event);
+	if (player->hooks[action->call.hook].lasts_ms != DURATION_INFINITE)
 		(void)stage_queue(
-		    stage, stage->rig.now_ms + player->hooks[action->hook].lasts_ms,
+		    stage, stage->rig.now_ms + player->hooks[action->call.hook].lasts_ms,
 		    &event, player);
 }
 
@@ -331,7 +331,7 @@ on_reaction(struct stage *stage, struct player *player, const struct action *act
 	if (action->kind == ACTION_REACT) {
 		snprintf(text, sizeof(text), "run %s %s",
 		         stage_name(stage, action->ref, name),
-		         player->watched[action->watch - 1]);
+		         player->watched[action->death.watch - 1]);
 		on_run(stage, player, action);
 	} else {
 		snprintf(text, sizeof(text), "signal %s %s",
@@ -372,7 +372,7 @@ on_process(struct stage *stage, struct player *player, const struct action *acti
 static void
 on_report(struct stage *stage, const struct action *action)
 {
-	bool is_told = action->report == REPORT_TERMINATED && action->watch != 0;
+	bool is_told = action->report == REPORT_TERMINATED && action->death.watch != 0;
 
 	if (is_told ? !stage->heard_told : (stage->heard >> action->report & 1) == 0)
 		return;

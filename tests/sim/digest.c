@@ -119,12 +119,12 @@ mix_node(uint64_t hash, const struct core *core, const struct node *node)
 	hash = mix_bytes(hash, &copy, sizeof(copy));
 	hash = mix_deadlines(hash, core, node);
 	hash = mix_waiters(hash, core, node);
-	if (node_is_supervisor(node) && !node->spec.intensity.unlimited)
+	if (node_is_supervisor(node) && !node->spec.policy.intensity.unlimited)
 		hash = mix_window(hash, core, &node->limits.intensity,
-		                  node->spec.intensity.within_ms);
-	if (parent != NULL && parent->spec.limit.on)
+		                  node->spec.policy.intensity.within_ms);
+	if (parent != NULL && parent->spec.policy.limit.on)
 		hash = mix_window(hash, core, &node->limits.own,
-		                  parent->spec.limit.within_ms);
+		                  parent->spec.policy.limit.within_ms);
 	return hash;
 }
 

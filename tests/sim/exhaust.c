@@ -148,7 +148,7 @@ happen(struct explorer *explorer, uint32_t i)
 	give(explorer, &event);
 	settle(explorer);
 	if (event.kind == EVENT_SPAWNED &&
-	    explorer->run.witness.nodes[event.ref.slot].spec->ready == READY_TOLD) {
+	    explorer->run.witness.nodes[event.ref.slot].spec->start.ready == READY_TOLD) {
 		event.kind = EVENT_READY;
 		expect(explorer, event);
 	}

@@ -47,10 +47,10 @@ new_spec(struct tape *tape, bool supervisor, enum strategy strategy, uint32_t nu
 	struct spec *spec = &tape->specs[tape->n_specs].spec;
 
 	spec_default(spec, supervisor ? NODE_SUPERVISOR : NODE_WORKER);
-	spec->strategy = strategy;
-	spec->intensity.unlimited = false;
-	spec->intensity.restarts = 2;
-	spec->intensity.within_ms = 100;
+	spec->policy.strategy = strategy;
+	spec->policy.intensity.unlimited = false;
+	spec->policy.intensity.restarts = 2;
+	spec->policy.intensity.within_ms = 100;
 	spec->backoff.none = number % 2 == 0;
 	spec->backoff.min_ms = 50;
 	spec->backoff.max_ms = 80;
@@ -58,10 +58,10 @@ new_spec(struct tape *tape, bool supervisor, enum strategy strategy, uint32_t nu
 	spec->backoff.reset_after_ms = 60;
 	if (!supervisor) {
 		spec->restart = types[number % 4];
-		spec->shutdown_ms = 30;
+		spec->stop.shutdown_ms = 30;
 		if (number % 3 == 1) {
-			spec->ready = READY_TOLD;
-			spec->start_timeout_ms = 40;
+			spec->start.ready = READY_TOLD;
+			spec->start.timeout_ms = 40;
 		}
 	}
 	return tape->n_specs++;

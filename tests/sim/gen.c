@@ -87,37 +87,37 @@ gen_decider(struct rng *rng, struct decider *decider, struct rule *rules, bool o
 static void
 gen_supervisor(struct rng *rng, struct spec *spec)
 {
-	spec->strategy = (enum strategy)rng_below(rng, STRATEGY_MAX);
-	spec->intensity.unlimited = one_in(rng, 4);
-	spec->intensity.restarts = (uint32_t)rng_below(rng, 6);
-	spec->intensity.within_ms = 1 + rng_below(rng, 2000);
+	spec->policy.strategy = (enum strategy)rng_below(rng, STRATEGY_MAX);
+	spec->policy.intensity.unlimited = one_in(rng, 4);
+	spec->policy.intensity.restarts = (uint32_t)rng_below(rng, 6);
+	spec->policy.intensity.within_ms = 1 + rng_below(rng, 2000);
 	if (one_in(rng, 4)) {
-		spec->limit.on = true;
-		spec->limit.fixed = one_in(rng, 2);
-		spec->limit.escalate = one_in(rng, 2);
-		spec->limit.restarts = (uint32_t)rng_below(rng, 4);
-		spec->limit.within_ms =
+		spec->policy.limit.on = true;
+		spec->policy.limit.fixed = one_in(rng, 2);
+		spec->policy.limit.escalate = one_in(rng, 2);
+		spec->policy.limit.restarts = (uint32_t)rng_below(rng, 4);
+		spec->policy.limit.within_ms =
 		    one_in(rng, 4) ? DURATION_INFINITE : 1 + rng_below(rng, 2000);
 	}
 	if (one_in(rng, 3))
-		spec->keep_children =
+		spec->policy.keep_children =
 		    (enum keep_children)rng_below(rng, KEEP_CHILDREN_MAX);
 	if (one_in(rng, 4))
-		spec->auto_shutdown =
+		spec->policy.auto_shutdown =
 		    (enum auto_shutdown)rng_below(rng, AUTO_SHUTDOWN_MAX);
 	if (one_in(rng, 4))
-		spec->when_empty = (enum when_empty)rng_below(rng, WHEN_EMPTY_MAX);
-	spec->freeze_while_deciding = one_in(rng, 4);
+		spec->policy.when_empty = (enum when_empty)rng_below(rng, WHEN_EMPTY_MAX);
+	spec->policy.freeze_while_deciding = one_in(rng, 4);
 	if (one_in(rng, 4))
-		spec->max_children = (uint32_t)rng_below(rng, 3);
-	spec->start_parallel = one_in(rng, 5);
-	spec->stop_parallel = one_in(rng, 5);
-	spec->shutdown_mode = SHUTDOWN_INFINITY;
+		spec->policy.max_children = (uint32_t)rng_below(rng, 3);
+	spec->policy.start_parallel = one_in(rng, 5);
+	spec->policy.stop_parallel = one_in(rng, 5);
+	spec->stop.mode = SHUTDOWN_INFINITY;
 	if (one_in(rng, 8)) {
-		spec->shutdown_mode = SHUTDOWN_TIMEOUT;
-		spec->shutdown_ms = rng_below(rng, 1000);
+		spec->stop.mode = SHUTDOWN_TIMEOUT;
+		spec->stop.shutdown_ms = rng_below(rng, 1000);
 	} else if (one_in(rng, 20)) {
-		spec->shutdown_mode = SHUTDOWN_BRUTAL_KILL;
+		spec->stop.mode = SHUTDOWN_BRUTAL_KILL;
 	}
 }
 
@@ -125,40 +125,41 @@ gen_supervisor(struct rng *rng, struct spec *spec)
 static void
 gen_process(struct rng *rng, struct spec *spec)
 {
-	spec->shutdown_mode = SHUTDOWN_TIMEOUT;
-	spec->shutdown_ms = one_in(rng, 8) ? 0 : rng_below(rng, 300);
+	spec->stop.mode = SHUTDOWN_TIMEOUT;
+	spec->stop.shutdown_ms = one_in(rng, 8) ? 0 : rng_below(rng, 300);
 	if (one_in(rng, 8))
-		spec->shutdown_mode = SHUTDOWN_BRUTAL_KILL;
+		spec->stop.mode = SHUTDOWN_BRUTAL_KILL;
 	else if (one_in(rng, 8))
-		spec->shutdown_mode = SHUTDOWN_INFINITY;
+		spec->stop.mode = SHUTDOWN_INFINITY;
 	switch (rng_below(rng, 8)) {
 	case 0:
 		if (spec->kind == NODE_BOTH)
 			break;
-		spec->ready = READY_EXIT;
+		spec->start.ready = READY_EXIT;
 		spec->restart = RESTART_TRANSIENT;
 		break;
 	case 1:
 		/* From outside it cannot be told when the process of others is ready. */
 		if (spec->kind == NODE_BOTH || spec->hooks != 0)
 			break;
-		spec->ready = READY_AFTER;
-		spec->ready_after_ms = rng_below(rng, 200);
+		spec->start.ready = READY_AFTER;
+		spec->start.ready_after_ms = rng_below(rng, 200);
 		break;
 	case 2:
-		spec->ready = READY_TOLD;
+		spec->start.ready = READY_TOLD;
 		break;
 	case 3:
-		spec->ready = one_in(rng, 2) ? READY_TOLD : READY_PROBED;
-		spec->ready_interval_ms = 5 + rng_below(rng, 50);
+		spec->start.ready = one_in(rng, 2) ? READY_TOLD : READY_PROBED;
+		spec->start.ready_interval_ms = 5 + rng_below(rng, 50);
 		break;
 	default:
-		spec->ready = READY_EXEC;
+		spec->start.ready = READY_EXEC;
 		break;
 	}
 	/* One that can never be in time would be restarted for ever. */
-	if (spec->ready != READY_EXEC && one_in(rng, 2))
-		spec->start_timeout_ms = 1 + spec->ready_after_ms + rng_below(rng, 400);
+	if (spec->start.ready != READY_EXEC && one_in(rng, 2))
+		spec->start.timeout_ms =
+		    1 + spec->start.ready_after_ms + rng_below(rng, 400);
 }
 
 /*
@@ -291,7 +292,7 @@ gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
 		spec->restart = (enum restart_type)rng_below(rng, RESTART_TEMPORARY + 1);
 	if (spec->restart == RESTART_TEMPORARY && tape->seed % NEVER_ONE_IN == NEVER_REST)
 		spec->restart = RESTART_NEVER;
-	spec->kill_timeout_ms = tape->seed % UNDYING_ONE_IN == 0 ? KILL_MS : 10000;
+	spec->stop.kill_timeout_ms = tape->seed % UNDYING_ONE_IN == 0 ? KILL_MS : 10000;
 	spec->enabled = clean || !one_in(rng, 12);
 	gen_backoff(rng, &spec->backoff);
 	gen_decider(rng, &spec->on_failure, made->on_failure, true);
@@ -300,13 +301,14 @@ gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
 	gen_needs(tape, spec, made->needs);
 	if (kind != NODE_WORKER) {
 		gen_supervisor(rng, spec);
-		gen_decider(rng, &spec->decider, made->decider, false);
+		gen_decider(rng, &spec->policy.decider, made->decider, false);
 	}
 	if (kind != NODE_SUPERVISOR) {
 		gen_process(rng, spec);
 		/* An actor that ends by itself, or keeps its children, does not fit. */
-		spec->on_demand = one_in(rng, 8) && spec->keep_children == KEEP_NO &&
-		                  spec->auto_shutdown == AUTO_SHUTDOWN_NEVER;
+		spec->on_demand = one_in(rng, 8) &&
+		                  spec->policy.keep_children == KEEP_NO &&
+		                  spec->policy.auto_shutdown == AUTO_SHUTDOWN_NEVER;
 		gen_living(rng, spec, clean || tape->n_specs > HEALTHY_SPECS);
 	}
 	spec->significant = spec->restart != RESTART_PERMANENT && one_in(rng, 2);
@@ -329,7 +331,7 @@ gen_tree(struct run *run, struct rng *rng, bool clean)
 	run->tape->specs[op.spec].spec.n_needs = 0;
 	run->tape->specs[op.spec].spec.restart = RESTART_PERMANENT;
 	if (one_in(rng, 2))
-		run->tape->specs[op.spec].spec.intensity.unlimited = true;
+		run->tape->specs[op.spec].spec.policy.intensity.unlimited = true;
 	run_op(run, &op);
 	supervisors[0] = core_ref(run->rig.core, CORE_USER);
 	for (uint32_t i = 0; i < n; i++) {

@@ -53,7 +53,8 @@ run_name_is_free(const struct run *run, uint64_t name)
 static bool
 is_place(const struct run *run, struct ref ref, struct ref parent)
 {
-	return core_valid(run->rig.core, ref) && !rig_view(&run->rig, ref).is_added &&
+	return core_valid(run->rig.core, ref) &&
+	       !rig_view(&run->rig, ref).growth.is_added &&
 	       ref_equal(core_parent(run->rig.core, ref), parent);
 }
 
@@ -69,7 +70,8 @@ can_add(const struct run *run, const struct op *op)
 	    !core_valid(core, op->ref) || !run_name_is_free(run, op->name))
 		return false;
 	view = rig_view(&run->rig, op->ref);
-	if (view.kind == NODE_WORKER || view.removing || view.depth + 1 > SIM_DEPTH_MAX)
+	if (view.kind == NODE_WORKER || view.growth.removing ||
+	    view.depth + 1 > SIM_DEPTH_MAX)
 		return false;
 	return op->before.slot == UINT32_MAX || is_place(run, op->before, op->ref);
 }
@@ -133,7 +135,7 @@ is_possible(const struct run *run, const struct op *op)
 	case OP_REMOVE:
 	case OP_BOUNCE:
 		return core_valid(core, op->ref) && op->ref.slot > CORE_USER &&
-		       !rig_view(&run->rig, op->ref).removing;
+		       !rig_view(&run->rig, op->ref).growth.removing;
 	case OP_PLACE:
 		return core_valid(core, op->ref) && op->ref.slot > CORE_USER &&
 		       !ref_equal(op->ref, op->before) &&

@@ -70,13 +70,13 @@ action_print(const struct action *action)
 	if (action->kind == ACTION_REPORT && action->report == REPORT_FAILURE)
 		printf(" %s %s origin #%u reason \"%s\" window %u/%u delay %d",
 		       cause_kind_names[action->cause.kind],
-		       directive_names[action->directive], action->origin.slot,
-		       decision_reason_names[action->reason], action->window,
+		       directive_names[action->ruling.directive], action->origin.slot,
+		       decision_reason_names[action->ruling.reason], action->window,
 		       action->limit, (int)action->delay_ms);
-	if (action->kind == ACTION_REPORT && action->watch != 0)
+	if (action->kind == ACTION_REPORT && action->death.watch != 0)
 		printf(" of #%d: %s%s", (int)action->origin.slot,
-		       reaction_names[action->reaction],
-		       action->confirmed ? "" : ", not confirmed");
+		       reaction_names[action->death.reaction],
+		       action->death.confirmed ? "" : ", not confirmed");
 	if (action->kind == ACTION_REPLY)
 		printf(" token %d result %d", (int)action->token, (int)action->result);
 	printf("\n");
@@ -139,20 +139,23 @@ print_spec(const struct tape *tape, uint32_t number, uint64_t name)
 	if (spec->kind != NODE_WORKER)
 		printf(" %s keep %s intensity %d/%dms decider %s(%u)%s%s limit "
 		       "%d",
-		       strategy_names[spec->strategy],
-		       keep_children_names[spec->keep_children],
-		       spec->intensity.unlimited ? -1 : (int)spec->intensity.restarts,
-		       (int)spec->intensity.within_ms, preset_names[spec->decider.preset],
-		       spec->decider.n_rules,
-		       spec->start_parallel ? " start-parallel" : "",
-		       spec->stop_parallel ? " stop-parallel" : "",
-		       spec->limit.on ? (int)spec->limit.restarts : -1);
+		       strategy_names[spec->policy.strategy],
+		       keep_children_names[spec->policy.keep_children],
+		       spec->policy.intensity.unlimited
+		           ? -1
+		           : (int)spec->policy.intensity.restarts,
+		       (int)spec->policy.intensity.within_ms,
+		       preset_names[spec->policy.decider.preset],
+		       spec->policy.decider.n_rules,
+		       spec->policy.start_parallel ? " start-parallel" : "",
+		       spec->policy.stop_parallel ? " stop-parallel" : "",
+		       spec->policy.limit.on ? (int)spec->policy.limit.restarts : -1);
 	if (spec->significant)
 		printf(" significant");
 	if (spec->kind != NODE_WORKER)
 		printf(" auto_shutdown %s when_empty %s",
-		       auto_shutdown_names[spec->auto_shutdown],
-		       when_empty_names[spec->when_empty]);
+		       auto_shutdown_names[spec->policy.auto_shutdown],
+		       when_empty_names[spec->policy.when_empty]);
 	for (uint32_t k = 0; k < spec->n_watches; k++)
 		printf(" watch %u:%s", (unsigned int)spec->watches[k].target,
 		       reaction_names[spec->watches[k].reaction]);
@@ -161,10 +164,10 @@ print_spec(const struct tape *tape, uint32_t number, uint64_t name)
 		       need_names[spec->needs[k].level]);
 	printf(" ready %d shutdown %d/%dms backoff %s%d/%d reset %d start_timeout "
 	       "%d on_failure(%u) hooks %x/%dms\n",
-	       (int)spec->ready, (int)spec->shutdown_mode, (int)spec->shutdown_ms,
+	       (int)spec->start.ready, (int)spec->stop.mode, (int)spec->stop.shutdown_ms,
 	       spec->backoff.none ? "none " : "", (int)spec->backoff.min_ms,
 	       (int)spec->backoff.max_ms, (int)spec->backoff.reset_after_ms,
-	       (int)spec->start_timeout_ms, spec->on_failure.n_rules, spec->hooks,
+	       (int)spec->start.timeout_ms, spec->on_failure.n_rules, spec->hooks,
 	       (int)spec->hook_timeout_ms);
 }
 

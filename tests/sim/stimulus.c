@@ -168,11 +168,11 @@ keep_readiness(struct world *world, struct ref ref, uint32_t number)
 
 	if (ref.slot >= SIM_NODES_MAX || ref.slot == CORE_ROOT)
 		return;
-	spec->ready = old->ready;
-	spec->ready_after_ms = old->ready_after_ms;
-	spec->ready_interval_ms = old->ready_interval_ms;
-	spec->start_timeout_ms = old->start_timeout_ms;
-	if (spec->ready == READY_EXIT)
+	spec->start.ready = old->start.ready;
+	spec->start.ready_after_ms = old->start.ready_after_ms;
+	spec->start.ready_interval_ms = old->start.ready_interval_ms;
+	spec->start.timeout_ms = old->start.timeout_ms;
+	if (spec->start.ready == READY_EXIT)
 		spec->restart = RESTART_TRANSIENT;
 }
 
@@ -240,7 +240,7 @@ is_noise(const struct world *world, const struct event *event)
 		return process->spawned;
 	if (event->kind == EVENT_READY)
 		return !process->spawned || process->main_dead || process->ready ||
-		       node->spec->ready != READY_TOLD;
+		       node->spec->start.ready != READY_TOLD;
 	if (event->kind == EVENT_EXITED)
 		return !process->spawned || process->main_dead;
 	return event->kind == EVENT_GONE && !process->main_dead;

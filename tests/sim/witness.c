@@ -105,7 +105,7 @@ end_is_normal(const struct witnessed *node, const struct event *event)
 {
 	const struct spec *spec = node->spec;
 
-	if ((!node->process.ready && spec->ready != READY_EXIT) || event->oom)
+	if ((!node->process.ready && spec->start.ready != READY_EXIT) || event->oom)
 		return false;
 	return exit_set_has(&spec->success_exits, event->code) ||
 	       signal_set_has(&spec->success_signals, event->signal);
@@ -132,7 +132,7 @@ normal_end(struct witness *witness, struct witnessed *node)
 	if (node->spec->on_demand && !spec_runs_once(node->spec)) {
 		witness_is_done(witness, node);
 	} else if (node->spec->restart == RESTART_PERMANENT) {
-		if (parent == NULL || !parent->spec->limit.on)
+		if (parent == NULL || !parent->spec->policy.limit.on)
 			witness_restarted(witness, node, true);
 		else
 			witness_may_restart(witness, node);
@@ -228,7 +228,7 @@ saw_process(struct witness *witness, const struct event *event)
 		process->spawned = true;
 		process->spawned_ms = witness->rig->now_ms;
 		node->no_room = 0;
-		if (node->spec->ready == READY_EXEC) {
+		if (node->spec->start.ready == READY_EXEC) {
 			process->ready = true;
 			process->ready_ms = witness->rig->now_ms;
 			node->passed = witness->seq;
@@ -241,7 +241,7 @@ saw_process(struct witness *witness, const struct event *event)
 		saw_no_start(witness, node, event);
 	} else if (event->kind == EVENT_READY && process->spawned &&
 	           !process->main_dead && !process->ready &&
-	           node->spec->ready == READY_TOLD) {
+	           node->spec->start.ready == READY_TOLD) {
 		process->ready = true;
 		process->ready_ms = witness->rig->now_ms;
 		node->passed = witness->seq;
@@ -386,7 +386,7 @@ witness_op(struct witness *witness, const struct op *op, const struct spec *spec
 		witness->clean = false;
 	if (op->kind == OP_UPDATE) {
 		witness_demand_changed(witness, node, spec);
-		if (node->spec->strategy != spec->strategy)
+		if (node->spec->policy.strategy != spec->policy.strategy)
 			witness_forget_barriers(witness, node);
 		node->spec = spec;
 		witness_watches(witness, node);
@@ -571,7 +571,7 @@ witness_after(struct witness *witness, const struct op *op)
 			node->stopping = witness->seq;
 		/* When it has been ready for long enough only the core says. */
 		if (view.ready && !node->process.ready && node->process.there &&
-		    !node->process.main_dead && node->spec->ready == READY_AFTER) {
+		    !node->process.main_dead && node->spec->start.ready == READY_AFTER) {
 			node->process.ready = true;
 			node->process.ready_ms = witness->rig->now_ms;
 			node->passed = witness->seq;

@@ -46,7 +46,7 @@ is_rolled(struct witness *witness, const struct witnessed *node)
 	const struct witnessed *at = witness_parent(witness, node);
 
 	for (; at != NULL; at = witness_parent(witness, at)) {
-		if (at->spec->keep_children == KEEP_RESTART || at->spec_changed)
+		if (at->spec->policy.keep_children == KEEP_RESTART || at->spec_changed)
 			return true;
 		if (at->ref.slot == CORE_USER)
 			break;
@@ -109,7 +109,8 @@ has_passed(struct witness *witness, const struct witnessed *elder, uint64_t sinc
 
 	core_view(witness->rig->core, elder->ref, witness->rig->now_ms, &view);
 	/* When `ready: after` is over only the core can say. */
-	if ((elder->spec->ready == READY_AFTER && view.ready) || elder->passed > since)
+	if ((elder->spec->start.ready == READY_AFTER && view.ready) ||
+	    elder->passed > since)
 		return true;
 	if (!elder->spec->enabled || elder->spec->on_demand ||
 	    elder->spec->kind != NODE_WORKER)
@@ -129,7 +130,7 @@ check_sequence(struct witness *witness, const struct witnessed *node)
 {
 	const struct witnessed *parent = witness_parent(witness, node);
 
-	if (!witness->clean || parent == NULL || parent->spec->start_parallel ||
+	if (!witness->clean || parent == NULL || parent->spec->policy.start_parallel ||
 	    witness_is_kept(witness, node) || node->ref.slot == CORE_USER ||
 	    node->process.asked > parent->up)
 		return;
@@ -248,12 +249,13 @@ killed_from_above(struct witness *witness, const struct witnessed *node)
 		core_view(witness->rig->core, at->ref, witness->rig->now_ms, &view);
 		if (at->spec_changed)
 			return true;
-		if (view.state == STATE_STOPPING || view.unkillable) {
-			if (at->spec->shutdown_mode == SHUTDOWN_BRUTAL_KILL)
+		if (view.state == STATE_STOPPING || view.process.unkillable) {
+			if (at->spec->stop.mode == SHUTDOWN_BRUTAL_KILL)
 				return true;
 			if (at->spec->kind == NODE_SUPERVISOR &&
-			    at->spec->shutdown_mode == SHUTDOWN_TIMEOUT &&
-			    witness->rig->now_ms >= view.since_ms + at->spec->shutdown_ms)
+			    at->spec->stop.mode == SHUTDOWN_TIMEOUT &&
+			    witness->rig->now_ms >=
+			        view.since_ms + at->spec->stop.shutdown_ms)
 				return true;
 		}
 		if (at->ref.slot == CORE_USER)
@@ -271,18 +273,17 @@ check_kill(struct witness *witness, const struct witnessed *node)
 	uint64_t now_ms = witness->rig->now_ms;
 
 	if (witness->quit || node->spec_changed ||
-	    spec->shutdown_mode == SHUTDOWN_BRUTAL_KILL ||
-	    killed_from_above(witness, node))
+	    spec->stop.mode == SHUTDOWN_BRUTAL_KILL || killed_from_above(witness, node))
 		return;
-	if (spec->shutdown_mode == SHUTDOWN_INFINITY)
+	if (spec->stop.mode == SHUTDOWN_INFINITY)
 		witness_blame(witness, "I9 slot %u may never be killed", node->ref.slot);
 	else if (!process->stopped)
 		witness_blame(witness, "I9 slot %u is killed without a stop",
 		              node->ref.slot);
-	else if (now_ms < process->stopped_ms + spec->shutdown_ms)
+	else if (now_ms < process->stopped_ms + spec->stop.shutdown_ms)
 		witness_blame(witness, "I9 slot %u is killed too early", node->ref.slot);
 	else if (witness->punctual && now_ms > process->extended_ms &&
-	         now_ms > process->stopped_ms + spec->shutdown_ms)
+	         now_ms > process->stopped_ms + spec->stop.shutdown_ms)
 		witness_blame(witness, "I9 slot %u is killed too late", node->ref.slot);
 }
 
@@ -308,7 +309,7 @@ check_reverse(struct witness *witness, const struct witnessed *node)
 		/* Its stop may have been decided only after this. */
 		if (at->stop < at->started)
 			return;
-		if (at->spec->stop_parallel || was_leaving(child, at) ||
+		if (at->spec->policy.stop_parallel || was_leaving(child, at) ||
 		    killed_from_above(witness, child) ||
 		    state_now(witness, at) != STATE_STOPPING ||
 		    (child->stopping != 0 &&
@@ -338,7 +339,7 @@ is_alone(struct witness *witness, const struct witnessed *node)
 {
 	const struct witnessed *parent = witness_parent(witness, node);
 
-	return parent != NULL && parent->spec->strategy == STRATEGY_ONE_FOR_ONE;
+	return parent != NULL && parent->spec->policy.strategy == STRATEGY_ONE_FOR_ONE;
 }
 
 /* ACTION_STOP, ACTION_KILL */

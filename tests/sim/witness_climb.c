@@ -51,7 +51,7 @@ witness_check_told(struct witness *witness, struct witnessed *origin,
 		return;
 	}
 	if (origin->may_go_on && !ref_equal(action->ref, origin->ref) && parent != NULL &&
-	    parent->spec->when_empty == WHEN_EMPTY_ESCALATE) {
+	    parent->spec->policy.when_empty == WHEN_EMPTY_ESCALATE) {
 		/* Its group was stopped, and no child is left. */
 		origin->may_go_on = false;
 		return;
@@ -65,10 +65,10 @@ witness_check_told(struct witness *witness, struct witnessed *origin,
 	}
 	if (action->cause.kind == CAUSE_START_TIMEOUT) {
 		if (!process->spawned || process->ready ||
-		    origin->spec->start_timeout_ms == DURATION_INFINITE ||
+		    origin->spec->start.timeout_ms == DURATION_INFINITE ||
 		    (!origin->spec_changed &&
 		     witness->rig->now_ms <
-		         process->spawned_ms + origin->spec->start_timeout_ms))
+		         process->spawned_ms + origin->spec->start.timeout_ms))
 			witness_blame(witness, "I33 slot %u: no such timeout",
 			              origin->ref.slot);
 		if (process->barrier != 0)
@@ -182,7 +182,8 @@ witness_decided(struct witness *witness, struct witnessed *node, struct witnesse
 	failed->start_failed = false;
 	node->gave_up = 0;
 	witness->user_failed = node->ref.slot == CORE_USER &&
-	                       report->directive == DIRECTIVE_STOP && !witness->shutdown;
+	                       report->ruling.directive == DIRECTIVE_STOP &&
+	                       !witness->shutdown;
 }
 
 /* It starts: a giving up was decided before. */

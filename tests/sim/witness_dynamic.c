@@ -102,7 +102,8 @@ void
 witness_not_added(struct witness *witness, struct witnessed *node,
                   const struct action *report)
 {
-	if (!node->is_fresh || report->directive != DIRECTIVE_STOP || report->group)
+	if (!node->is_fresh || report->ruling.directive != DIRECTIVE_STOP ||
+	    report->group)
 		witness_blame(witness, "I31 slot %u was added already, or not at all",
 		              node->ref.slot);
 	node->must_go = true;
@@ -116,7 +117,7 @@ witness_check_lost(struct witness *witness, const struct witnessed *node)
 
 	if (node->joined == 0 || parent == NULL ||
 	    parent->spec->kind != NODE_SUPERVISOR ||
-	    parent->spec->keep_children != KEEP_NO || parent->spec_changed)
+	    parent->spec->policy.keep_children != KEEP_NO || parent->spec_changed)
 		return;
 	if (parent->started > node->joined)
 		witness_blame(witness, "I31 slot %u outlived its supervisor",

@@ -18,7 +18,7 @@ is_in_place(const struct witnessed *node, enum hook hook)
 	case HOOK_POST_START:
 	case HOOK_POST_RESTART:
 		return node->spec->kind == NODE_SUPERVISOR || process->ready ||
-		       node->spec->ready != READY_TOLD;
+		       node->spec->start.ready != READY_TOLD;
 	case HOOK_PRE_STOP:
 		return node->spec->kind == NODE_SUPERVISOR ||
 		       (process->there && !process->main_dead && !process->stopped);
@@ -44,33 +44,34 @@ witness_hook(struct witness *witness, const struct action *action)
 		witness_blame(witness, "H1 slot %u has two hooks", node->ref.slot);
 	if (action->serial <= witness->serial)
 		witness_blame(witness, "H1 slot %u: an old serial", node->ref.slot);
-	if (!node->spec_changed && (node->spec->hooks >> action->hook & 1) == 0)
+	if (!node->spec_changed && (node->spec->hooks >> action->call.hook & 1) == 0)
 		witness_blame(witness, "H2 slot %u has no %s", node->ref.slot,
-		              hook_names[action->hook]);
-	if (!is_in_place(node, action->hook))
+		              hook_names[action->call.hook]);
+	if (!is_in_place(node, action->call.hook))
 		witness_blame(witness, "H3 slot %u: a %s now", node->ref.slot,
-		              hook_names[action->hook]);
-	if (action->hook == HOOK_PRE_START && node->hold != 0)
+		              hook_names[action->call.hook]);
+	if (action->call.hook == HOOK_PRE_START && node->hold != 0)
 		witness_blame(witness, "I4 slot %u is held and starts", node->ref.slot);
 	witness->serial = action->serial;
 	node->prepared = false;
-	if (action->hook == HOOK_PRE_START)
+	if (action->call.hook == HOOK_PRE_START)
 		witness_begins(witness, node);
-	if (action->hook == HOOK_PRE_START)
+	if (action->call.hook == HOOK_PRE_START)
 		witness_check_needs(witness, node);
 	node->hook.serial = action->serial;
-	node->hook.hook = action->hook;
+	node->hook.hook = action->call.hook;
 	node->hook.killed = false;
 	node->hook.asked = witness->seq;
 	node->hook.asked_ms = witness->rig->now_ms;
 	/* The process lived long enough; the report comes only after its hook. */
-	if ((action->hook == HOOK_POST_START || action->hook == HOOK_POST_RESTART) &&
-	    node->spec->ready == READY_AFTER && node->process.there) {
+	if ((action->call.hook == HOOK_POST_START ||
+	     action->call.hook == HOOK_POST_RESTART) &&
+	    node->spec->start.ready == READY_AFTER && node->process.there) {
 		node->process.ready = true;
 		node->process.ready_ms = witness->rig->now_ms;
 	}
 	/* The phase of its last process is over. */
-	if (action->hook == HOOK_PRE_START)
+	if (action->call.hook == HOOK_PRE_START)
 		node->process.barrier = 0;
 }
 

@@ -63,7 +63,7 @@ probed(struct witness *witness, struct witnessed *node, int32_t code)
 	if (code == PROBED_UNKNOWN)
 		return;
 	if (!node->process.ready) {
-		if (code != PROBED_GOOD || node->spec->ready != READY_PROBED)
+		if (code != PROBED_GOOD || node->spec->start.ready != READY_PROBED)
 			return;
 		node->process.ready = true;
 		node->process.ready_ms = witness->rig->now_ms;
@@ -202,10 +202,10 @@ witness_check_living(struct witness *witness, const struct witnessed *node,
 	const struct wellbeing *wellbeing = &node->wellbeing;
 	const struct process *process = &node->process;
 
-	if (view->sigstopped != (wellbeing->paused && process->there &&
-	                         process->spawned && !process->main_dead))
+	if (view->process.sigstopped != (wellbeing->paused && process->there &&
+	                                 process->spawned && !process->main_dead))
 		witness_blame(witness, "I33 slot %u: sigstopped is %d", node->ref.slot,
-		              view->sigstopped);
+		              view->process.sigstopped);
 	if (!witness->ticked || !witness->punctual || !wellbeing->armed ||
 	    wellbeing->stood || wellbeing->every_ms == 0 || !process->there ||
 	    process->main_dead || view->state != STATE_RUNNING ||

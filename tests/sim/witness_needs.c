@@ -26,7 +26,7 @@ witness_reached(struct witness *witness, struct witnessed *node)
 	is_done = view.state == STATE_DONE;
 	runs = view.state == STATE_STARTING || witness_runs(view.state);
 	if (is_done || view.on_standby ||
-	    (runs && (view.spawned || view.kind == NODE_SUPERVISOR)))
+	    (runs && (view.process.spawned || view.kind == NODE_SUPERVISOR)))
 		node->reached[NEED_STARTED] = witness->seq;
 	if (view.ready)
 		node->reached[NEED_READY] = witness->seq;
@@ -42,7 +42,7 @@ witness_reports_reached(struct witness *witness, const struct action *report)
 	const bool is_done =
 	    report->report == REPORT_TERMINATED && report->cause.kind == CAUSE_NORMAL;
 
-	if (node == NULL || report->watch != 0)
+	if (node == NULL || report->death.watch != 0)
 		return;
 	if (report->report == REPORT_STARTED || is_done)
 		node->reached[NEED_STARTED] = witness->seq;

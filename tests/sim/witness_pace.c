@@ -81,7 +81,7 @@ witness_pace_normal(struct witness *witness, struct witnessed *node)
 {
 	const struct witnessed *parent = witness_parent(witness, node);
 
-	if (parent == NULL || parent->spec->strategy != STRATEGY_ONE_FOR_ONE)
+	if (parent == NULL || parent->spec->policy.strategy != STRATEGY_ONE_FOR_ONE)
 		return;
 	node->paced = witness->seq;
 	node->paced_ms = witness->rig->now_ms + floor_of(node);

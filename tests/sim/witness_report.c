@@ -145,7 +145,7 @@ grants_within(const struct witness *witness, const struct witnessed *supervisor,
 	for (uint32_t i = from; i < supervisor->n_grants; i++) {
 		uint64_t grant = supervisor->grants[i];
 
-		if (now_ms - grant / 2 <= supervisor->spec->intensity.within_ms &&
+		if (now_ms - grant / 2 <= supervisor->spec->policy.intensity.within_ms &&
 		    (all || grant % 2 == 1))
 			n++;
 	}
@@ -166,12 +166,13 @@ witness_count(struct witness *witness, struct witnessed *supervisor, bool sure)
 	}
 	supervisor->grants[supervisor->n_grants++] =
 	    witness->rig->now_ms * 2 + (sure ? 1 : 0);
-	if (sure && !supervisor->spec->intensity.unlimited &&
+	if (sure && !supervisor->spec->policy.intensity.unlimited &&
 	    !supervisor->intensity_changed &&
 	    grants_within(witness, supervisor, supervisor->first_grant, false) >
-	        supervisor->spec->intensity.restarts)
+	        supervisor->spec->policy.intensity.restarts)
 		witness_blame(witness, "I14 slot %u restarts more than %u times",
-		              supervisor->ref.slot, supervisor->spec->intensity.restarts);
+		              supervisor->ref.slot,
+		              supervisor->spec->policy.intensity.restarts);
 }
 
 static void
@@ -181,11 +182,11 @@ saw_gave_up(struct witness *witness, const struct action *action)
 
 	if (node == NULL)
 		return;
-	if (node->spec->intensity.unlimited && !node->intensity_changed)
+	if (node->spec->policy.intensity.unlimited && !node->intensity_changed)
 		witness_blame(witness, "I14 slot %u gives up without a limit",
 		              node->ref.slot);
 	if (!node->intensity_changed &&
-	    grants_within(witness, node, 0, true) < node->spec->intensity.restarts)
+	    grants_within(witness, node, 0, true) < node->spec->policy.intensity.restarts)
 		witness_blame(witness, "I14 slot %u gives up too early", node->ref.slot);
 	new_barrier(witness);
 	raise_barrier(witness, node);
@@ -193,7 +194,7 @@ saw_gave_up(struct witness *witness, const struct action *action)
 	witness_mark(witness, node, &node->down);
 	node->maybe++;
 	node->gave_up = witness->seq;
-	if (node->spec->decider.preset != PRESET_OTP)
+	if (node->spec->policy.decider.preset != PRESET_OTP)
 		return;
 	if (node->ref.slot != CORE_USER)
 		node->retired = witness->seq;
@@ -241,9 +242,9 @@ count_failure(struct witness *witness, struct witnessed *node, uint64_t delay_ms
 	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
 	node->failures++;
 	if ((node->renewed || witness_is_healthy(witness, node)) &&
-	    view.failures < node->failures)
-		node->failures = view.failures;
-	if (view.failures == node->failures)
+	    view.backoff.failures < node->failures)
+		node->failures = view.backoff.failures;
+	if (view.backoff.failures == node->failures)
 		check_delay(witness, node, delay_ms);
 }
 
@@ -327,9 +328,10 @@ saw_failure(struct witness *witness, const struct action *action)
 	struct witnessed *node = witness_find(witness, action->ref);
 	struct witnessed *origin = witness_find(witness, action->origin);
 	bool start_failed;
-	bool group =
-	    action->reason != DECIDED_TEMPORARY && action->reason != DECIDED_NEVER &&
-	    action->reason != DECIDED_MANUAL_START && action->reason != DECIDED_NOT_ADDED;
+	bool group = action->ruling.reason != DECIDED_TEMPORARY &&
+	             action->ruling.reason != DECIDED_NEVER &&
+	             action->ruling.reason != DECIDED_MANUAL_START &&
+	             action->ruling.reason != DECIDED_NOT_ADDED;
 
 	if (node == NULL || origin == NULL) {
 		witness_blame(witness, "I33 a failure of nobody");
@@ -341,22 +343,22 @@ saw_failure(struct witness *witness, const struct action *action)
 	witness_decided(witness, node, origin, action);
 	/* It comes up when it is gone, as was decided before: nothing is counted. */
 	if (action->cause.kind == CAUSE_UNKILLABLE && node == origin &&
-	    action->directive == DIRECTIVE_RESTART)
+	    action->ruling.directive == DIRECTIVE_RESTART)
 		return;
-	if (action->directive == DIRECTIVE_RESUME)
+	if (action->ruling.directive == DIRECTIVE_RESUME)
 		check_resume(witness, node, action);
-	if (action->reason == DECIDED_NOT_ADDED)
+	if (action->ruling.reason == DECIDED_NOT_ADDED)
 		witness_not_added(witness, node, action);
 	if (spec_runs_once(node->spec) &&
-	    (action->directive == DIRECTIVE_RESTART ||
-	     (action->directive == DIRECTIVE_RESUME && node == origin)))
+	    (action->ruling.directive == DIRECTIVE_RESTART ||
+	     (action->ruling.directive == DIRECTIVE_RESUME && node == origin)))
 		witness_blame(witness, "I10 slot %u runs once", node->ref.slot);
 	if (node == origin && node->told_down > node->up &&
-	    (action->directive == DIRECTIVE_RESTART ||
-	     action->directive == DIRECTIVE_RESUME))
+	    (action->ruling.directive == DIRECTIVE_RESTART ||
+	     action->ruling.directive == DIRECTIVE_RESUME))
 		witness_blame(witness, "I4 slot %u: a stop was wanted, it is restarted",
 		              node->ref.slot);
-	switch (action->directive) {
+	switch (action->ruling.directive) {
 	case DIRECTIVE_RESTART:
 		witness_restarted(witness, node, group);
 		witness_delayed(witness, node, action->delay_ms);
@@ -370,8 +372,8 @@ saw_failure(struct witness *witness, const struct action *action)
 		break;
 	case DIRECTIVE_STOP:
 		group_stopped(witness, node, group);
-		if (action->reason == DECIDED_TEMPORARY ||
-		    action->reason == DECIDED_NEVER)
+		if (action->ruling.reason == DECIDED_TEMPORARY ||
+		    action->ruling.reason == DECIDED_NEVER)
 			node->exited_by_itself = true;
 		else if (group)
 			witness_group_stopped(witness, node);
@@ -443,7 +445,8 @@ saw_unkillable(struct witness *witness, const struct action *action)
 	if (process == NULL || !process->there || !process->killed ||
 	    process->unkillable ||
 	    (!process->left &&
-	     witness->rig->now_ms < process->killed_ms + node->spec->kill_timeout_ms)) {
+	     witness->rig->now_ms <
+	         process->killed_ms + node->spec->stop.kill_timeout_ms)) {
 		witness_blame(witness, "I36 slot %u is not unkillable", action->ref.slot);
 		return;
 	}
@@ -506,7 +509,7 @@ witness_report(struct witness *witness, const struct action *action)
 		saw_turning_point(witness, action);
 		break;
 	case REPORT_TERMINATED:
-		if (action->watch != 0) {
+		if (action->death.watch != 0) {
 			witness_told(witness, action);
 			break;
 		}

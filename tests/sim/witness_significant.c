@@ -137,7 +137,7 @@ witness_significant(struct witness *witness, struct witnessed *child)
 	child->may_be_natural = false;
 	if ((!by_itself && !may_be_natural) || !child->spec->significant ||
 	    supervisor == NULL || child->ref.slot == CORE_USER ||
-	    supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_NEVER ||
+	    supervisor->spec->policy.auto_shutdown == AUTO_SHUTDOWN_NEVER ||
 	    is_revived(witness, supervisor, child))
 		return;
 	if (!by_itself) {
@@ -148,8 +148,8 @@ witness_significant(struct witness *witness, struct witnessed *child)
 		if (witness_parent(witness, supervisor) != NULL)
 			supervisor = witness_parent(witness, supervisor);
 		witness_doubt(witness, supervisor);
-	} else if (supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_ANY ||
-	           (supervisor->spec->auto_shutdown == AUTO_SHUTDOWN_ALL &&
+	} else if (supervisor->spec->policy.auto_shutdown == AUTO_SHUTDOWN_ANY ||
+	           (supervisor->spec->policy.auto_shutdown == AUTO_SHUTDOWN_ALL &&
 	            !is_one_active(witness, supervisor)))
 		retire(witness, supervisor);
 }
@@ -161,10 +161,11 @@ witness_group_stopped(struct witness *witness, struct witnessed *leader)
 {
 	struct witnessed *supervisor = witness_parent(witness, leader);
 
-	if (supervisor == NULL || supervisor->spec->strategy == STRATEGY_ONE_FOR_ONE)
+	if (supervisor == NULL ||
+	    supervisor->spec->policy.strategy == STRATEGY_ONE_FOR_ONE)
 		return;
 	leader->may_go_on = true;
-	if (supervisor->spec->when_empty != WHEN_EMPTY_STOP)
+	if (supervisor->spec->policy.when_empty != WHEN_EMPTY_STOP)
 		return;
 	witness_doubt(witness, supervisor);
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)

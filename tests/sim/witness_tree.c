@@ -56,9 +56,9 @@ witness_in_group(const struct witness *witness, const struct witnessed *child,
 	    sibling->parent != child->parent || sibling->ref.slot == CORE_USER ||
 	    child->ref.slot == CORE_USER)
 		return false;
-	if (parent->spec->strategy == STRATEGY_ONE_FOR_ALL)
+	if (parent->spec->policy.strategy == STRATEGY_ONE_FOR_ALL)
 		return true;
-	return parent->spec->strategy == STRATEGY_REST_FOR_ONE &&
+	return parent->spec->policy.strategy == STRATEGY_REST_FOR_ONE &&
 	       core_compare_order(witness->rig->core, child->ref, sibling->ref) <= 0;
 }
 
@@ -106,7 +106,7 @@ witness_group_is_doomed(struct witness *witness, const struct witnessed *node)
 		const struct witnessed *parent = &witness->nodes[other->parent];
 
 		if (other->used && other->stopping != 0 &&
-		    (other->spec->decider.preset == PRESET_OTP ||
+		    (other->spec->policy.decider.preset == PRESET_OTP ||
 		     other->retired > other->started) &&
 		    parent->used && witness_below(witness, node, parent))
 			return true;
@@ -124,8 +124,8 @@ witness_is_kept(struct witness *witness, const struct witnessed *node)
 	const struct witnessed *at = witness_parent(witness, node);
 
 	for (; at != NULL; at = witness_parent(witness, at)) {
-		if (at->spec->keep_children != KEEP_NO || at->spec->kind == NODE_BOTH ||
-		    at->spec_changed)
+		if (at->spec->policy.keep_children != KEEP_NO ||
+		    at->spec->kind == NODE_BOTH || at->spec_changed)
 			return true;
 		if (at->ref.slot == CORE_USER)
 			break;
@@ -149,7 +149,7 @@ witness_leave_barriers(struct witness *witness, const struct witnessed *node)
 {
 	const struct witnessed *parent = witness_parent(witness, node);
 
-	if (parent == NULL || parent->spec->strategy != STRATEGY_REST_FOR_ONE ||
+	if (parent == NULL || parent->spec->policy.strategy != STRATEGY_REST_FOR_ONE ||
 	    (node->before != STATE_STOPPED && node->before != STATE_DONE &&
 	     node->before != STATE_FAILED))
 		return;

@@ -42,19 +42,20 @@ check_backoff(struct witness *witness, struct witnessed *node,
               const struct node_view *view)
 {
 	/* They may have been forgotten earlier in the same turn. */
-	if (node->counted_stop && view->failures == 1 &&
+	if (node->counted_stop && view->backoff.failures == 1 &&
 	    (node->renewed || witness_is_healthy(witness, node)))
 		node->failures = 0;
-	if (view->failures == node->failures + 1 && node->counted_stop)
+	if (view->backoff.failures == node->failures + 1 && node->counted_stop)
 		node->failures++;
 	if (view->state != STATE_STOPPING)
 		node->counted_stop = false;
-	if (view->failures != node->failures) {
-		if (view->failures != 0 ||
+	if (view->backoff.failures != node->failures) {
+		if (view->backoff.failures != 0 ||
 		    (!node->renewed && !witness_is_healthy(witness, node)))
 			witness_blame(witness, "I20 slot %u: %u failures, not %u",
-			              node->ref.slot, view->failures, node->failures);
-		node->failures = view->failures;
+			              node->ref.slot, view->backoff.failures,
+			              node->failures);
+		node->failures = view->backoff.failures;
 		node->renewed = false;
 	}
 	if (node->failures == 0)
@@ -68,9 +69,9 @@ check_overdue(struct witness *witness, const struct witnessed *node)
 	const struct process *process = &node->process;
 
 	if (witness->ticked && process->there && process->stopped && !process->killed &&
-	    !node->spec_changed && node->spec->shutdown_mode == SHUTDOWN_TIMEOUT &&
+	    !node->spec_changed && node->spec->stop.mode == SHUTDOWN_TIMEOUT &&
 	    witness->rig->now_ms > process->extended_ms &&
-	    witness->rig->now_ms > process->stopped_ms + node->spec->shutdown_ms)
+	    witness->rig->now_ms > process->stopped_ms + node->spec->stop.shutdown_ms)
 		witness_blame(witness, "I9 slot %u should have been killed",
 		              node->ref.slot);
 }
@@ -82,12 +83,12 @@ check_unkillable(struct witness *witness, const struct witnessed *node,
 {
 	const struct process *process = &node->process;
 
-	if (view->unkillable != (process->there && process->unkillable))
+	if (view->process.unkillable != (process->there && process->unkillable))
 		witness_blame(witness, "I36 slot %u: unkillable is %d", node->ref.slot,
-		              view->unkillable);
+		              view->process.unkillable);
 	if (witness->ticked && process->there && process->killed &&
 	    !process->unkillable && !node->spec_changed &&
-	    witness->rig->now_ms > process->killed_ms + node->spec->kill_timeout_ms)
+	    witness->rig->now_ms > process->killed_ms + node->spec->stop.kill_timeout_ms)
 		witness_blame(witness, "I36 slot %u should be unkillable",
 		              node->ref.slot);
 }
@@ -95,14 +96,14 @@ check_unkillable(struct witness *witness, const struct witnessed *node,
 static void
 check_view(struct witness *witness, struct witnessed *node, const struct node_view *view)
 {
-	if (view->alive != node->process.there)
+	if (view->process.alive != node->process.there)
 		witness_blame(witness, "I1 slot %u: alive is %d", node->ref.slot,
-		              view->alive);
+		              view->process.alive);
 	if (node->hold != 0 &&
 	    (view->state == STATE_WAITING || view->state == STATE_BACKOFF))
 		witness_blame(witness, "I4 slot %u is held and waits for its start",
 		              node->ref.slot);
-	if (view->due_ms != 0 && view->state != STATE_BACKOFF)
+	if (view->backoff.due_ms != 0 && view->state != STATE_BACKOFF)
 		witness_blame(witness, "I21 slot %u is %s and due", node->ref.slot,
 		              node_state_names[view->state]);
 	witness_check_suspended(witness, node, view);
@@ -170,7 +171,7 @@ may_wait(struct witness *witness, const struct witnessed *node)
 	bool is_due;
 
 	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
-	is_due = view.state == STATE_BACKOFF && view.due_ms == 0;
+	is_due = view.state == STATE_BACKOFF && view.backoff.due_ms == 0;
 	while (is_due && view.state != STATE_WAITING && view.state != STATE_STARTING &&
 	       at->ref.slot != CORE_USER) {
 		at = witness_parent(witness, at);
@@ -186,7 +187,7 @@ may_be_held_up(struct witness *witness, const struct witnessed *node)
 	const struct witnessed *parent = witness_parent(witness, node);
 
 	return !witness->clean && parent != NULL &&
-	       parent->spec->strategy != STRATEGY_ONE_FOR_ONE;
+	       parent->spec->policy.strategy != STRATEGY_ONE_FOR_ONE;
 }
 
 /* A restart above left it as it was: down, perhaps. */
@@ -196,7 +197,7 @@ may_be_untouched(struct witness *witness, const struct witnessed *node)
 	const struct witnessed *at = witness_parent(witness, node);
 
 	for (; at != NULL; at = witness_parent(witness, at)) {
-		if (at->spec->keep_children == KEEP_UNTOUCHED || at->spec_changed)
+		if (at->spec->policy.keep_children == KEEP_UNTOUCHED || at->spec_changed)
 			return true;
 		if (at->ref.slot == CORE_USER)
 			break;
@@ -229,7 +230,7 @@ witness_calm(struct witness *witness)
 			witness_blame(witness, "I35 slot %u stays %s", i,
 			              node_state_names[view.state]);
 		witness_check_watches(witness, node);
-		if (view.removing)
+		if (view.growth.removing)
 			witness_blame(witness, "I35 slot %u is never removed", i);
 		witness_check_decided(witness, node);
 		if (node->must_go)
@@ -249,7 +250,7 @@ witness_calm(struct witness *witness)
 		if (held_up && may_wait(witness, node))
 			continue;
 		/* A limit may refuse the restart after a normal end as well. */
-		if (view.state != STATE_RUNNING && parent->spec->limit.on)
+		if (view.state != STATE_RUNNING && parent->spec->policy.limit.on)
 			continue;
 		if (view.state != STATE_RUNNING && !view.on_standby)
 			witness_blame(witness, "I10 slot %u should run, it is %s", i,

@@ -106,9 +106,10 @@ is_pending(const struct witnessed *node)
 static void
 react(struct witness *witness, struct witnessed *node, const struct action *report)
 {
-	if (report->reaction == REACTION_RESTART || report->reaction == REACTION_STOP)
+	if (report->death.reaction == REACTION_RESTART ||
+	    report->death.reaction == REACTION_STOP)
 		node->own_stop = witness->seq;
-	switch (report->reaction) {
+	switch (report->death.reaction) {
 	case REACTION_FAIL:
 		witness->commotions++;
 		node->pacts++;
@@ -117,7 +118,7 @@ react(struct witness *witness, struct witnessed *node, const struct action *repo
 	case REACTION_RESTART:
 		/* A child that runs once and is about to start counts as restarted by the
 		 * notice. */
-		if (!report->confirmed ||
+		if (!report->death.confirmed ||
 		    (spec_runs_once(node->spec) && is_pending(node)))
 			break;
 		witness->commotions++;
@@ -147,7 +148,7 @@ check_end(struct witness *witness, const struct witnessed *node, struct watched 
 	const struct witnessed *target = witness_find(witness, report->origin);
 	uint64_t since = watch->since > node->begun ? watch->since : node->begun;
 
-	if (!report->confirmed) {
+	if (!report->death.confirmed) {
 		if (watch->told > since && watch->own < watch->told)
 			witness_blame(witness, "I23 slot %u is told twice of nobody",
 			              node->ref.slot);
@@ -164,12 +165,12 @@ check_end(struct witness *witness, const struct witnessed *node, struct watched 
 	if (target->ended == watch->end)
 		witness_blame(witness, "I23 slot %u is told twice of slot %u",
 		              node->ref.slot, target->ref.slot);
-	if (report->child_failed && target->parent != node->ref.slot)
+	if (report->death.child_failed && target->parent != node->ref.slot)
 		witness_blame(witness, "I23 slot %u is no child that failed",
 		              target->ref.slot);
 	if (target->ended == watch->own && watch->is_only &&
-	    node->spec->kind == NODE_SUPERVISOR && node->spec->keep_children == KEEP_NO &&
-	    !node->spec_changed)
+	    node->spec->kind == NODE_SUPERVISOR &&
+	    node->spec->policy.keep_children == KEEP_NO && !node->spec_changed)
 		witness_blame(witness,
 		              "I23 slot %u is told that its restart ended slot %u",
 		              node->ref.slot, target->ref.slot);
@@ -181,7 +182,7 @@ void
 witness_told(struct witness *witness, const struct action *report)
 {
 	struct witnessed *node = witness_find(witness, report->ref);
-	uint32_t i = report->watch - 1;
+	uint32_t i = report->death.watch - 1;
 
 	if (node == NULL || i >= node->spec->n_watches) {
 		witness_blame(witness, "I23 slot %u is told, and does not watch",
@@ -191,7 +192,7 @@ witness_told(struct witness *witness, const struct action *report)
 	if (node->begun == 0)
 		witness_blame(witness, "I23 slot %u is told, and is down",
 		              node->ref.slot);
-	if (node->spec->watches[i].reaction != report->reaction)
+	if (node->spec->watches[i].reaction != report->death.reaction)
 		witness_blame(witness, "I23 slot %u does something else", node->ref.slot);
 	check_end(witness, node, &node->watches[i], report);
 	node->watches[i].told = witness->seq;
@@ -259,7 +260,8 @@ witness_check_watches(struct witness *witness, const struct witnessed *node)
 
 	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
 	/* An actor that waits for its needs may come still. */
-	if (view.state != STATE_RUNNING || view.removing || witness_holds_up(witness))
+	if (view.state != STATE_RUNNING || view.growth.removing ||
+	    witness_holds_up(witness))
 		return;
 	for (uint32_t i = 0; i < node->spec->n_watches; i++) {
 		const struct watched *watch = &node->watches[i];

@@ -70,11 +70,11 @@ live(struct world *world, const struct inhabitant *who)
 	struct event event;
 
 	world_living(world, who, spec);
-	if (spec->ready == READY_TOLD && (world->calm || !one_in(rng, 4))) {
+	if (spec->start.ready == READY_TOLD && (world->calm || !one_in(rng, 4))) {
 		event = event_of(who, EVENT_READY);
 		world_expect(world, world->calm ? 0 : rng_below(rng, 300), &event, false);
 	}
-	if (world->calm && spec->ready == READY_EXIT) {
+	if (world->calm && spec->start.ready == READY_EXIT) {
 		event = event_of(who, EVENT_EXITED);
 		event.code = 0;
 		event.gone = true;
@@ -118,7 +118,7 @@ do_stop(struct world *world, const struct action *action)
 	struct inhabitant *who = &world->who[action->ref.slot];
 	const struct spec *spec = spec_of(world, who);
 	struct event event = event_of(who, EVENT_EXITED);
-	bool may_be_killed = spec->shutdown_mode == SHUTDOWN_TIMEOUT;
+	bool may_be_killed = spec->stop.mode == SHUTDOWN_TIMEOUT;
 	uint64_t in_ms = 0;
 
 	who->told = true;
@@ -141,7 +141,7 @@ do_stop(struct world *world, const struct action *action)
 			return;
 		} else if (kind == 2 && may_be_killed) {
 			/* At the very instant at which it would be killed. */
-			in_ms = spec->shutdown_ms;
+			in_ms = spec->stop.shutdown_ms;
 		} else if (kind < 5) {
 			in_ms = rng_below(&world->rng, ENDURANCE_MS);
 		}

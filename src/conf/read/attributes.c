@@ -296,7 +296,7 @@ read_root(struct reader *reader, const struct yaml *node, void *target,
 {
 	struct conf_process *process = &((struct conf_actor *)target)->process;
 
-	process->root = read_path(reader, node, node->text);
+	process->world.root = read_path(reader, node, node->text);
 	rights_want(reader, node, trail, CAPABILITY_SYS_CHROOT, "another root");
 }
 
@@ -309,7 +309,8 @@ read_stdin(struct reader *reader, const struct yaml *node, void *target,
 
 	(void)trail;
 	if (read_value(&schema_stdin, node).word < 0)
-		process->input = read_path(reader, node, node->text + strlen("file:"));
+		process->world.input =
+		    read_path(reader, node, node->text + strlen("file:"));
 }
 
 static void
@@ -373,5 +374,5 @@ read_environment_file(struct reader *reader, const struct yaml *node, void *targ
 		check_environment_file(reader, item, files[i],
 		                       node->type == NODE_LIST ? &below : trail);
 	}
-	process->environment_files = files;
+	process->world.environment_files = files;
 }

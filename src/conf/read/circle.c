@@ -66,7 +66,7 @@ line_up(struct search *search)
 		last[parent] = i;
 		if (!conf->actors[i].spec.enabled)
 			continue;
-		if (!conf->actors[parent].spec.start_parallel)
+		if (!conf->actors[parent].spec.policy.start_parallel)
 			search->elder[i] = enabled[parent];
 		enabled[parent] = i;
 	}
@@ -85,7 +85,8 @@ needed_step(const struct search *search, const struct conf_actor *actor, uint32_
 		return CONF_NONE;
 	is_all = strcmp(conf->actors[target].path, actor->needs[k].path) != 0;
 	/* A one-shot is ready when it has completed; others need not be ready for it. */
-	if (level == NEED_COMPLETED && conf->actors[target].spec.ready == READY_EXIT)
+	if (level == NEED_COMPLETED &&
+	    conf->actors[target].spec.start.ready == READY_EXIT)
 		level = NEED_READY;
 	if (level == NEED_READY)
 		return STEP_OF(target, is_all ? STEP_ALL_READY : STEP_READY);

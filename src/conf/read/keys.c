@@ -109,13 +109,13 @@ computed_default(struct key_list *collection, const char *name, const char *belo
 	const struct spec *spec = &collection->actor->spec;
 	char buf[DURATION_TEXT_MAX];
 
-	if (is_key(name, below, "restart") && spec->ready == READY_EXIT)
+	if (is_key(name, below, "restart") && spec->start.ready == READY_EXIT)
 		return "\"transient\"";
 	if (is_key(name, below, "start_timeout") &&
-	    spec->start_timeout_ms != DURATION_INFINITE)
+	    spec->start.timeout_ms != DURATION_INFINITE)
 		return "\"1m30s\"";
-	if (spec->ready == READY_PROBED && (is_key(name, below, "ready.interval") ||
-	                                    is_key(name, below, "ready.timeout")))
+	if (spec->start.ready == READY_PROBED && (is_key(name, below, "ready.interval") ||
+	                                          is_key(name, below, "ready.timeout")))
 		return "\"1s\"";
 	if (is_key(name, below, "shutdown") && spec->kind == NODE_SUPERVISOR)
 		return "\"infinity\"";

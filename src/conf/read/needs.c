@@ -171,7 +171,7 @@ doubt(const struct conf_actor *target, enum need level)
 		return "never completes: it is started again after a normal end "
 		       "(`restart: permanent`)";
 	if (target->spec.kind == NODE_SUPERVISOR &&
-	    target->spec.auto_shutdown == AUTO_SHUTDOWN_NEVER)
+	    target->spec.policy.auto_shutdown == AUTO_SHUTDOWN_NEVER)
 		return "never completes: a supervisor ends by itself only with "
 		       "`auto_shutdown`";
 	return NULL;

@@ -55,7 +55,7 @@ read_stop_command(struct reader *reader, const struct yaml *node, void *target,
                   const struct trail *trail)
 {
 	read_words(reader, node, trail,
-	           &((struct conf_actor *)target)->process.stop_command);
+	           &((struct conf_actor *)target)->process.orders.stop_command);
 }
 
 /* `reload_command`: the command that makes the process read its configuration again. */
@@ -64,7 +64,7 @@ read_reload_command(struct reader *reader, const struct yaml *node, void *target
                     const struct trail *trail)
 {
 	read_words(reader, node, trail,
-	           &((struct conf_actor *)target)->process.reload_command);
+	           &((struct conf_actor *)target)->process.orders.reload_command);
 }
 
 /* `environment`: what the file adds, as KEY=value. */
@@ -82,7 +82,7 @@ read_environment(struct reader *reader, const struct yaml *node, void *target,
 		environment[i] =
 		    arena_printf(reader->keep, "%s=%s", node->pairs[i].key->text,
 		                 node->pairs[i].value->text);
-	actor->process.environment = environment;
+	actor->process.world.environment = environment;
 }
 
 /* What can never be set is an error, what cannot be set by us a warning. */
@@ -130,23 +130,23 @@ read_limits(struct reader *reader, const struct yaml *node, void *target,
 
 /* Without `user`: supd's own user, and the groups that it has. */
 static void
-keep_own_user(struct reader *reader, struct conf_process *process)
+keep_own_user(struct reader *reader, struct conf_identity *id)
 {
 	int n = getgroups(0, NULL);
 
-	process->uid = geteuid();
-	process->gid = getegid();
-	process->groups = arena_alloc(reader->keep, n > 0 ? (size_t)n : 1, sizeof(gid_t));
-	if (process->groups == NULL)
+	id->uid = geteuid();
+	id->gid = getegid();
+	id->groups = arena_alloc(reader->keep, n > 0 ? (size_t)n : 1, sizeof(gid_t));
+	if (id->groups == NULL)
 		return;
-	n = getgroups(n > 0 ? n : 0, process->groups);
-	process->n_groups = n > 0 ? (size_t)n : 0;
+	n = getgroups(n > 0 ? n : 0, id->groups);
+	id->n_groups = n > 0 ? (size_t)n : 0;
 }
 
 /* At boot the actor has to wait for it (DECISIONS 62), later the file is wrong. */
 static void
 report_unknown(struct reader *reader, const struct yaml *node, bool is_group,
-               struct conf_process *process, const struct trail *trail, const char *text)
+               struct conf_identity *id, const struct trail *trail, const char *text)
 {
 	if (!reader->options->boot) {
 		reader_error(reader, node, trail, "%s", text);
@@ -154,21 +154,21 @@ report_unknown(struct reader *reader, const struct yaml *node, bool is_group,
 	}
 	reader_warn(reader, node, trail, "%s; until then the actor cannot be started",
 	            text);
-	if (process->unknown != NULL)
+	if (id->unknown != NULL)
 		return;
-	process->unknown = arena_dup(reader->keep, text);
-	process->unknown_is_group = is_group;
+	id->unknown = arena_dup(reader->keep, text);
+	id->unknown_is_group = is_group;
 }
 
 static void
 take_user(struct reader *reader, const struct yaml *node, bool has_group,
-          struct conf_process *process, const struct trail *trail)
+          struct conf_identity *id, const struct trail *trail)
 {
 	struct err err;
 	const struct user *user = users_find(reader->users, node->text, &err);
 
 	if (user == NULL) {
-		report_unknown(reader, node, false, process, trail, err.text);
+		report_unknown(reader, node, false, id, trail, err.text);
 		return;
 	}
 	if (!user->has_gid && !has_group) {
@@ -176,35 +176,34 @@ take_user(struct reader *reader, const struct yaml *node, bool has_group,
 		        "the user database does not know %.100s, and so no group of it; "
 		        "write `group` too",
 		        node->text);
-		report_unknown(reader, node, false, process, trail, err.text);
+		report_unknown(reader, node, false, id, trail, err.text);
 	}
-	process->uid = user->uid;
-	process->gid = user->gid;
-	process->groups = user->groups;
-	process->n_groups = user->n_groups;
-	process->user_name = user->name;
-	process->home = user->home;
-	process->shell = user->shell;
+	id->uid = user->uid;
+	id->gid = user->gid;
+	id->groups = user->groups;
+	id->n_groups = user->n_groups;
+	id->user_name = user->name;
+	id->home = user->home;
+	id->shell = user->shell;
 }
 
 /* `group`: in place of that of the user database, also among its other groups. */
 static void
 take_group(struct reader *reader, const struct yaml *node, const struct yaml *user,
-           struct conf_process *process, const struct trail *trail)
+           struct conf_identity *id, const struct trail *trail)
 {
 	const struct user *known;
 	struct err err;
 	int r;
 
-	if (users_find_group(reader->users, node->text, &process->gid, &err) < 0) {
-		report_unknown(reader, node, true, process, trail, err.text);
+	if (users_find_group(reader->users, node->text, &id->gid, &err) < 0) {
+		report_unknown(reader, node, true, id, trail, err.text);
 		return;
 	}
 	known = user != NULL ? users_find(reader->users, user->text, &err) : NULL;
 	if (known == NULL || known->name == NULL)
 		return;
-	r = users_groups_with(reader->users, known, process->gid, &process->groups,
-	                      &process->n_groups);
+	r = users_groups_with(reader->users, known, id->gid, &id->groups, &id->n_groups);
 	if (r < 0)
 		reader_error(reader, node, trail, "look up the groups of `%.100s`: %s",
 		             user->text, strerror(-r));
@@ -221,80 +220,80 @@ has_group(const gid_t *groups, size_t n, gid_t gid)
 
 /* `supplementary_groups`: besides those that the user has anyway. */
 static void
-add_groups(struct reader *reader, const struct yaml *node, struct conf_process *process,
+add_groups(struct reader *reader, const struct yaml *node, struct conf_identity *id,
            const struct trail *trail)
 {
 	const size_t n = node->type == NODE_LIST ? node->n : 1;
-	gid_t *groups = arena_alloc(reader->keep, process->n_groups + n, sizeof(gid_t));
+	gid_t *groups = arena_alloc(reader->keep, id->n_groups + n, sizeof(gid_t));
 	struct err err;
 
 	if (groups == NULL)
 		return;
-	if (process->n_groups > 0)
-		memcpy(groups, process->groups, process->n_groups * sizeof(gid_t));
-	process->groups = groups;
+	if (id->n_groups > 0)
+		memcpy(groups, id->groups, id->n_groups * sizeof(gid_t));
+	id->groups = groups;
 	for (size_t i = 0; i < n; i++) {
 		const struct yaml *item = node->type == NODE_LIST ? node->items[i] : node;
 		struct trail below = {trail, NULL, i};
 		gid_t gid;
 
 		if (users_find_group(reader->users, item->text, &gid, &err) < 0)
-			report_unknown(reader, item, true, process,
+			report_unknown(reader, item, true, id,
 			               node->type == NODE_LIST ? &below : trail,
 			               err.text);
-		else if (!has_group(groups, process->n_groups, gid))
-			groups[process->n_groups++] = gid;
+		else if (!has_group(groups, id->n_groups, gid))
+			groups[id->n_groups++] = gid;
 	}
 }
 
 /* Has supd itself all groups that were asked for? */
 static bool
-groups_are_own(struct reader *reader, const struct conf_process *process)
+groups_are_own(struct reader *reader, const struct conf_identity *id)
 {
-	struct conf_process own = {0};
+	struct conf_identity own = {0};
 
 	keep_own_user(reader, &own);
-	for (size_t i = 0; i < process->n_groups; i++)
-		if (process->groups[i] != own.gid &&
-		    !has_group(own.groups, own.n_groups, process->groups[i]))
+	for (size_t i = 0; i < id->n_groups; i++)
+		if (id->groups[i] != own.gid &&
+		    !has_group(own.groups, own.n_groups, id->groups[i]))
 			return false;
 	return true;
 }
 
 static void
 want_rights(struct reader *reader, const struct yaml *node,
-            const struct conf_process *process, const struct trail *trail)
+            const struct conf_identity *id, const struct trail *trail)
 {
-	if (process->has_user && process->uid != geteuid())
+	if (id->has_user && id->uid != geteuid())
 		rights_want(reader, node, trail, CAPABILITY_SETUID, "to become user %u",
-		            (unsigned int)process->uid);
-	else if (process->has_user)
+		            (unsigned int)id->uid);
+	else if (id->has_user)
 		rights_want(reader, node, trail, CAPABILITY_SETGID, "another group");
 }
 
 /* Keep the names for a later lookup; until then the process has no user and groups. */
 static void
 keep_asked(struct reader *reader, const struct yaml *user, const struct yaml *group,
-           const struct yaml *more, struct conf_process *process)
+           const struct yaml *more, struct conf_identity *id)
 {
 	const bool is_list = more != NULL && more->type == NODE_LIST;
 	const size_t n = is_list ? more->n : more != NULL;
 
 	if (user != NULL)
-		process->asked_user = arena_dup(reader->keep, user->text);
+		id->asked_user = arena_dup(reader->keep, user->text);
 	if (group != NULL)
-		process->asked_group = arena_dup(reader->keep, group->text);
+		id->asked_group = arena_dup(reader->keep, group->text);
 	if (n > 0)
-		process->asked_groups = arena_alloc(reader->keep, n + 1, sizeof(char *));
-	for (size_t i = 0; process->asked_groups != NULL && i < n; i++)
-		process->asked_groups[i] =
+		id->asked_groups = arena_alloc(reader->keep, n + 1, sizeof(char *));
+	for (size_t i = 0; id->asked_groups != NULL && i < n; i++)
+		id->asked_groups[i] =
 		    arena_dup(reader->keep, (is_list ? more->items[i] : more)->text);
-	process->has_user = true;
-	process->uid = ID_NOBODY;
-	process->gid = ID_NOBODY;
-	process->groups = NULL;
-	process->n_groups = 0;
-	process->user_name = process->home = process->shell = NULL;
+	id->has_user = true;
+	id->uid = ID_NOBODY;
+	id->gid = ID_NOBODY;
+	id->groups = NULL;
+	id->n_groups = 0;
+	id->user_name = id->home = id->shell = NULL;
 }
 
 /*
@@ -307,7 +306,7 @@ void
 read_identity(struct reader *reader, const struct yaml *map, struct conf_actor *actor,
               const struct trail *up)
 {
-	struct conf_process *process = &actor->process;
+	struct conf_identity *id = &actor->process.identity;
 	const struct yaml *user = node_get(map, "user");
 	const struct yaml *group = node_get(map, "group");
 	const struct yaml *more = node_get(map, "supplementary_groups");
@@ -318,26 +317,25 @@ read_identity(struct reader *reader, const struct yaml *map, struct conf_actor *
 	if (user == NULL && group == NULL && more == NULL)
 		return;
 	if (user != NULL)
-		take_user(reader, user, group != NULL, process, &user_trail);
+		take_user(reader, user, group != NULL, id, &user_trail);
 	else
-		keep_own_user(reader, process);
+		keep_own_user(reader, id);
 	if (group != NULL)
-		take_group(reader, group, user, process, &group_trail);
+		take_group(reader, group, user, id, &group_trail);
 	if (more != NULL)
-		add_groups(reader, more, process, &more_trail);
-	if (process->unknown != NULL) {
-		keep_asked(reader, user, group, more, process);
+		add_groups(reader, more, id, &more_trail);
+	if (id->unknown != NULL) {
+		keep_asked(reader, user, group, more, id);
 		return;
 	}
-	process->has_user = geteuid() == 0 || process->uid != geteuid() ||
-	                    process->gid != getegid() ||
-	                    (more != NULL && !groups_are_own(reader, process));
+	id->has_user = geteuid() == 0 || id->uid != geteuid() || id->gid != getegid() ||
+	               (more != NULL && !groups_are_own(reader, id));
 	if (user != NULL)
-		want_rights(reader, user, process, &user_trail);
+		want_rights(reader, user, id, &user_trail);
 	else if (group != NULL)
-		want_rights(reader, group, process, &group_trail);
+		want_rights(reader, group, id, &group_trail);
 	else
-		want_rights(reader, more, process, &more_trail);
+		want_rights(reader, more, id, &more_trail);
 }
 
 /* `keep_on_restart`: a list of words. */
@@ -349,12 +347,12 @@ read_keep_on_restart(struct reader *reader, const struct yaml *node, void *targe
 
 	(void)reader;
 	(void)trail;
-	process->keep_fds = false;
-	process->keep_runtime_directory = false;
+	process->kept.fds_on_restart = false;
+	process->kept.directory_on_restart = false;
 	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++) {
 		if (read_value(&schema_keep_item, node->items[i]).word == 0)
-			process->keep_fds = true;
+			process->kept.fds_on_restart = true;
 		else
-			process->keep_runtime_directory = true;
+			process->kept.directory_on_restart = true;
 	}
 }

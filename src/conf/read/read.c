@@ -234,12 +234,12 @@ read_shutdown(struct reader *reader, const struct yaml *node, void *target,
 	(void)reader;
 	(void)trail;
 	if (value.word == SHUTDOWN_WORD_BRUTAL_KILL) {
-		spec->shutdown_mode = SHUTDOWN_BRUTAL_KILL;
+		spec->stop.mode = SHUTDOWN_BRUTAL_KILL;
 	} else if (value.number == DURATION_INFINITE) {
-		spec->shutdown_mode = SHUTDOWN_INFINITY;
+		spec->stop.mode = SHUTDOWN_INFINITY;
 	} else {
-		spec->shutdown_mode = SHUTDOWN_TIMEOUT;
-		spec->shutdown_ms = value.number;
+		spec->stop.mode = SHUTDOWN_TIMEOUT;
+		spec->stop.shutdown_ms = value.number;
 	}
 }
 
@@ -250,7 +250,8 @@ void
 read_intensity(struct reader *reader, const struct yaml *node, void *target,
                const struct trail *trail)
 {
-	struct intensity_spec *intensity = &((struct conf_actor *)target)->spec.intensity;
+	struct intensity_spec *intensity =
+	    &((struct conf_actor *)target)->spec.policy.intensity;
 
 	(void)trail;
 	intensity->unlimited = node->type == NODE_TEXT;
@@ -263,7 +264,7 @@ void
 read_limit(struct reader *reader, const struct yaml *node, void *target,
            const struct trail *trail)
 {
-	struct limit_spec *limit = &((struct conf_actor *)target)->spec.limit;
+	struct limit_spec *limit = &((struct conf_actor *)target)->spec.policy.limit;
 	const struct yaml *restarts = node_get(node, "restarts");
 	uint64_t n = read_value(&schema_limit_restarts, restarts).number;
 

@@ -181,7 +181,7 @@ check_significant(struct reader *reader, const struct yaml *good, const struct t
 		             "never` or `restart: transient` with `significant`");
 	else if (actor->spec.significant && actor->parent != CONF_NONE &&
 	         !reader->is_addition &&
-	         reader->conf->actors[actor->parent].spec.auto_shutdown ==
+	         reader->conf->actors[actor->parent].spec.policy.auto_shutdown ==
 	             AUTO_SHUTDOWN_NEVER)
 		/* OTP's bad_combination (DECISIONS 59). */
 		reader_error(reader, significant, &trail,
@@ -192,7 +192,8 @@ check_significant(struct reader *reader, const struct yaml *good, const struct t
 	/* As under OTP's simple_one_for_one: the work of an added actor is not the
 	 * supervisor's. */
 	if (actor->spec.significant && actor->base != NULL &&
-	    reader->conf->actors[actor->parent].spec.auto_shutdown != AUTO_SHUTDOWN_NEVER)
+	    reader->conf->actors[actor->parent].spec.policy.auto_shutdown !=
+	        AUTO_SHUTDOWN_NEVER)
 		reader_error(
 		    reader, significant, &trail,
 		    "one of several instances cannot end their supervisor: leave "
@@ -207,7 +208,7 @@ settle_restart(struct reader *reader, const struct yaml *good, const struct trai
 	const struct yaml *restart = node_get(good, "restart");
 	struct trail trail = {up, "restart", 0};
 
-	if (actor->spec.ready != READY_EXIT)
+	if (actor->spec.start.ready != READY_EXIT)
 		return;
 	if (actor->spec.kind == NODE_BOTH) {
 		trail.name = "ready";
@@ -230,9 +231,9 @@ settle_restart(struct reader *reader, const struct yaml *good, const struct trai
 static const char *
 who_is_late(const struct conf_actor *actor)
 {
-	if (actor->spec.ready == READY_PROBED)
+	if (actor->spec.start.ready == READY_PROBED)
 		return "a process with a probe that never succeeds";
-	if (actor->process.ready_sign == READY_BY_NOTIFY)
+	if (actor->process.readiness.sign == READY_BY_NOTIFY)
 		return "with `ready: notify` a process that never sends READY=1";
 	return "a process that never reports readiness";
 }
@@ -244,14 +245,15 @@ settle_ready(struct reader *reader, const struct yaml *good, const struct trail 
 	const struct yaml *start_timeout = node_get(good, "start_timeout");
 	struct trail trail = {up, "start_timeout", 0};
 
-	if (actor->spec.ready != READY_TOLD && actor->spec.ready != READY_PROBED)
+	if (actor->spec.start.ready != READY_TOLD &&
+	    actor->spec.start.ready != READY_PROBED)
 		return;
-	if (actor->spec.ready == READY_TOLD &&
-	    actor->process.ready_sign == READY_BY_NOTIFY)
-		actor->process.notify = true;
+	if (actor->spec.start.ready == READY_TOLD &&
+	    actor->process.readiness.sign == READY_BY_NOTIFY)
+		actor->process.readiness.notify = true;
 	if (start_timeout == NULL)
-		actor->spec.start_timeout_ms = START_TIMEOUT_MS;
-	else if (actor->spec.start_timeout_ms == DURATION_INFINITE)
+		actor->spec.start.timeout_ms = START_TIMEOUT_MS;
+	else if (actor->spec.start.timeout_ms == DURATION_INFINITE)
 		reader_warn(reader, start_timeout, &trail,
 		            "%s keeps the actors after it waiting for ever; write a "
 		            "`start_timeout`",
@@ -279,15 +281,15 @@ static void
 settle_notify(const struct reader *reader, struct conf_actor *actor)
 {
 	uint32_t above = actor->parent;
-	bool wanted = actor->process.fd_store > 0 || actor->spec.watchdog_ms > 0 ||
+	bool wanted = actor->process.kept.fd_store > 0 || actor->spec.watchdog_ms > 0 ||
 	              actor->spec.backoff.manual_reset ||
 	              asks_for_reports(&actor->spec.on_failure);
 
 	for (; above != CONF_NONE; above = reader->conf->actors[above].parent)
-		wanted =
-		    wanted || asks_for_reports(&reader->conf->actors[above].spec.decider);
+		wanted = wanted || asks_for_reports(
+		                       &reader->conf->actors[above].spec.policy.decider);
 	if (wanted)
-		actor->process.notify = true;
+		actor->process.readiness.notify = true;
 }
 
 /*
@@ -306,13 +308,13 @@ actor_read(struct reader *reader, const struct yaml *map, const struct schema_ty
 		actor->spec.base = sum_bytes(
 		    actor->path, (size_t)(strrchr(actor->path, '@') - actor->path), 0);
 	if (actor->parent == CONF_NONE)
-		actor->spec.intensity.unlimited = true;
-	actor->process.umask = 0022;
-	actor->process.stop_signal = SIGTERM;
-	actor->process.reload_signal = SIGHUP;
-	actor->process.watchdog_signal = SIGABRT;
-	actor->process.out_is_err = true;
-	log_default(&actor->process.log);
+		actor->spec.policy.intensity.unlimited = true;
+	actor->process.world.umask = 0022;
+	actor->process.orders.stop_signal = SIGTERM;
+	actor->process.orders.reload_signal = SIGHUP;
+	actor->process.orders.watchdog_signal = SIGABRT;
+	actor->process.output.out_is_err = true;
+	log_default(&actor->process.output.log);
 	if (good != NULL)
 		good->pairs = arena_alloc(reader->scratch, map->n, sizeof(*good->pairs));
 	if (good == NULL || good->pairs == NULL)
@@ -325,7 +327,7 @@ actor_read(struct reader *reader, const struct yaml *map, const struct schema_ty
 	settle_notify(reader, actor);
 	cgroup_settle(reader, good, actor, trail);
 	actor->spec.keeps =
-	    actor->process.fd_store > 0 || actor->process.runtime_directory;
+	    actor->process.kept.fd_store > 0 || actor->process.kept.runtime_directory;
 	read_identity(reader, good, actor, trail);
 	keys_make(reader, good, view, actor);
 }

@@ -182,5 +182,5 @@ cgroup_settle(struct reader *reader, const struct yaml *map, struct conf_actor *
 	for (; above != CONF_NONE; above = reader->conf->actors[above].parent)
 		actor->process.asks_for_oom =
 		    actor->process.asks_for_oom ||
-		    asks_for_oom(&reader->conf->actors[above].spec.decider);
+		    asks_for_oom(&reader->conf->actors[above].spec.policy.decider);
 }

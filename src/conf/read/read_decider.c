@@ -375,7 +375,7 @@ read_decider(struct reader *reader, const struct yaml *node, void *target,
 {
 	struct conf_actor *actor = target;
 
-	read_rules(reader, node, &actor->spec.decider, true, trail);
+	read_rules(reader, node, &actor->spec.policy.decider, true, trail);
 }
 
 /* `on_failure`: likewise; what it does not match goes on to the supervisor's decider. */

@@ -95,13 +95,16 @@ read_output(struct reader *reader, const struct yaml *node, void *target,
 		err = node_get(node, "stderr");
 	}
 	if (out != NULL)
-		read_target(reader, out, actor, &process->out, trail);
+		read_target(reader, out, actor, &process->output.out, trail);
 	if (err != NULL)
-		read_target(reader, err, actor, &process->err, trail);
-	process->out_is_err = process->out.kind == process->err.kind &&
-	                      process->out.is_shown == process->err.is_shown;
-	if (process->out_is_err && process->out.file != NULL && process->err.file != NULL)
-		process->out_is_err = strcmp(process->out.file, process->err.file) == 0;
+		read_target(reader, err, actor, &process->output.err, trail);
+	process->output.out_is_err =
+	    process->output.out.kind == process->output.err.kind &&
+	    process->output.out.is_shown == process->output.err.is_shown;
+	if (process->output.out_is_err && process->output.out.file != NULL &&
+	    process->output.err.file != NULL)
+		process->output.out_is_err =
+		    strcmp(process->output.out.file, process->output.err.file) == 0;
 }
 
 /*
@@ -147,7 +150,7 @@ void
 read_actor_log(struct reader *reader, const struct yaml *node, void *target,
                const struct trail *trail)
 {
-	struct conf_log *log = &((struct conf_actor *)target)->process.log;
+	struct conf_log *log = &((struct conf_actor *)target)->process.output.log;
 	const struct yaml *total = node_get(node, "total");
 	const struct yaml *max_size = node_get(node, "max_size");
 	struct trail below = {trail, total != NULL ? "total" : "max_size", 0};

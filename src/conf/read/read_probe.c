@@ -166,18 +166,19 @@ read_unasked(struct reader *reader, const struct yaml *node, const char *kind,
 	struct conf_process *process = &actor->process;
 
 	if (strcmp(kind, "after") == 0) {
-		actor->spec.ready = READY_AFTER;
-		actor->spec.ready_after_ms = read_value(&schema_duration, node).number;
+		actor->spec.start.ready = READY_AFTER;
+		actor->spec.start.ready_after_ms =
+		    read_value(&schema_duration, node).number;
 		return;
 	}
-	actor->spec.ready = READY_TOLD;
+	actor->spec.start.ready = READY_TOLD;
 	if (strcmp(kind, "log") == 0) {
-		process->ready_sign = READY_BY_LOG;
-		process->ready_pattern = arena_dup(reader->keep, node->text);
+		process->readiness.sign = READY_BY_LOG;
+		process->readiness.pattern = arena_dup(reader->keep, node->text);
 		return;
 	}
-	process->ready_sign = READY_BY_FD;
-	process->ready_fd = (int)read_value(&schema_ready_fd, node).number;
+	process->readiness.sign = READY_BY_FD;
+	process->readiness.fd = (int)read_value(&schema_ready_fd, node).number;
 }
 
 static void
@@ -195,9 +196,9 @@ read_ready_map(struct reader *reader, const struct yaml *node, struct conf_actor
 		read_unasked(reader, node_get(node, kind), kind, actor);
 		return;
 	}
-	read_probe(reader, node, kind, &actor->process.ready, trail);
-	actor->spec.ready = READY_PROBED;
-	actor->spec.ready_interval_ms =
+	read_probe(reader, node, kind, &actor->process.readiness.probe, trail);
+	actor->spec.start.ready = READY_PROBED;
+	actor->spec.start.ready_interval_ms =
 	    interval == NULL ? READY_INTERVAL_MS
 	                     : read_value(&schema_duration, interval).number;
 }
@@ -215,13 +216,13 @@ read_ready(struct reader *reader, const struct yaml *node, void *target,
 	}
 	switch (read_value(&schema_ready, node).word) {
 	case READY_WORD_NOTIFY:
-		actor->spec.ready = READY_TOLD;
+		actor->spec.start.ready = READY_TOLD;
 		return;
 	case READY_WORD_EXIT:
-		actor->spec.ready = READY_EXIT;
+		actor->spec.start.ready = READY_EXIT;
 		return;
 	default:
-		actor->spec.ready = READY_EXEC;
+		actor->spec.start.ready = READY_EXEC;
 	}
 }
 
@@ -293,14 +294,14 @@ check_ready_fd(struct reader *reader, const struct yaml *map,
 	const struct yaml *node = node_get(node_get(map, "ready"), "fd");
 	const int first = 3 + (int)process->n_sockets;
 
-	if (process->ready_sign != READY_BY_FD || node == NULL)
+	if (process->readiness.sign != READY_BY_FD || node == NULL)
 		return;
-	if (process->ready_fd < first)
+	if (process->readiness.fd < first)
 		reader_error(reader, node, &trail,
 		             "descriptor %d is one of its sockets; the first that is "
 		             "free is %d",
-		             process->ready_fd, first);
-	else if (process->fd_store > 0 && process->ready_fd != first)
+		             process->readiness.fd, first);
+	else if (process->kept.fd_store > 0 && process->readiness.fd != first)
 		reader_error(
 		    reader, node, &trail,
 		    "with `fd_store` this descriptor has to be %d, because stored "
@@ -317,9 +318,9 @@ check_ready_log(struct reader *reader, const struct yaml *map,
 	const struct trail trail = {&above, "log", 0};
 	const struct yaml *node = node_get(node_get(map, "ready"), "log");
 
-	if (process->ready_sign == READY_BY_LOG && node != NULL &&
-	    !conf_output_is_captured(&process->out) &&
-	    !conf_output_is_captured(&process->err))
+	if (process->readiness.sign == READY_BY_LOG && node != NULL &&
+	    !conf_output_is_captured(&process->output.out) &&
+	    !conf_output_is_captured(&process->output.err))
 		reader_error(
 		    reader, node, &trail,
 		    "supd does not see what this actor prints: write `output: log`, "
@@ -336,10 +337,10 @@ probes_check(struct reader *reader, const struct yaml *map,
 
 	check_ready_fd(reader, map, process, up);
 	check_ready_log(reader, map, process, up);
-	check_probe(reader, map, "ready", process, &process->ready, up);
+	check_probe(reader, map, "ready", process, &process->readiness.probe, up);
 	check_probe(reader, map, "health", process, &process->health, up);
 	/* An actor that is ready only when it has ended is never probed. */
-	if (actor->spec.health.on && actor->spec.ready == READY_EXIT)
+	if (actor->spec.health.on && actor->spec.start.ready == READY_EXIT)
 		reader_warn(
 		    reader, node_get(map, "health"), &trail,
 		    "`health` has no effect with `ready: exit`: probes begin when "

@@ -159,7 +159,8 @@ check_actor(struct compose *compose, const struct conf_actor *actor)
 			reader_error(&compose->reader, &at, &trail,
 			             "an actor that is added at run time cannot have a "
 			             "`handler` for its sockets");
-	if (process->out.kind == OUTPUT_PIPE || process->err.kind == OUTPUT_PIPE)
+	if (process->output.out.kind == OUTPUT_PIPE ||
+	    process->output.err.kind == OUTPUT_PIPE)
 		reader_error(&compose->reader, &at, &trail,
 		             "an actor that is added at run time cannot have a pipe as "
 		             "`output`");

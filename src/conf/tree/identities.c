@@ -50,25 +50,27 @@ write_all(int fd, const void *data, size_t size)
 static void
 write_answer(const struct conf_process *found, int fd)
 {
-	const char *const of_user[] = {found->user_name, found->home, found->shell};
+	const char *const of_user[] = {found->identity.user_name, found->identity.home,
+	                               found->identity.shell};
 	struct identity_answer answer = {
-	    .is_found = found->unknown == NULL,
-	    .is_group = found->unknown_is_group,
-	    .has_user = found->has_user,
-	    .has_name = found->user_name != NULL,
-	    .uid = found->uid,
-	    .gid = found->gid,
-	    .n_groups = found->n_groups,
+	    .is_found = found->identity.unknown == NULL,
+	    .is_group = found->identity.unknown_is_group,
+	    .has_user = found->identity.has_user,
+	    .has_name = found->identity.user_name != NULL,
+	    .uid = found->identity.uid,
+	    .gid = found->identity.gid,
+	    .n_groups = found->identity.n_groups,
 	};
 
 	if (!answer.is_found)
-		answer.n_text = strlen(found->unknown) + 1;
+		answer.n_text = strlen(found->identity.unknown) + 1;
 	for (size_t i = 0; answer.is_found && answer.has_name && i < 3; i++)
 		answer.n_text += strlen(of_user[i]) + 1;
 	write_all(fd, &answer, sizeof(answer));
-	write_all(fd, found->groups, found->n_groups * sizeof(gid_t));
+	write_all(fd, found->identity.groups, found->identity.n_groups * sizeof(gid_t));
 	if (!answer.is_found)
-		write_all(fd, found->unknown, strlen(found->unknown) + 1);
+		write_all(fd, found->identity.unknown,
+		          strlen(found->identity.unknown) + 1);
 	for (size_t i = 0; answer.is_found && answer.has_name && i < 3; i++)
 		write_all(fd, of_user[i], strlen(of_user[i]) + 1);
 }
@@ -89,8 +91,8 @@ conf_identify(const struct conf_process *process, int fd)
 	struct users users;
 	struct yaml keys[] = {
 	    {.text = "user"}, {.text = "group"}, {.text = "supplementary_groups"}};
-	struct yaml values[3] = {{.text = process->asked_user},
-	                         {.text = process->asked_group},
+	struct yaml values[3] = {{.text = process->identity.asked_user},
+	                         {.text = process->identity.asked_group},
 	                         {.type = NODE_LIST}};
 	struct node_pair pairs[3];
 	struct yaml map = {.type = NODE_MAP, .pairs = pairs};
@@ -105,12 +107,13 @@ conf_identify(const struct conf_process *process, int fd)
 	reader.keep = conf->memory;
 	reader.scratch = &scratch;
 	reader.users = &users;
-	while (process->asked_groups != NULL &&
-	       process->asked_groups[values[2].n] != NULL)
+	while (process->identity.asked_groups != NULL &&
+	       process->identity.asked_groups[values[2].n] != NULL)
 		values[2].n++;
 	values[2].items = arena_alloc(&scratch, values[2].n + 1, sizeof(struct yaml *));
 	for (size_t i = 0; values[2].items != NULL && i < values[2].n; i++)
-		values[2].items[i] = node_text(&scratch, &map, process->asked_groups[i]);
+		values[2].items[i] =
+		    node_text(&scratch, &map, process->identity.asked_groups[i]);
 	for (size_t i = 0; i < 3; i++)
 		if (i < 2 ? values[i].text != NULL : values[i].n > 0)
 			pairs[map.n++] = (struct node_pair){&keys[i], &values[i]};
@@ -137,17 +140,19 @@ take_found(struct conf_process *process, const struct identity_answer *answer,
 {
 	char *text = (char *)(found->bytes + answer->n_groups);
 
-	process->unknown = NULL;
-	process->has_user = answer->has_user;
-	process->uid = answer->uid;
-	process->gid = answer->gid;
-	process->groups = answer->n_groups > 0 ? found->bytes : NULL;
-	process->n_groups = answer->n_groups;
+	process->identity.unknown = NULL;
+	process->identity.has_user = answer->has_user;
+	process->identity.uid = answer->uid;
+	process->identity.gid = answer->gid;
+	process->identity.groups = answer->n_groups > 0 ? found->bytes : NULL;
+	process->identity.n_groups = answer->n_groups;
 	if (!answer->has_name)
 		return;
-	process->user_name = text;
-	process->home = process->user_name + strlen(process->user_name) + 1;
-	process->shell = process->home + strlen(process->home) + 1;
+	process->identity.user_name = text;
+	process->identity.home =
+	    process->identity.user_name + strlen(process->identity.user_name) + 1;
+	process->identity.shell =
+	    process->identity.home + strlen(process->identity.home) + 1;
 }
 
 /*
@@ -170,7 +175,7 @@ conf_take_identity(struct conf *conf, struct conf_process *process, const void *
 	    head.n_text != size - head.n_groups * sizeof(gid_t))
 		return -EBADMSG;
 	if (!head.is_found) {
-		process->unknown_is_group = head.is_group;
+		process->identity.unknown_is_group = head.is_group;
 		return -ENOENT;
 	}
 	found = malloc(sizeof(*found) + size + 1);

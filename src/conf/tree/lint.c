@@ -96,7 +96,7 @@ static void
 warn_unreachable(struct lint *lint, const struct conf_actor *supervisor,
                  const struct conf_actor *child, uint64_t span_ms)
 {
-	const struct intensity_spec *intensity = &supervisor->spec.intensity;
+	const struct intensity_spec *intensity = &supervisor->spec.policy.intensity;
 	const struct conf_key *written = conf_keys_find(supervisor, "intensity.within");
 	const char *key = "intensity.within";
 	char within[DURATION_TEXT_MAX];
@@ -128,7 +128,7 @@ check_intensities(struct lint *lint, uint64_t *spans, uint32_t *fastest)
 		const struct spec *spec = &conf->actors[i].spec;
 		uint32_t parent = conf->actors[i].parent;
 		const struct intensity_spec *intensity =
-		    &conf->actors[parent].spec.intensity;
+		    &conf->actors[parent].spec.policy.intensity;
 		uint64_t span;
 
 		if (intensity->unlimited || intensity->within_ms == DURATION_INFINITE ||
@@ -142,7 +142,7 @@ check_intensities(struct lint *lint, uint64_t *spans, uint32_t *fastest)
 	}
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		if (fastest[i] != CONF_NONE &&
-		    spans[i] > conf->actors[i].spec.intensity.within_ms)
+		    spans[i] > conf->actors[i].spec.policy.intensity.within_ms)
 			warn_unreachable(lint, &conf->actors[i],
 			                 &conf->actors[fastest[i]], spans[i]);
 }
@@ -156,10 +156,11 @@ check_products(struct lint *lint, uint64_t *products)
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
 		uint64_t above = actor->parent != CONF_NONE ? products[actor->parent] : 1;
-		uint64_t restarts = actor->spec.intensity.restarts;
+		uint64_t restarts = actor->spec.policy.intensity.restarts;
 
 		products[i] = 1;
-		if (actor->spec.kind == NODE_WORKER || actor->spec.intensity.unlimited)
+		if (actor->spec.kind == NODE_WORKER ||
+		    actor->spec.policy.intensity.unlimited)
 			continue;
 		products[i] = above * (restarts > 0 ? restarts : 1);
 		if (products[i] > SPEC_INTENSITY_MAX)
@@ -188,9 +189,9 @@ add_times(uint64_t a, uint64_t b)
 static uint64_t
 shutdown_time(const struct spec *spec)
 {
-	switch (spec->shutdown_mode) {
+	switch (spec->stop.mode) {
 	case SHUTDOWN_TIMEOUT:
-		return spec->shutdown_ms;
+		return spec->stop.shutdown_ms;
 	case SHUTDOWN_BRUTAL_KILL:
 		return 0;
 	case SHUTDOWN_INFINITY:
@@ -206,12 +207,12 @@ check_shutdown(struct lint *lint, const struct conf_actor *actor, uint64_t neede
 	char needed[DURATION_TEXT_MAX];
 
 	if (actor->spec.kind != NODE_SUPERVISOR ||
-	    actor->spec.shutdown_mode != SHUTDOWN_TIMEOUT ||
-	    needed_ms <= actor->spec.shutdown_ms)
+	    actor->spec.stop.mode != SHUTDOWN_TIMEOUT ||
+	    needed_ms <= actor->spec.stop.shutdown_ms)
 		return;
 	lint_warn(lint, actor, "shutdown",
 	          "%s is less than its children may take, which is %s",
-	          duration_format(actor->spec.shutdown_ms, own),
+	          duration_format(actor->spec.stop.shutdown_ms, own),
 	          duration_format(needed_ms, needed));
 }
 
@@ -236,7 +237,7 @@ check_shutdowns(struct lint *lint, uint64_t *needed)
 		if (actor->spec.kind == NODE_BOTH)
 			own = add_times(own, needed[i - 1]);
 		above = &needed[actor->parent];
-		if (!conf->actors[actor->parent].spec.stop_parallel)
+		if (!conf->actors[actor->parent].spec.policy.stop_parallel)
 			*above = add_times(*above, own);
 		else if (own > *above)
 			*above = own;
@@ -250,7 +251,7 @@ static void
 check_auto_shutdown(struct lint *lint, const struct conf_actor *supervisor)
 {
 	if (supervisor->parent == CONF_NONE ||
-	    supervisor->spec.auto_shutdown == AUTO_SHUTDOWN_NEVER ||
+	    supervisor->spec.policy.auto_shutdown == AUTO_SHUTDOWN_NEVER ||
 	    supervisor->spec.restart != RESTART_PERMANENT)
 		return;
 	lint_warn(
@@ -313,7 +314,8 @@ check_all_resumes(struct lint *lint, uint64_t *keepers)
 		if (!actor->spec.keeps && actor->parent != CONF_NONE)
 			check_resumes(lint, actor, &actor->spec.on_failure, "on_failure");
 		if (keepers[i] == 0)
-			check_resumes(lint, actor, &actor->spec.decider, "decider");
+			check_resumes(lint, actor, &actor->spec.policy.decider,
+			              "decider");
 	}
 }
 

@@ -75,16 +75,16 @@ take_path(void *data, const char *key, const char *value)
 static void
 find_path(const struct lint *lint, const struct conf_process *process, struct strbuf *ret)
 {
-	const char *path = environ_find(process->environment, "PATH", 4);
+	const char *path = environ_find(process->world.environment, "PATH", 4);
 
-	if (path == NULL && !process->clear_environment)
+	if (path == NULL && !process->world.clear_environment)
 		path = environ_find(lint->options->environ, "PATH", 4);
 	if (path == NULL)
 		path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 	strbuf_init(ret, ENVFILE_BYTES_MAX);
 	strbuf_adds(ret, path);
-	for (char **file = process->environment_files; file != NULL && *file != NULL;
-	     file++)
+	for (char **file = process->world.environment_files;
+	     file != NULL && *file != NULL; file++)
 		(void)envfile_read(*file, take_path, ret, NULL);
 }
 
@@ -128,8 +128,9 @@ check_safety(const struct lint *lint, const struct conf_actor *actor, const char
 	struct safety_report report;
 	char message[MESSAGE_MAX];
 
-	if (geteuid() != 0 || process->root != NULL ||
-	    safety_of(path, process->has_user ? process->uid : 0, &report) == SAFE)
+	if (geteuid() != 0 || process->world.root != NULL ||
+	    safety_of(path, process->identity.has_user ? process->identity.uid : 0,
+	              &report) == SAFE)
 		return;
 	keys_report(lint->reports, report.safety == UNSAFE ? CONF_ERROR : CONF_WARNING,
 	            lint->conf, actor, key, "%s",
@@ -142,7 +143,8 @@ check_program(const struct lint *lint, const struct conf_actor *actor, const cha
               char *const *argv)
 {
 	const struct conf_process *process = &actor->process;
-	const char *directory = process->directory != NULL ? process->directory : "/";
+	const char *directory =
+	    process->world.directory != NULL ? process->world.directory : "/";
 	const char *name;
 	char where[PATH_MAX];
 	struct strbuf path;
@@ -153,12 +155,12 @@ check_program(const struct lint *lint, const struct conf_actor *actor, const cha
 	name = argv[0];
 	(void)snprintf(where, sizeof(where), "%s", name);
 	if (name[0] == '/') {
-		found = look_at(process->root, name);
+		found = look_at(process->world.root, name);
 	} else if (strchr(name, '/') != NULL) {
-		found = look_in_path(process->root, directory, name, where);
+		found = look_in_path(process->world.root, directory, name, where);
 	} else {
 		find_path(lint, process, &path);
-		found = look_in_path(process->root, strbuf_str(&path), name, where);
+		found = look_in_path(process->world.root, strbuf_str(&path), name, where);
 		strbuf_done(&path);
 	}
 	if (found == FOUND_PROGRAM)
@@ -166,8 +168,8 @@ check_program(const struct lint *lint, const struct conf_actor *actor, const cha
 	if (found == FOUND_NOTHING)
 		lint_warn(lint, actor, key, "there is no program `%.200s`%s%s%.200s",
 		          name, strchr(name, '/') != NULL ? "" : " in PATH",
-		          process->root != NULL ? " below " : "",
-		          process->root != NULL ? process->root : "");
+		          process->world.root != NULL ? " below " : "",
+		          process->world.root != NULL ? process->world.root : "");
 	else if (found == FOUND_NOT_EXECUTABLE)
 		lint_warn(lint, actor, key, "`%.200s` is not an executable file", name);
 }
@@ -176,9 +178,10 @@ static void
 check_commands(const struct lint *lint, const struct conf_actor *actor)
 {
 	check_program(lint, actor, "command", actor->process.argv);
-	check_program(lint, actor, "stop_command", actor->process.stop_command);
-	check_program(lint, actor, "reload_command", actor->process.reload_command);
-	check_program(lint, actor, "ready.exec", actor->process.ready.command);
+	check_program(lint, actor, "stop_command", actor->process.orders.stop_command);
+	check_program(lint, actor, "reload_command",
+	              actor->process.orders.reload_command);
+	check_program(lint, actor, "ready.exec", actor->process.readiness.probe.command);
 	check_program(lint, actor, "health.exec", actor->process.health.command);
 	for (size_t hook = 0; hook < HOOK_MAX; hook++) {
 		char key[64];
@@ -206,22 +209,22 @@ check_readable(const struct lint *lint, const struct conf_actor *actor, const ch
 	struct stat st;
 	mode_t wanted = S_IROTH;
 
-	if (geteuid() != 0 || !process->has_user || process->uid == 0 || path == NULL ||
-	    stat(path, &st) < 0)
+	if (geteuid() != 0 || !process->identity.has_user || process->identity.uid == 0 ||
+	    path == NULL || stat(path, &st) < 0)
 		return;
-	for (size_t i = 0; i < process->n_groups; i++)
-		if (st.st_gid == process->groups[i])
+	for (size_t i = 0; i < process->identity.n_groups; i++)
+		if (st.st_gid == process->identity.groups[i])
 			wanted = S_IRGRP;
-	if (st.st_gid == process->gid)
+	if (st.st_gid == process->identity.gid)
 		wanted = S_IRGRP;
-	if (st.st_uid == process->uid)
+	if (st.st_uid == process->identity.uid)
 		wanted = S_IRUSR;
 	if ((st.st_mode & wanted) == 0)
 		lint_warn(
 		    lint, actor, key,
 		    "user %u cannot read %.200s, and the process opens it as that user: "
 		    "the start will fail",
-		    (unsigned int)process->uid, path);
+		    (unsigned int)process->identity.uid, path);
 }
 
 static bool
@@ -239,27 +242,28 @@ lint_files(const struct lint *lint, const struct conf_actor *actor)
 	const struct conf_process *process = &actor->process;
 	struct stat stat_buf;
 
-	for (char **file = process->environment_files; file != NULL && *file != NULL;
-	     file++) {
+	for (char **file = process->world.environment_files;
+	     file != NULL && *file != NULL; file++) {
 		check_safety(lint, actor, "environment_file", *file + (**file == '-'));
 		check_readable(lint, actor, "environment_file", *file + (**file == '-'));
 	}
-	check_readable(lint, actor, "stdin", process->input);
-	if (is_missing(process->input))
+	check_readable(lint, actor, "stdin", process->world.input);
+	if (is_missing(process->world.input))
 		lint_warn(lint, actor, "stdin", "there is no file `%.200s`",
-		          process->input);
-	if (is_missing(process->root))
+		          process->world.input);
+	if (is_missing(process->world.root))
 		lint_warn(lint, actor, "root", "there is no directory `%.200s`",
-		          process->root);
+		          process->world.root);
 	else
 		check_commands(lint, actor);
-	if (process->directory != NULL && !is_missing(process->root) &&
-	    stat_below(process->root, process->directory, &stat_buf) < 0 &&
+	if (process->world.directory != NULL && !is_missing(process->world.root) &&
+	    stat_below(process->world.root, process->world.directory, &stat_buf) < 0 &&
 	    (errno == ENOENT || errno == ENOTDIR))
 		lint_warn(lint, actor, "directory",
-		          "there is no directory `%.200s`%s%.200s", process->directory,
-		          process->root != NULL ? " below " : "",
-		          process->root != NULL ? process->root : "");
+		          "there is no directory `%.200s`%s%.200s",
+		          process->world.directory,
+		          process->world.root != NULL ? " below " : "",
+		          process->world.root != NULL ? process->world.root : "");
 }
 
 /*

@@ -44,7 +44,7 @@ find_reader(struct reader *reader, uint32_t index, const struct conf_output *out
 		            "`%.200s` is a supervisor and has no process that could read",
 		            output->file);
 		found = CONF_NONE;
-	} else if (reader->conf->actors[found].process.input != NULL) {
+	} else if (reader->conf->actors[found].process.world.input != NULL) {
 		keys_report(
 		    reader->reports, CONF_ERROR, reader->conf, actor, key,
 		    "`%.200s` reads from a file (`stdin`), and has no other input",
@@ -113,10 +113,11 @@ find_readers(struct pipes *pipes)
 		const struct conf_process *process = &reader->conf->actors[i].process;
 		uint32_t *found = &pipes->reader_of[2 * i];
 
-		found[0] = find_reader(reader, i, &process->out, output_keys[0]);
+		found[0] = find_reader(reader, i, &process->output.out, output_keys[0]);
 		found[1] = CONF_NONE;
-		if (!process->out_is_err)
-			found[1] = find_reader(reader, i, &process->err, output_keys[1]);
+		if (!process->output.out_is_err)
+			found[1] =
+			    find_reader(reader, i, &process->output.err, output_keys[1]);
 		any = any || found[0] != CONF_NONE || found[1] != CONF_NONE;
 	}
 	return any;

@@ -59,7 +59,7 @@ holds_up_others(const struct core *core, const struct node *node)
 	const struct node *parent = node_parent(core, node);
 
 	return node->gate.is_blocked && node->part.sequenced && parent != NULL &&
-	       parent->spec.strategy == STRATEGY_ONE_FOR_ONE;
+	       parent->spec.policy.strategy == STRATEGY_ONE_FOR_ONE;
 }
 
 /* True if this node or a node below is held up. */

@@ -214,7 +214,7 @@ decider_decide(const struct core *core, const struct node *node,
 	const struct question q = {
 	    .cause = cause,
 	    .first = node->run.attempts <= 1 && !node->run.was_ready,
-	    .strategy = supervisor->spec.strategy,
+	    .strategy = supervisor->spec.policy.strategy,
 	};
 
 	*ret = (struct decision){.reason = DECIDED_BY_ON_FAILURE};
@@ -226,8 +226,8 @@ decider_decide(const struct core *core, const struct node *node,
 	if (supervisor->links.parent == NONE)
 		return;
 	ret->reason = DECIDED_BY_RULE;
-	if (ask(&supervisor->spec.decider, pool_rules(core, supervisor->pool.rules_at),
-	        &q, ret))
+	if (ask(&supervisor->spec.policy.decider,
+	        pool_rules(core, supervisor->pool.rules_at), &q, ret))
 		return;
 	ret->reason = DECIDED_NO_RULE_MATCHED;
 	ret->directive = DIRECTIVE_ESCALATE;
@@ -250,7 +250,7 @@ decider_names_normal(const struct core *core, const struct node *node)
 
 	return list_names_normal(&node->spec.on_failure,
 	                         pool_rules(core, node->pool.on_failure_at)) ||
-	       list_names_normal(&supervisor->spec.decider,
+	       list_names_normal(&supervisor->spec.policy.decider,
 	                         pool_rules(core, supervisor->pool.rules_at));
 }
 
@@ -271,6 +271,6 @@ decider_names_errno(const struct core *core, const struct node *node, int32_t er
 
 	return list_names_errno(&node->spec.on_failure,
 	                        pool_rules(core, node->pool.on_failure_at), error) ||
-	       list_names_errno(&supervisor->spec.decider,
+	       list_names_errno(&supervisor->spec.policy.decider,
 	                        pool_rules(core, supervisor->pool.rules_at), error);
 }

@@ -97,7 +97,7 @@ dynamic_add(struct turn *turn, struct node *supervisor, const struct event *even
 	ASSERT(event->addition != NULL && event->addition_id != 0);
 	if (!takes_children(core, supervisor))
 		command_reply(turn, event, REPLY_INVALID_STATE);
-	else if (supervisor->growth.n >= supervisor->spec.max_children)
+	else if (supervisor->growth.n >= supervisor->spec.policy.max_children)
 		command_reply(turn, event, REPLY_LIMIT);
 	else if (!has_room(core, supervisor, event->addition) ||
 	         (event->token != 0 && core->waiters.vacant == NONE))

@@ -38,6 +38,17 @@ failure_concerns_one(const struct decision *decision)
 	       decision->reason == DECIDED_NOT_ADDED;
 }
 
+static struct ruling
+ruling_of(const struct decision *decision)
+{
+	return (struct ruling){
+	    .directive = decision->directive,
+	    .preset = decision->preset,
+	    .place = decision->place,
+	    .reason = decision->reason,
+	};
+}
+
 /* Tell of a failure, once, at the level that handles it. */
 void
 failure_report(struct turn *turn, struct node *node, struct node *origin,
@@ -49,21 +60,18 @@ failure_report(struct turn *turn, struct node *node, struct node *origin,
 
 	action->cause = *cause;
 	action->origin = node_ref(turn->core, failure_began_at(turn->core, origin));
-	action->directive = decision->directive;
+	action->ruling = ruling_of(decision);
 	action->log = decision->log;
-	if (action->log == RULE_LOG_AS_DIRECTIVE && !supervisor->spec.log_failures)
+	if (action->log == RULE_LOG_AS_DIRECTIVE && !supervisor->spec.policy.log_failures)
 		action->log = RULE_LOG_OFF;
-	action->rule_preset = decision->preset;
-	action->rule_place = decision->place;
-	action->reason = (uint8_t)decision->reason;
-	action->group = supervisor->spec.strategy != STRATEGY_ONE_FOR_ONE &&
+	action->group = supervisor->spec.policy.strategy != STRATEGY_ONE_FOR_ONE &&
 	                (decision->directive == DIRECTIVE_RESTART ||
 	                 decision->directive == DIRECTIVE_STOP) &&
 	                !failure_concerns_one(decision);
-	action->window = limits_in_use(turn, supervisor);
-	action->limit = supervisor->spec.intensity.unlimited
+	action->window = limits_in_use(turn->core, supervisor, turn->now_ms);
+	action->limit = supervisor->spec.policy.intensity.unlimited
 	                    ? 0
-	                    : supervisor->spec.intensity.restarts;
+	                    : supervisor->spec.policy.intensity.restarts;
 	action->delay_ms = delay_ms;
 }
 
@@ -76,10 +84,7 @@ failure_remember(struct turn *turn, struct node *node, struct node *origin,
 	node->failure = (struct failure){
 	    .cause = *cause,
 	    .origin = node_ref(turn->core, failure_began_at(turn->core, origin)),
-	    .directive = decision->directive,
-	    .rule_preset = decision->preset,
-	    .rule_place = decision->place,
-	    .reason = decision->reason,
+	    .ruling = ruling_of(decision),
 	    .at_ms = turn->now_ms,
 	};
 }
@@ -93,9 +98,7 @@ failure_report_escalated(struct turn *turn, const struct node *supervisor,
 {
 	struct action *action = turn_report(turn, REPORT_ESCALATED, supervisor);
 
-	action->rule_preset = decision->preset;
-	action->rule_place = decision->place;
-	action->reason = (uint8_t)decision->reason;
+	action->ruling = ruling_of(decision);
 	action->cause = *cause;
 	action->origin = node_ref(turn->core, failure_began_at(turn->core, origin));
 	action->to = node_ref(turn->core, node_supervisor(turn->core, supervisor));

@@ -164,7 +164,7 @@ core_init(void *memory, const struct core_size *size, uint64_t seed)
 	wait_init(core);
 	watch_init(core);
 	spec_default(&root, NODE_SUPERVISOR);
-	root.intensity = (struct intensity_spec){.unlimited = true};
+	root.policy.intensity = (struct intensity_spec){.unlimited = true};
 	(void)add_node(core, NULL, NULL, &root);
 	return core;
 }
@@ -298,7 +298,7 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 	ASSERT(node != NULL);
 	ASSERT(node->spec.kind == spec->kind);
 	core->now_ms = now_ms;
-	was_fixed = node->spec.limit.fixed;
+	was_fixed = node->spec.policy.limit.fixed;
 	was_health = node->spec.health;
 	name = node->spec.name;
 	base = node->spec.base;
@@ -312,7 +312,7 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 		const uint64_t *stamps = pool_stamps(core, &child->limits.own);
 
 		/* The one kind of window cannot read what the other counted. */
-		if (was_fixed != spec->limit.fixed)
+		if (was_fixed != spec->policy.limit.fixed)
 			window_clear(&child->limits.own);
 		if (child->limits.own.cap != cap)
 			pool_resize(core, &child->limits.own, stamps, cap);

@@ -7,9 +7,9 @@
 #include "core/pure.h"
 
 /* May this child be restarted once more, as far as its own `limit` goes?  Counts it. */
-bool
-limits_admit_child(const struct core *core, struct node *child,
-                   const struct limit_spec *limit, uint64_t now_ms)
+static bool
+admit_child(const struct core *core, struct node *child, const struct limit_spec *limit,
+            uint64_t now_ms)
 {
 	uint64_t *stamps = pool_stamps(core, &child->limits.own);
 
@@ -23,10 +23,10 @@ limits_admit_child(const struct core *core, struct node *child,
 }
 
 /* May this supervisor restart something once more?  Counts it; OTP's add_restart. */
-bool
-limits_admit_intensity(struct turn *turn, struct node *supervisor)
+static bool
+admit_intensity(struct turn *turn, struct node *supervisor)
 {
-	const struct intensity_spec *spec = &supervisor->spec.intensity;
+	const struct intensity_spec *spec = &supervisor->spec.policy.intensity;
 	uint64_t *stamps = pool_stamps(turn->core, &supervisor->limits.intensity);
 
 	if (spec->unlimited)
@@ -40,13 +40,13 @@ limits_admit_intensity(struct turn *turn, struct node *supervisor)
 
 /* So many restarts count in the intensity of this supervisor; 0: it has no limit. */
 uint32_t
-limits_in_use(struct turn *turn, const struct node *supervisor)
+limits_in_use(const struct core *core, const struct node *supervisor, uint64_t now_ms)
 {
-	if (supervisor->spec.intensity.unlimited)
+	if (supervisor->spec.policy.intensity.unlimited)
 		return 0;
 	return window_in_use(&supervisor->limits.intensity,
-	                     pool_stamps(turn->core, &supervisor->limits.intensity),
-	                     supervisor->spec.intensity.within_ms, turn->now_ms);
+	                     pool_stamps(core, &supervisor->limits.intensity),
+	                     supervisor->spec.policy.intensity.within_ms, now_ms);
 }
 
 /*
@@ -67,4 +67,46 @@ limits_admit_resume(struct node *node, uint64_t now_ms)
 	                           ? RESUME_GUARD
 	                           : node->limits.guard_n + 1;
 	return true;
+}
+
+/*
+ * True if every member in the scope of this restart may be restarted again.  As in Akka's
+ * AllForOneStrategy: each member's own counter, and the first refusal ends the question.
+ */
+static bool
+scope_is_admitted(struct turn *turn, struct node *node)
+{
+	struct core *core = turn->core;
+	struct node *supervisor = node_supervisor(core, node);
+	const struct limit_spec *limit = &supervisor->spec.policy.limit;
+
+	if (!limit->on)
+		return true;
+	if (supervisor->spec.policy.strategy == STRATEGY_ONE_FOR_ONE)
+		return admit_child(core, node, limit, turn->now_ms);
+	CHILDREN_FOREACH (core, supervisor, child) {
+		if (!strategy_in_scope(core, node, child) ||
+		    child->plan.stay == STAY_HELD)
+			continue;
+		if (!admit_child(core, child, limit, turn->now_ms))
+			return false;
+	}
+	return true;
+}
+
+/* What restart becomes for this node: limits and intensity may turn it into another. */
+void
+limits_admit_restart(struct turn *turn, struct node *node, struct decision *decision)
+{
+	struct node *supervisor = node_supervisor(turn->core, node);
+
+	if (!scope_is_admitted(turn, node)) {
+		decision->directive = supervisor->spec.policy.limit.escalate
+		                          ? DIRECTIVE_ESCALATE
+		                          : DIRECTIVE_STOP;
+		decision->reason = DECIDED_LIMIT;
+	} else if (!admit_intensity(turn, supervisor)) {
+		decision->directive = DIRECTIVE_ESCALATE;
+		decision->reason = DECIDED_INTENSITY;
+	}
 }

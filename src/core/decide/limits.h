@@ -5,12 +5,12 @@
 #ifndef CORE_LIMITS_H
 #define CORE_LIMITS_H
 
-#include "core/tree/turn.h"
+#include "core/decide/marks.h"
 
-bool limits_admit_child(const struct core *core, struct node *child,
-                        const struct limit_spec *limit, uint64_t now_ms);
-bool limits_admit_intensity(struct turn *turn, struct node *supervisor);
 bool limits_admit_resume(struct node *node, uint64_t now_ms);
-uint32_t limits_in_use(struct turn *turn, const struct node *supervisor);
+uint32_t limits_in_use(const struct core *core, const struct node *supervisor,
+                       uint64_t now_ms);
+void limits_admit_restart(struct turn *turn, struct node *node,
+                          struct decision *decision);
 
 #endif

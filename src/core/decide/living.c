@@ -136,14 +136,15 @@ static bool
 is_probed(const struct node *node)
 {
 	if (node->state == STATE_STARTING)
-		return node->phase == PHASE_PROCESS && node->spec.ready == READY_PROBED;
+		return node->phase == PHASE_PROCESS &&
+		       node->spec.start.ready == READY_PROBED;
 	return is_lived_in(node) && node->spec.health.on;
 }
 
 static uint64_t
 interval_ms(const struct node *node)
 {
-	return node->living.probe_is_start ? node->spec.ready_interval_ms
+	return node->living.probe_is_start ? node->spec.start.ready_interval_ms
 	                                   : node->spec.health.interval_ms;
 }
 
@@ -392,7 +393,7 @@ living_renewed(struct node *node)
 void
 living_spawned(struct turn *turn, struct node *node)
 {
-	if (node->spec.ready == READY_PROBED)
+	if (node->spec.start.ready == READY_PROBED)
 		deadline_arm(turn->core, node, TIMER_HEALTH, turn->now_ms, 0);
 }
 
@@ -413,7 +414,7 @@ living_resume(struct turn *turn, struct node *node, const struct cause *cause)
 {
 	node->living.watchdog_expired = false;
 	if (node->phase == PHASE_PROCESS && node->process.spawned)
-		living_grant(turn, node, node->spec.start_timeout_ms);
+		living_grant(turn, node, node->spec.start.timeout_ms);
 	if (cause->kind == CAUSE_STOPPED && node->living.sigstopped) {
 		turn_act(turn, ACTION_CONTINUE, node)->life = node->process.life;
 		living_continued(turn->core, node);

@@ -50,6 +50,18 @@ void failure_escalate(struct turn *turn, struct node *supervisor,
                       const struct decision *decision);
 bool failure_is_moot(const struct turn *turn, const struct node *node);
 
+/* carry_out.c */
+void carry_out(struct turn *turn, struct node *node, struct node *origin,
+               const struct cause *cause, const struct decision *decision);
+void carry_out_stop(struct turn *turn, struct node *node,
+                    const struct decision *decision);
+void carry_out_give_up(struct turn *turn, struct node *supervisor, struct node *offender,
+                       struct node *origin);
+void carry_out_in_stop(struct turn *turn, struct node *node, struct node *origin,
+                       const struct cause *cause);
+void carry_out_fail_start(struct turn *turn, struct node *supervisor, struct node *child,
+                          struct node *origin, const struct cause *cause);
+
 /* failure_report.c */
 bool failure_was_start(const struct node *supervisor);
 bool failure_concerns_one(const struct decision *decision);

@@ -53,7 +53,7 @@ can_take(const struct core *core, const struct node *node, const struct watch *w
 		return runs && is_there(node);
 	case REACTION_SIGNAL:
 		return runs && is_there(node) &&
-		       (node->run.ready || node->spec.ready == READY_EXIT);
+		       (node->run.ready || node->spec.start.ready == READY_EXIT);
 	case REACTION_RUN:
 		return node->watch.running == NONE;
 	case REACTION_RESTART:
@@ -103,14 +103,14 @@ send(struct turn *turn, const struct node *node, int32_t signal)
 static void
 tell(struct action *action, const struct watch *watch, const struct telling *telling)
 {
-	action->watch = watch->index + 1;
+	action->death.watch = watch->index + 1;
 	action->origin = telling->ended;
 	action->incarnation = telling->incarnation;
 	action->generation = 0;
-	action->confirmed = telling->confirmed;
-	action->child_failed = telling->child_failed;
+	action->death.confirmed = telling->confirmed;
+	action->death.child_failed = telling->child_failed;
 	action->cause = telling->cause;
-	action->reaction = watch->reaction;
+	action->death.reaction = watch->reaction;
 }
 
 /* What is asked for: the same whenever it is asked. */
@@ -118,7 +118,7 @@ static void
 describe_run(const struct node *node, const struct watch *watch, struct action *action)
 {
 	tell(action, watch, &watch->run);
-	action->reaction = REACTION_RUN;
+	action->death.reaction = REACTION_RUN;
 	action->serial = watch->run_serial;
 	action->life = node->process.life;
 }
@@ -169,7 +169,7 @@ react_done(struct turn *turn, struct node *node, const struct event *event)
 	if (failed && watch->reaction == REACTION_RUN) {
 		struct action *action = turn_report(turn, REPORT_HOOK_FAILED, node);
 
-		action->watch = watch->index + 1;
+		action->death.watch = watch->index + 1;
 		action->timed_out = event->late;
 		action->cause = react_cause(event);
 	}

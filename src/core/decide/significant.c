@@ -25,7 +25,7 @@ is_one_active(const struct core *core, const struct node *supervisor)
 static bool
 is_time_to_end(const struct core *core, const struct node *supervisor)
 {
-	switch (supervisor->spec.auto_shutdown) {
+	switch (supervisor->spec.policy.auto_shutdown) {
 	case AUTO_SHUTDOWN_ANY:
 		return true;
 	case AUTO_SHUTDOWN_ALL:
@@ -78,11 +78,11 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 	if (leader == NULL || !leader->failed.is_set || !children_are_down(supervisor) ||
 	    failure_is_moot(turn, supervisor))
 		return;
-	if (supervisor->spec.when_empty == WHEN_EMPTY_ESCALATE) {
+	if (supervisor->spec.policy.when_empty == WHEN_EMPTY_ESCALATE) {
 		failure_escalate(turn, supervisor, &leader->failure.cause,
 		                 node_at(turn->core, supervisor->children.group_leader),
 		                 &empty);
-	} else if (supervisor->spec.when_empty == WHEN_EMPTY_STOP) {
+	} else if (supervisor->spec.policy.when_empty == WHEN_EMPTY_STOP) {
 		supervisor->failed.is_set = true;
 		supervisor->failure = leader->failure;
 		goal_down_as(supervisor, STATE_FAILED);

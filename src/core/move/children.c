@@ -139,7 +139,7 @@ static void
 rejoin(struct core *core, struct node *supervisor)
 {
 	if (!node_is_resuming(supervisor) &&
-	    supervisor->spec.keep_children == KEEP_RESTART)
+	    supervisor->spec.policy.keep_children == KEEP_RESTART)
 		mark_all(core, supervisor);
 	if (supervisor->children.op == OP_NONE)
 		supervisor->children.op = OP_START;
@@ -280,7 +280,8 @@ group_is_down(struct turn *turn, struct node *supervisor)
 static void
 advance_stop(struct turn *turn, struct node *supervisor)
 {
-	bool parallel = supervisor->spec.stop_parallel || stop_kills_children(supervisor);
+	bool parallel =
+	    supervisor->spec.policy.stop_parallel || stop_kills_children(supervisor);
 
 	while (supervisor->children.cursor != NONE) {
 		struct node *child = node_at(turn->core, supervisor->children.cursor);
@@ -333,7 +334,7 @@ advance_start(struct turn *turn, struct node *supervisor)
 			}
 			up_start(turn, child);
 		}
-		if (child->part.sequenced && !supervisor->spec.start_parallel)
+		if (child->part.sequenced && !supervisor->spec.policy.start_parallel)
 			return;
 		supervisor->children.cursor = child->links.next;
 	}

@@ -56,7 +56,7 @@ down_settle(struct turn *turn, struct node *node)
 	node->failed.brings_down = false;
 	/* A one-shot is ready once it is done. */
 	node->run.ready = node->run.ready && node->plan.down_as == STATE_DONE &&
-	                  node->spec.ready == READY_EXIT;
+	                  node->spec.start.ready == READY_EXIT;
 	node->plan.start_now = false;
 	node->plan.is_demanded = false;
 	node->pace.no_room = 0;
@@ -167,7 +167,7 @@ send_kill(struct turn *turn, struct node *node)
 	node->process.kill_sent = true;
 	turn_act(turn, ACTION_KILL, node)->life = node->process.life;
 	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms,
-	             node->spec.kill_timeout_ms);
+	             node->spec.stop.kill_timeout_ms);
 }
 
 /* Ask the process to end, as its `shutdown` has it (OTP O-06 to O-08). */
@@ -177,15 +177,15 @@ send_stop(struct turn *turn, struct node *node)
 	const struct spec *spec = &node->spec;
 	struct action *action;
 
-	if (stop_kills(node) || spec->shutdown_mode == SHUTDOWN_BRUTAL_KILL) {
+	if (stop_kills(node) || spec->stop.mode == SHUTDOWN_BRUTAL_KILL) {
 		send_kill(turn, node);
 		return;
 	}
 	action = turn_act(turn, ACTION_STOP, node);
 	action->life = node->process.life;
 	action->watchdog_expired = node->living.watchdog_expired;
-	if (spec->shutdown_mode == SHUTDOWN_TIMEOUT)
-		living_grant(turn, node, spec->shutdown_ms);
+	if (spec->stop.mode == SHUTDOWN_TIMEOUT)
+		living_grant(turn, node, spec->stop.shutdown_ms);
 }
 
 /* The start was acknowledged after the decision to stop: now there is a process to be
@@ -205,9 +205,9 @@ void
 down_stop_sent(struct turn *turn, struct node *node)
 {
 	if (node->phase == PHASE_END && !node->process.kill_sent &&
-	    node->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
+	    node->spec.stop.mode == SHUTDOWN_TIMEOUT)
 		deadline_extend(turn->core, node, TIMER_STATE, turn->now_ms,
-		                node->spec.shutdown_ms);
+		                node->spec.stop.shutdown_ms);
 }
 
 /*
@@ -226,7 +226,7 @@ run_pre_hook(struct turn *turn, struct node *node)
 	    (node->ending.gave_up && !node->ending.retired))
 		return false;
 	/* A process that is to be killed at once does not wait for a hook. */
-	if (is_there && node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL)
+	if (is_there && node->spec.stop.mode == SHUTDOWN_BRUTAL_KILL)
 		return false;
 	if (node_comes_back(node))
 		return hooks_run(turn, node, HOOK_PRE_RESTART);
@@ -252,9 +252,9 @@ dismiss(struct turn *turn, struct node *node)
 	    (node_comes_back(node) && node_keeps_children(node)))
 		return false;
 	node->phase = PHASE_DISMISS;
-	if (!node_has_process(node) && node->spec.shutdown_mode == SHUTDOWN_TIMEOUT)
+	if (!node_has_process(node) && node->spec.stop.mode == SHUTDOWN_TIMEOUT)
 		deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms,
-		             node->spec.shutdown_ms);
+		             node->spec.stop.shutdown_ms);
 	children_stop(turn, node);
 	return true;
 }
@@ -337,7 +337,7 @@ begin_stop(struct turn *turn, struct node *node)
 	(void)turn_report(turn, REPORT_STOPPING, node);
 	node->process.kill_sent = node->process.overdue = false;
 	goal_begin_stop(node, node_is_supervisor(node) &&
-	                          node->spec.shutdown_mode == SHUTDOWN_BRUTAL_KILL);
+	                          node->spec.stop.mode == SHUTDOWN_BRUTAL_KILL);
 	if (node->hooks.serial != 0) {
 		/* The start is not wanted any more. */
 		node->phase = PHASE_PRE_STOP;
@@ -394,7 +394,7 @@ down_overdue(struct turn *turn, struct node *node)
 	/* Unless a stop of a supervisor above had the process killed already. */
 	if (is_process || !stop_kills_children(node))
 		turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node)->delay_ms =
-		    node->spec.shutdown_ms;
+		    node->spec.stop.shutdown_ms;
 	node->process.overdue = is_process;
 	/* The children of a process have all the time that they need. */
 	if (is_process)

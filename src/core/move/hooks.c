@@ -86,12 +86,12 @@ describe(const struct core *core, const struct node *node, struct action *action
 	action->origin = REF_NONE;
 	if (failed != NULL) {
 		action->origin = failed->failure.origin;
-		action->origin_cause = failed->failure.cause;
+		action->call.origin_cause = failed->failure.cause;
 	}
 
 	action->serial = node->hooks.serial;
-	action->hook = hook;
-	action->hook_reason = node->hooks.reason;
+	action->call.hook = hook;
+	action->call.reason = node->hooks.reason;
 	action->cause = cause_for(node);
 	action->incarnation = node->run.incarnation;
 	/* The process that pre_start is about is still to come. */
@@ -175,8 +175,8 @@ report_failed(struct turn *turn, const struct node *node, const struct cause *ca
 {
 	struct action *action = turn_report(turn, REPORT_HOOK_FAILED, node);
 
-	action->hook = node->hooks.hook;
-	action->hook_reason = node->hooks.reason;
+	action->call.hook = node->hooks.hook;
+	action->call.reason = node->hooks.reason;
 	action->timed_out = node->hooks.end == HOOK_IS_LATE;
 	action->cause = *cause;
 }

@@ -30,14 +30,14 @@ process_spawned(struct turn *turn, struct node *node)
 		down_spawned(turn, node);
 		return;
 	}
-	if (node->spec.ready == READY_EXEC) {
+	if (node->spec.start.ready == READY_EXEC) {
 		up_step(turn, node);
 		return;
 	}
-	if (node->spec.ready == READY_AFTER)
+	if (node->spec.start.ready == READY_AFTER)
 		deadline_arm(core, node, TIMER_READY, turn->now_ms,
-		             node->spec.ready_after_ms);
-	living_grant(turn, node, node->spec.start_timeout_ms);
+		             node->spec.start.ready_after_ms);
+	living_grant(turn, node, node->spec.start.timeout_ms);
 	living_spawned(turn, node);
 }
 
@@ -78,7 +78,7 @@ end_cause(const struct node *node, const struct event *event)
 	};
 	bool success = exit_set_has(&node->spec.success_exits, event->code) ||
 	               signal_set_has(&node->spec.success_signals, event->signal);
-	bool early = node->phase == PHASE_PROCESS && node->spec.ready != READY_EXIT;
+	bool early = node->phase == PHASE_PROCESS && node->spec.start.ready != READY_EXIT;
 
 	if (early)
 		cause.kind = CAUSE_EARLY_EXIT;
@@ -156,6 +156,6 @@ void
 process_told_ready(struct turn *turn, struct node *node)
 {
 	if (node->process.spawned && node->process.main_alive &&
-	    node->phase == PHASE_PROCESS && node->spec.ready == READY_TOLD)
+	    node->phase == PHASE_PROCESS && node->spec.start.ready == READY_TOLD)
 		up_step(turn, node);
 }

@@ -86,7 +86,7 @@ unkillable_hold(struct turn *turn, struct node *node)
 	if (node->state != STATE_BACKOFF)
 		state_set(core, node, STATE_BACKOFF);
 	node->plan.start_now = false;
-	if (node_supervisor(core, node)->spec.strategy == STRATEGY_ONE_FOR_ONE)
+	if (node_supervisor(core, node)->spec.policy.strategy == STRATEGY_ONE_FOR_ONE)
 		queue_pass(core, node);
 	queue_parent(core, node);
 }

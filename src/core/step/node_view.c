@@ -15,19 +15,14 @@ window_now(const struct core *core, const struct node *node, uint64_t now_ms)
 {
 	const struct node *parent = node_parent(core, node);
 
-	if (node_is_supervisor(node)) {
-		if (node->spec.intensity.unlimited)
-			return 0;
-		return window_in_use(&node->limits.intensity,
-		                     pool_stamps(core, &node->limits.intensity),
-		                     node->spec.intensity.within_ms, now_ms);
-	}
-	if (parent == NULL || !parent->spec.limit.on)
+	if (node_is_supervisor(node))
+		return limits_in_use(core, node, now_ms);
+	if (parent == NULL || !parent->spec.policy.limit.on)
 		return 0;
-	if (parent->spec.limit.fixed)
+	if (parent->spec.policy.limit.fixed)
 		return node->limits.own.count;
 	return window_in_use(&node->limits.own, pool_stamps(core, &node->limits.own),
-	                     parent->spec.limit.within_ms, now_ms);
+	                     parent->spec.policy.limit.within_ms, now_ms);
 }
 
 /* The bound of what window_now() counts, and what its health check said. */
@@ -39,13 +34,14 @@ view_bounds(const struct core *core, const struct node *node, struct node_view *
 	ret->has_health = node->spec.health.on;
 	ret->is_unwell = node->living.bad > 0;
 	if (node_is_supervisor(node)) {
-		ret->has_limit = !node->spec.intensity.unlimited;
-		ret->limit = ret->has_limit ? node->spec.intensity.restarts : 0;
-		ret->within_ms = node->spec.intensity.within_ms;
-	} else if (parent != NULL && parent->spec.limit.on) {
-		ret->has_limit = true;
-		ret->limit = parent->spec.limit.restarts;
-		ret->within_ms = parent->spec.limit.within_ms;
+		ret->counted.has_limit = !node->spec.policy.intensity.unlimited;
+		ret->counted.limit =
+		    ret->counted.has_limit ? node->spec.policy.intensity.restarts : 0;
+		ret->counted.within_ms = node->spec.policy.intensity.within_ms;
+	} else if (parent != NULL && parent->spec.policy.limit.on) {
+		ret->counted.has_limit = true;
+		ret->counted.limit = parent->spec.policy.limit.restarts;
+		ret->counted.within_ms = parent->spec.policy.limit.within_ms;
 	}
 }
 
@@ -76,22 +72,9 @@ static void
 view_restarts(const struct node *node, struct node_view *ret)
 {
 	for (size_t kind = 0; kind < RESTART_KINDS_AUTOMATIC; kind++)
-		ret->restarts += node->run.restarts_by[kind];
-	memcpy(ret->restarts_by, node->run.restarts_by, sizeof(node->run.restarts_by));
-	ret->last_end = node->process.last_end;
-}
-
-static void
-view_failure(const struct node *node, struct node_view *ret)
-{
-	ret->has_failure = node->failed.is_set;
-	ret->cause = node->failure.cause;
-	ret->origin = node->failure.origin;
-	ret->directive = node->failure.directive;
-	ret->rule_preset = node->failure.rule_preset;
-	ret->rule_place = node->failure.rule_place;
-	ret->reason = (uint8_t)node->failure.reason;
-	ret->failed_at_ms = node->failure.at_ms;
+		ret->run.restarts += node->run.restarts_by[kind];
+	memcpy(ret->run.restarts_by, node->run.restarts_by,
+	       sizeof(node->run.restarts_by));
 }
 
 /*
@@ -104,9 +87,26 @@ core_limit_bytes(const struct core *core, struct ref ref, const struct spec *spe
 {
 	const struct node *node = node_find(core, ref);
 
-	if (node == NULL || !spec->limit.on || spec->limit.fixed)
+	if (node == NULL || !spec->policy.limit.on || spec->policy.limit.fixed)
 		return 0;
-	return (uint64_t)node->links.n_children * spec->limit.restarts * sizeof(uint64_t);
+	return (uint64_t)node->links.n_children * spec->policy.limit.restarts *
+	       sizeof(uint64_t);
+}
+
+static void
+view_process(const struct node *node, struct process_view *ret)
+{
+	*ret = (struct process_view){
+	    .unkillable = node->process.unkillable,
+	    .life = node->process.life,
+	    .alive = node->process.alive,
+	    .spawned = node->process.spawned,
+	    .main_alive = node->process.main_alive,
+	    .sigstopped = node->living.sigstopped,
+	    .probing = node->living.probing,
+	    .watchdog = node->process.main_alive && node->living.watchdog_ms > 0,
+	    .last_end = node->process.last_end,
+	};
 }
 
 /* Fill in what there is to know of a valid actor. */
@@ -130,41 +130,35 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->state = node->suspend.frozen ? STATE_SUSPENDED : node->state;
 	if (node->process.unkillable)
 		ret_view->state = STATE_UNKILLABLE;
-	ret_view->unkillable = node->process.unkillable;
 	ret_view->ready =
 	    (node->run.ready && node->state != STATE_STOPPING) || node->on_standby;
 	ret_view->held = node->plan.stay == STAY_HELD;
 	ret_view->degraded = node_is_supervisor(node) && node->children.n_failed > 0;
-	ret_view->removing = node->growth.removing;
-	ret_view->is_added = node->growth.is_added;
-	ret_view->addition_id = node->growth.id;
-	ret_view->addition_index = node->growth.index;
+	ret_view->growth.removing = node->growth.removing;
+	ret_view->growth.is_added = node->growth.is_added;
+	ret_view->growth.addition_id = node->growth.id;
+	ret_view->growth.addition_index = node->growth.index;
 	ret_view->suspended = suspend_count(core, node);
 	ret_view->suspends = node->suspend.n;
-	ret_view->life = node->process.life;
-	ret_view->alive = node->process.alive;
-	ret_view->spawned = node->process.spawned;
-	ret_view->main_alive = node->process.main_alive;
-	ret_view->sigstopped = node->living.sigstopped;
-	ret_view->probing = node->living.probing;
-	ret_view->watchdog = node->process.main_alive && node->living.watchdog_ms > 0;
 	ret_view->on_standby = node->on_standby;
 	ret_view->demanded = node->spec.on_demand && node->plan.is_demanded;
-	ret_view->incarnation = node->run.incarnation;
-	ret_view->generation = node->run.generation;
+	ret_view->run.incarnation = node->run.incarnation;
+	ret_view->run.generation = node->run.generation;
 	ret_view->since_ms = node->since_ms;
 	view_restarts(node, ret_view);
-	ret_view->window = window_now(core, node, now_ms);
+	view_process(node, &ret_view->process);
+	ret_view->counted.window = window_now(core, node, now_ms);
 	view_bounds(core, node, ret_view);
-	ret_view->failures = node->pace.failures;
-	ret_view->delay_ms = node->pace.delay_ms;
-	ret_view->delay_min_ms = node->pace.min_ms;
-	ret_view->delay_max_ms = node->pace.max_ms;
-	ret_view->due_ms = start_due(core, node);
-	view_failure(node, ret_view);
+	ret_view->backoff.failures = node->pace.failures;
+	ret_view->backoff.delay_ms = node->pace.delay_ms;
+	ret_view->backoff.delay_min_ms = node->pace.min_ms;
+	ret_view->backoff.delay_max_ms = node->pace.max_ms;
+	ret_view->backoff.due_ms = start_due(core, node);
+	ret_view->has_failure = node->failed.is_set;
+	ret_view->failure = node->failure;
 	ret_view->restart = node->spec.restart;
-	ret_view->ready_mode = node->spec.ready;
-	ret_view->strategy = node->spec.strategy;
+	ret_view->ready_mode = node->spec.start.ready;
+	ret_view->strategy = node->spec.policy.strategy;
 	ret_view->waits_for = waits_for(core, node);
 	if (node->state == STATE_WAITING && !node->on_standby)
 		ret_view->unmet = gate_unmet(core, node);

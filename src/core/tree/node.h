@@ -287,7 +287,7 @@ node_keeps_children(const struct node *node)
 	/* The children of a sleeping on-demand supervisor are not kept. */
 	if (node->spec.on_demand && !node->plan.is_demanded)
 		return false;
-	return node_is_resuming(node) || node->spec.keep_children != KEEP_NO;
+	return node_is_resuming(node) || node->spec.policy.keep_children != KEEP_NO;
 }
 
 /* Why the node is down: the failure that stopped it, or the end of its process. */

@@ -174,17 +174,6 @@ struct node_failed {
 	bool brings_down; /* it brings the node down, or brought it down last */
 };
 
-/* The last failure: decide/failure_report.c. */
-struct failure {
-	struct cause cause;
-	struct ref origin;
-	enum directive directive;
-	enum preset rule_preset;
-	struct place rule_place;
-	enum decision_reason reason;
-	uint64_t at_ms;
-};
-
 /* Standing still: decide/suspend.c. */
 struct node_suspend {
 	uint32_t n;        /* commands; not those of the nodes above */

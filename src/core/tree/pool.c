@@ -22,12 +22,13 @@ core_spec_bytes(const struct spec *spec, const struct spec *parent)
 {
 	uint64_t bytes = 0;
 
-	bytes += sizeof(struct rule) * (spec->decider.n_rules + spec->on_failure.n_rules);
+	bytes += sizeof(struct rule) *
+	         (spec->policy.decider.n_rules + spec->on_failure.n_rules);
 	bytes += sizeof(struct need_spec) * spec->n_needs;
-	if (!spec->intensity.unlimited)
-		bytes += sizeof(uint64_t) * spec->intensity.restarts;
-	if (parent != NULL && parent->limit.on && !parent->limit.fixed)
-		bytes += sizeof(uint64_t) * parent->limit.restarts;
+	if (!spec->policy.intensity.unlimited)
+		bytes += sizeof(uint64_t) * spec->policy.intensity.restarts;
+	if (parent != NULL && parent->policy.limit.on && !parent->policy.limit.fixed)
+		bytes += sizeof(uint64_t) * parent->policy.limit.restarts;
 	ASSERT(bytes < UINT32_MAX);
 	return (uint32_t)bytes;
 }
@@ -89,7 +90,7 @@ pool_resize(struct core *core, struct window *window, const uint64_t *old, uint3
 uint32_t
 pool_limit_stamps(const struct node *parent)
 {
-	const struct limit_spec *limit = &parent->spec.limit;
+	const struct limit_spec *limit = &parent->spec.policy.limit;
 
 	return limit->on && !limit->fixed ? limit->restarts : 0;
 }
@@ -111,10 +112,12 @@ void
 pool_take_rules(struct core *core, struct node *node, const struct spec *spec)
 {
 	const uint64_t *stamps = pool_stamps(core, &node->limits.intensity);
-	uint32_t cap = spec->intensity.unlimited ? 0 : spec->intensity.restarts;
+	uint32_t cap =
+	    spec->policy.intensity.unlimited ? 0 : spec->policy.intensity.restarts;
 
 	node->spec = *spec;
-	copy_rules(core, &node->spec.decider, spec->decider.rules, &node->pool.rules_at);
+	copy_rules(core, &node->spec.policy.decider, spec->policy.decider.rules,
+	           &node->pool.rules_at);
 	copy_rules(core, &node->spec.on_failure, spec->on_failure.rules,
 	           &node->pool.on_failure_at);
 	if (node->limits.intensity.cap != cap)
@@ -129,11 +132,11 @@ pool_move(struct core *core, struct node *node, const struct core *old)
 	const uint64_t *intensity = pool_stamps(old, &node->limits.intensity);
 	const uint64_t *limit = pool_stamps(old, &node->limits.own);
 
-	copy_rules(core, &node->spec.decider, pool_rules(old, node->pool.rules_at),
+	copy_rules(core, &node->spec.policy.decider, pool_rules(old, node->pool.rules_at),
 	           &node->pool.rules_at);
 	copy_rules(core, &node->spec.on_failure,
 	           pool_rules(old, node->pool.on_failure_at), &node->pool.on_failure_at);
 	pool_resize(core, &node->limits.intensity, intensity, node->limits.intensity.cap);
-	if (parent != NULL && !parent->spec.limit.fixed)
+	if (parent != NULL && !parent->spec.policy.limit.fixed)
 		pool_resize(core, &node->limits.own, limit, node->limits.own.cap);
 }

@@ -47,18 +47,18 @@ spec_default(struct spec *spec, enum node_kind kind)
 	    .jitter_milli = 200,
 	    .reset_after_ms = 15100,
 	};
-	spec->shutdown_mode =
-	    kind == NODE_SUPERVISOR ? SHUTDOWN_INFINITY : SHUTDOWN_TIMEOUT;
-	spec->shutdown_ms = 5000;
-	spec->ready = READY_EXEC;
-	spec->start_timeout_ms = DURATION_INFINITE;
+	spec->stop.mode = kind == NODE_SUPERVISOR ? SHUTDOWN_INFINITY : SHUTDOWN_TIMEOUT;
+	spec->stop.shutdown_ms = 5000;
+	spec->start.ready = READY_EXEC;
+	spec->start.timeout_ms = DURATION_INFINITE;
 	spec->hook_timeout_ms = 10000;
-	spec->kill_timeout_ms = 10000;
-	spec->strategy = STRATEGY_ONE_FOR_ONE;
-	spec->intensity = (struct intensity_spec){.restarts = 5, .within_ms = 60000};
-	spec->decider.preset = PRESET_DEFAULT;
-	spec->log_failures = true;
-	spec->max_children = UINT32_MAX;
+	spec->stop.kill_timeout_ms = 10000;
+	spec->policy.strategy = STRATEGY_ONE_FOR_ONE;
+	spec->policy.intensity =
+	    (struct intensity_spec){.restarts = 5, .within_ms = 60000};
+	spec->policy.decider.preset = PRESET_DEFAULT;
+	spec->policy.log_failures = true;
+	spec->policy.max_children = UINT32_MAX;
 }
 
 /*

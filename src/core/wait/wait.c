@@ -84,7 +84,7 @@ judge(const struct core *core, const struct waiter *waiter, const struct node *n
 		if (node->state == STATE_RUNNING && node->run.ready &&
 		    node->goal != GOAL_DOWN && node->goal != GOAL_RESTART)
 			return 1;
-		if (node->state == STATE_DONE && node->spec.ready == READY_EXIT)
+		if (node->state == STATE_DONE && node->spec.start.ready == READY_EXIT)
 			return 1;
 		/* Unless it was told to start anyway. */
 		if (node->on_standby && !node->plan.is_demanded &&

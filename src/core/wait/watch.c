@@ -105,7 +105,8 @@ is_about_to_open(const struct node *supervisor, const struct node *child)
 		return false;
 	return supervisor->children.are == CHILDREN_DOWN ||
 	       (!node_is_resuming(supervisor) &&
-	        supervisor->spec.keep_children == KEEP_RESTART && node_revives(child));
+	        supervisor->spec.policy.keep_children == KEEP_RESTART &&
+	        node_revives(child));
 }
 
 /*

@@ -125,8 +125,8 @@ begin_command_event(struct conn *conn, struct ref ref, const char *verb)
 	if (!ref_is_none(ref)) {
 		core_view(shell->core, ref, shell->now_ms, &view);
 		head.path = shell_path(shell, ref);
-		head.incarnation = view.incarnation;
-		head.generation = view.generation;
+		head.incarnation = view.run.incarnation;
+		head.generation = view.run.generation;
 	}
 	events_begin(&shell->events, &head);
 	command_fields(conn, verb);
@@ -415,7 +415,7 @@ answers_for_old_life(struct conn *conn, struct ref ref, enum wait_for wait_for)
 	struct node_view view;
 
 	core_view(shell->core, ref, shell->now_ms, &view);
-	if (known < 0 || known == (int64_t)view.incarnation || wait_for == WAIT_READY)
+	if (known < 0 || known == (int64_t)view.run.incarnation || wait_for == WAIT_READY)
 		return false;
 	if (wait_for == WAIT_STOPPED)
 		reply_actor(conn);

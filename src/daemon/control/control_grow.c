@@ -127,7 +127,8 @@ grow_reply_not_added(struct conn *conn, const struct target *target)
 	const struct actor *above = actors_get(&shell->actors, target->ref);
 
 	if (target->result == REPLY_LIMIT && above != NULL)
-		reply_limit(conn, above->path, (int)above->conf->spec.max_children);
+		reply_limit(conn, above->path,
+		            (int)above->conf->spec.policy.max_children);
 	else if (target->result == REPLY_INVALID_STATE && above != NULL)
 		reply_invalid_state(conn, target->ref,
 		                    "nothing can be added below a supervisor that does "

@@ -142,11 +142,12 @@ add_text(struct strbuf *sb, const char *text)
 static void
 add_owner(struct strbuf *sb, const struct conf_process *process)
 {
-	if (!process->has_user)
+	if (!process->identity.has_user)
 		return;
-	strbuf_addf(sb, " %u:%u", (unsigned int)process->uid, (unsigned int)process->gid);
-	for (size_t i = 0; i < process->n_groups; i++)
-		strbuf_addf(sb, ":%u", (unsigned int)process->groups[i]);
+	strbuf_addf(sb, " %u:%u", (unsigned int)process->identity.uid,
+	            (unsigned int)process->identity.gid);
+	for (size_t i = 0; i < process->identity.n_groups; i++)
+		strbuf_addf(sb, ":%u", (unsigned int)process->identity.groups[i]);
 }
 
 static void
@@ -161,7 +162,7 @@ static void
 add_source(struct request *request, const struct actor *actor, size_t n,
            const struct conf_output *output, const char *stream)
 {
-	const struct conf_log *log = &actor->conf->process.log;
+	const struct conf_log *log = &actor->conf->process.output.log;
 	enum reader_format format = log->json ? READER_JSON : READER_TIMED;
 	struct strbuf *sb = &request->text;
 	char place[PLACE_MAX];
@@ -213,11 +214,11 @@ add_sources(struct request *request, struct ref ref)
 	if (map_put(&request->slots, ref.slot, 0) < 0)
 		request->text.failed = true;
 	process = &actor->conf->process;
-	if (is_readable(request, &process->out))
-		add_source(request, actor, n++, &process->out,
-		           process->out_is_err ? "output" : "stdout");
-	if (!process->out_is_err && is_readable(request, &process->err))
-		add_source(request, actor, n++, &process->err, "stderr");
+	if (is_readable(request, &process->output.out))
+		add_source(request, actor, n++, &process->output.out,
+		           process->output.out_is_err ? "output" : "stdout");
+	if (!process->output.out_is_err && is_readable(request, &process->output.err))
+		add_source(request, actor, n++, &process->output.err, "stderr");
 	return n > 0;
 }
 
@@ -259,7 +260,7 @@ static void
 reply_not_captured(struct conn *conn, struct ref ref)
 {
 	const struct actor *actor = actors_get(&conn->control->shell->actors, ref);
-	const struct conf_output *output = &actor->conf->process.out;
+	const struct conf_output *output = &actor->conf->process.output.out;
 	struct strbuf text;
 
 	strbuf_init(&text, 4096);

@@ -80,7 +80,7 @@ replicas_count(const struct shell *shell, struct replicas *replicas)
 		struct node_view view;
 
 		core_view(shell->core, ref, shell->now_ms, &view);
-		if (number == 0 || view.removing)
+		if (number == 0 || view.growth.removing)
 			continue;
 		if (number > replicas->wanted) {
 			if (replicas_note_surplus(replicas, ref) < 0)

@@ -307,9 +307,10 @@ watch_actor(struct conn *conn, size_t i, struct ref ref, int64_t since)
 
 	core_view(shell->core, ref, shell->now_ms, &view);
 	target->ref = ref;
-	target->incarnation = view.incarnation;
+	target->incarnation = view.run.incarnation;
 	target->state = view.state;
-	if (is_final(view.state) || (since >= 0 && since != (int64_t)view.incarnation))
+	if (is_final(view.state) ||
+	    (since >= 0 && since != (int64_t)view.run.incarnation))
 		wait_answered(conn, i);
 	else
 		wait_post(conn, i, &event);

@@ -37,14 +37,14 @@ fail_start(struct forecast *forecast, const struct node_view *view)
 {
 	const struct event spawned = {.kind = EVENT_SPAWNED,
 	                              .ref = forecast->target,
-	                              .life = view->life,
+	                              .life = view->process.life,
 	                              .code = -1};
 
 	forecast->left--;
 	/* A late start: the core's own clock ends it. */
 	if (forecast->cause.kind == CAUSE_START_TIMEOUT &&
 	    view->ready_mode != READY_EXEC) {
-		forecast->late_life = view->life;
+		forecast->late_life = view->process.life;
 		world_post(forecast, &spawned);
 		return;
 	}
@@ -71,7 +71,7 @@ static bool
 is_at_work(const struct node_view *view)
 {
 	return view->state == STATE_RUNNING ||
-	       (view->state == STATE_STARTING && view->spawned &&
+	       (view->state == STATE_STARTING && view->process.spawned &&
 	        view->ready_mode == READY_EXIT);
 }
 
@@ -113,7 +113,7 @@ is_at_rest(const struct forecast *forecast, const struct node_view *view)
 static bool
 forecast_step(struct forecast *forecast, const struct node_view *view)
 {
-	if (view->alive && !view->spawned) {
+	if (view->process.alive && !view->process.spawned) {
 		fail_start(forecast, view);
 		return true;
 	}

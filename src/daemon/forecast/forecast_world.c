@@ -217,21 +217,22 @@ world_catch_up(struct forecast *forecast)
 		if (core_react(core, ref, &command))
 			answer_command(forecast, EVENT_REACT_DONE, &command);
 		core_view(core, ref, forecast->now_ms, &view);
-		if (!view.alive)
+		if (!view.process.alive)
 			continue;
-		if (view.spawned && view.watchdog)
-			answer_kind(forecast, EVENT_WATCHDOG_EVERY, ref, view.life);
+		if (view.process.spawned && view.process.watchdog)
+			answer_kind(forecast, EVENT_WATCHDOG_EVERY, ref,
+			            view.process.life);
 		answer_probe(forecast, ref);
-		if (!view.spawned)
-			answer_spawn(forecast, ref, view.life);
-		else if (!view.main_alive)
-			answer_kind(forecast, EVENT_GONE, ref, view.life);
+		if (!view.process.spawned)
+			answer_spawn(forecast, ref, view.process.life);
+		else if (!view.process.main_alive)
+			answer_kind(forecast, EVENT_GONE, ref, view.process.life);
 		else if (view.state == STATE_STOPPING)
-			answer_end(forecast, ref, view.life, -1, SIGTERM);
+			answer_end(forecast, ref, view.process.life, -1, SIGTERM);
 		else if (view.state == STATE_STARTING && view.ready_mode == READY_EXIT)
-			answer_end(forecast, ref, view.life, 0, 0);
+			answer_end(forecast, ref, view.process.life, 0, 0);
 		else if (view.state == STATE_STARTING)
-			answer_kind(forecast, EVENT_READY, ref, view.life);
+			answer_kind(forecast, EVENT_READY, ref, view.process.life);
 	}
 	world_go_on(forecast);
 }
@@ -260,9 +261,11 @@ come_as_far(struct forecast *forecast, struct ref needed)
 	struct node_view view;
 
 	core_view(forecast->core, needed, forecast->now_ms, &view);
-	if (view.state == STATE_RUNNING && view.main_alive)
-		event = (struct event){
-		    .kind = EVENT_EXITED, .ref = needed, .life = view.life, .gone = true};
+	if (view.state == STATE_RUNNING && view.process.main_alive)
+		event = (struct event){.kind = EVENT_EXITED,
+		                       .ref = needed,
+		                       .life = view.process.life,
+		                       .gone = true};
 	else if (view.state != STATE_STOPPED && view.state != STATE_DONE &&
 	         view.state != STATE_FAILED)
 		return false;

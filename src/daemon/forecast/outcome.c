@@ -40,9 +40,10 @@ take_failure(struct outcome *outcome, uint64_t at_ms, const struct core *core,
 	if (is_same(action->origin, outcome->worker)) {
 		outcome->failures++;
 		outcome->last_ms = at_ms;
-		outcome->reason = action->reason;
+		outcome->reason = action->ruling.reason;
 	}
-	if (action->directive == DIRECTIVE_RESTART && core_valid(core, action->ref) &&
+	if (action->ruling.directive == DIRECTIVE_RESTART &&
+	    core_valid(core, action->ref) &&
 	    depth_of(core, action->ref) < outcome->depth) {
 		outcome->restarted = action->ref;
 		outcome->depth = depth_of(core, action->ref);
@@ -60,7 +61,7 @@ outcome_take(struct outcome *outcome, uint64_t at_ms, const struct core *core,
 		outcome->status = action->status;
 	} else if (action->kind == ACTION_REPORT && action->report == REPORT_FAILURE) {
 		take_failure(outcome, at_ms, core, action);
-		if (action->directive == DIRECTIVE_RESTART &&
+		if (action->ruling.directive == DIRECTIVE_RESTART &&
 		    is_same(action->ref, outcome->restarted)) {
 			outcome->min_ms = min_ms;
 			outcome->max_ms = max_ms;
@@ -91,12 +92,13 @@ is_endless(const struct outcome *outcome, const struct core *core,
 		const struct spec *spec = &conf->actors[i].spec;
 
 		if (strcmp(conf->actors[i].path, path) == 0)
-			return (spec->intensity.unlimited ||
-			        is_never_reached(outcome, spec->intensity.within_ms,
-			                         spec->intensity.restarts)) &&
-			       (!spec->limit.on ||
-			        is_never_reached(outcome, spec->limit.within_ms,
-			                         spec->limit.restarts));
+			return (spec->policy.intensity.unlimited ||
+			        is_never_reached(outcome,
+			                         spec->policy.intensity.within_ms,
+			                         spec->policy.intensity.restarts)) &&
+			       (!spec->policy.limit.on ||
+			        is_never_reached(outcome, spec->policy.limit.within_ms,
+			                         spec->policy.limit.restarts));
 	}
 	return false;
 }

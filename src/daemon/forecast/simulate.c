@@ -202,7 +202,7 @@ describe_failure(struct writer *writer, const struct action *action, struct step
 	cause_text(sb, &action->cause, NULL);
 	if (memcmp(&action->origin, &action->ref, sizeof(action->ref)) != 0)
 		strbuf_addf(sb, " in %s", path_of(writer, action->origin));
-	strbuf_addf(sb, ": %s", directive_names[action->directive]);
+	strbuf_addf(sb, ": %s", directive_names[action->ruling.directive]);
 	if (action->group)
 		strbuf_adds(sb, " of its group");
 	if (step->has_delay) {
@@ -210,8 +210,8 @@ describe_failure(struct writer *writer, const struct action *action, struct step
 		add_range(sb, step->min_ms, step->max_ms);
 	}
 	strbuf_adds(sb, ", by ");
-	rule_text(sb, writer->simulation->conf, action->rule_preset, action->rule_place,
-	          action->reason);
+	rule_text(sb, writer->simulation->conf, action->ruling.preset,
+	          action->ruling.place, action->ruling.reason);
 	if (action->limit > 0)
 		strbuf_addf(sb, "; %u of %u restarts", action->window, action->limit);
 }
@@ -220,10 +220,10 @@ static void
 on_failure(struct writer *writer, const struct core *core, const struct action *action,
            struct step *step)
 {
-	bool later = action->directive == DIRECTIVE_RESTART ||
-	             action->directive == DIRECTIVE_RESUME;
+	bool later = action->ruling.directive == DIRECTIVE_RESTART ||
+	             action->ruling.directive == DIRECTIVE_RESUME;
 	const struct ref whose =
-	    action->directive == DIRECTIVE_RESUME ? action->origin : action->ref;
+	    action->ruling.directive == DIRECTIVE_RESUME ? action->origin : action->ref;
 	struct node_view view;
 
 	writer->min_ms = 0;
@@ -231,8 +231,8 @@ on_failure(struct writer *writer, const struct core *core, const struct action *
 	if (later && core_valid(core, whose)) {
 		core_view(core, whose, writer->simulation->now_ms, &view);
 		/* Nothing waits for the resume of a process that lives. */
-		writer->min_ms = action->delay_ms > 0 ? view.delay_min_ms : 0;
-		writer->max_ms = action->delay_ms > 0 ? view.delay_max_ms : 0;
+		writer->min_ms = action->delay_ms > 0 ? view.backoff.delay_min_ms : 0;
+		writer->max_ms = action->delay_ms > 0 ? view.backoff.delay_max_ms : 0;
 	}
 	step->has_delay = later;
 	step->delay_ms = action->delay_ms;
@@ -254,8 +254,8 @@ on_backoff(struct writer *writer, const struct core *core, const struct action *
 	step->delay_ms = action->delay_ms;
 	if (core_valid(core, action->ref)) {
 		core_view(core, action->ref, writer->simulation->now_ms, &view);
-		step->min_ms = view.delay_min_ms;
-		step->max_ms = view.delay_max_ms;
+		step->min_ms = view.backoff.delay_min_ms;
+		step->max_ms = view.backoff.delay_max_ms;
 	}
 	strbuf_adds(&step->text, "waits ");
 	add_range(&step->text, step->min_ms, step->max_ms);

@@ -137,13 +137,14 @@ static void
 add_user(struct environment *environment, const struct conf_process *process)
 {
 	static const char *const keys[] = {"USER", "LOGNAME", "HOME", "SHELL"};
-	const char *const values[] = {process->user_name, process->user_name,
-	                              process->home, process->shell};
+	const char *const values[] = {process->identity.user_name,
+	                              process->identity.user_name, process->identity.home,
+	                              process->identity.shell};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (process->user_name != NULL)
+		if (process->identity.user_name != NULL)
 			(void)environment_add(environment, keys[i], "%s", values[i]);
-		else if (process->has_user && process->uid != geteuid())
+		else if (process->identity.has_user && process->identity.uid != geteuid())
 			drop(environment, keys[i]);
 	}
 }
@@ -158,10 +159,10 @@ environment_begin(struct environment *environment, const struct conf_process *pr
 	environment->n = 0;
 	environment->used = 0;
 	environment->failed = 0;
-	if (!process->clear_environment)
+	if (!process->world.clear_environment)
 		inherit(environment);
 	add_user(environment, process);
-	for (char **var = process->environment; var != NULL && *var != NULL; var++)
+	for (char **var = process->world.environment; var != NULL && *var != NULL; var++)
 		put(environment, *var, key_length(*var));
 	environment->own_from = environment->used;
 }

@@ -76,7 +76,7 @@ identity_settle(struct shell *shell, const struct actor *actor, enum spawn_step 
 	struct err err;
 	int r;
 
-	if (actor->conf->process.unknown == NULL)
+	if (actor->conf->process.identity.unknown == NULL)
 		return 0;
 	*ret_step = SPAWN_STEP_USER;
 	/* Of an earlier configuration: it is about to go. */
@@ -84,12 +84,12 @@ identity_settle(struct shell *shell, const struct actor *actor, enum spawn_step 
 		return -ENOENT;
 	process = &shell->conf->actors[actor->conf - shell->conf->actors].process;
 	r = ask_bounded(shell, process);
-	if (process->unknown_is_group)
+	if (process->identity.unknown_is_group)
 		*ret_step = SPAWN_STEP_GROUP;
 	if (r < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s: %s", actor->path,
 		         r == -ETIMEDOUT ? "the user database does not answer"
-		                         : process->unknown);
+		                         : process->identity.unknown);
 		return r;
 	}
 	/* The next guardian is to know it, too: the process is about to be there. */

@@ -122,7 +122,7 @@ build_environment(struct environment *environment, const struct shell *shell,
 	(void)environment_add(environment, "SUPD_ID", "%s", mark);
 	(void)environment_add(environment, "SUPD_WALKER", "%s",
 	                      shell->origin.walker_mark);
-	if (process->notify) {
+	if (process->readiness.notify) {
 		int r = notify_open(shell->messages->notify, actor->ref, address);
 
 		if (r < 0)
@@ -136,7 +136,7 @@ build_environment(struct environment *environment, const struct shell *shell,
 		program->watchdog_pid =
 		    environment_add(environment, "WATCHDOG_PID", "%010d", 0);
 	}
-	if (process->runtime_directory) {
+	if (process->kept.runtime_directory) {
 		char *directory = NULL;
 		int r = rundir_open(shell->messages->rundirs, actor, &directory);
 
@@ -170,12 +170,12 @@ add_ready_fd(const struct shell *shell, const struct actor *actor, struct passed
 {
 	const struct conf_process *process = &actor->conf->process;
 
-	if (process->ready_sign != READY_BY_FD)
+	if (process->readiness.sign != READY_BY_FD)
 		return 0;
 	passed->ready_fd = readiness_open(shell->messages->readiness, actor);
 	if (passed->ready_fd < 0)
 		return passed->ready_fd;
-	while (passed->n < (size_t)process->ready_fd - 3)
+	while (passed->n < (size_t)process->readiness.fd - 3)
 		passed->fds[passed->n++] = SPAWN_FD_CLOSED;
 	passed->names[passed->n] = "ready";
 	passed->fds[passed->n++] = passed->ready_fd;
@@ -244,7 +244,7 @@ fill_spawn(struct launch *launch, const struct shell *shell, const struct actor 
 	    .listen_pid = program->listen_pid,
 	    .watchdog_pid = program->watchdog_pid,
 	    .files = {outputs->in_file, outputs->out.file, outputs->err.file},
-	    .environment_files = process->environment_files,
+	    .environment_files = process->world.environment_files,
 	    .on_file = environment_take_file,
 	    .on_file_data = &launch->environment,
 	    .room = launch->environment.room,
@@ -252,23 +252,24 @@ fill_spawn(struct launch *launch, const struct shell *shell, const struct actor 
 	    .fds = launch->fds,
 	    .n_fds = 3 + program->passed.n,
 	    .cgroup_fd = program->cgroup_fd,
-	    .has_ids = process->has_user,
-	    .uid = process->uid,
-	    .gid = process->gid,
-	    .groups = process->groups,
-	    .n_groups = process->n_groups,
+	    .has_ids = process->identity.has_user,
+	    .uid = process->identity.uid,
+	    .gid = process->identity.gid,
+	    .groups = process->identity.groups,
+	    .n_groups = process->identity.n_groups,
 	    .limits = launch->limits,
 	    .n_limits = fill_limits(shell, process, launch->limits),
 	    .attributes = &process->attributes,
-	    .root = process->root,
+	    .root = process->world.root,
 	    .is_apart = program->is_limited,
 	    .keeps_oom = system_is_spared(shell->system, actor),
-	    .umask = process->umask,
+	    .umask = process->world.umask,
 	    .trace = trace,
-	    .directory = process->directory != NULL ? process->directory : "/",
+	    .directory =
+	        process->world.directory != NULL ? process->world.directory : "/",
 	};
 	ASSERT(launch->spawn.n_fds <= SPAWN_FDS_MAX);
-	ASSERT(process->unknown == NULL);
+	ASSERT(process->identity.unknown == NULL);
 }
 
 /* Do the processes of this actor live in a cgroup of its own? */

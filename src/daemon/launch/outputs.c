@@ -19,7 +19,7 @@ open_output(const struct shell *shell, const struct actor *actor, bool is_helper
 {
 	const struct conf_process *process = &actor->conf->process;
 	const struct conf_output *output =
-	    name == FEED_STDERR ? &process->err : &process->out;
+	    name == FEED_STDERR ? &process->output.err : &process->output.out;
 	int fd = -1;
 
 	*ret = (struct output_fd){.fd = -1};
@@ -70,18 +70,18 @@ outputs_open(const struct shell *shell, const struct actor *actor, bool is_helpe
 	*ret = (struct outputs){.in = -1, .err.fd = -1};
 	*ret_step = SPAWN_STEP_OUTPUT;
 	r = open_output(shell, actor, is_helper,
-	                process->out_is_err ? FEED_OUTPUT : FEED_STDOUT, STDOUT_FILENO,
-	                &ret->out);
+	                process->output.out_is_err ? FEED_OUTPUT : FEED_STDOUT,
+	                STDOUT_FILENO, &ret->out);
 	if (r < 0)
 		return r;
 	/* Standard input: a file, or the pipe of the actors that write to this actor, or
 	 * nothing.
 	 */
-	if (!is_helper && process->input != NULL)
-		ret->in_file = process->input;
+	if (!is_helper && process->world.input != NULL)
+		ret->in_file = process->world.input;
 	else if (!is_helper)
 		ret->in = output_open_input(shell->messages->output, actor->path, true);
-	if (process->out_is_err && process->out.kind != OUTPUT_INHERIT) {
+	if (process->output.out_is_err && process->output.out.kind != OUTPUT_INHERIT) {
 		ret->err.fd = ret->out.fd;
 		ret->err.file = ret->out.file;
 		return 0;

@@ -68,10 +68,10 @@ clear(struct shell *shell, const struct action *action)
 	if (actor == NULL)
 		return;
 	process = &actor->conf->process;
-	if (action->is_final || !process->keep_fds)
+	if (action->is_final || !process->kept.fds_on_restart)
 		stores_clear(shell->messages->stores, action->ref);
-	if (process->runtime_directory &&
-	    (action->is_final || !process->keep_runtime_directory))
+	if (process->kept.runtime_directory &&
+	    (action->is_final || !process->kept.directory_on_restart))
 		rundir_clear(shell->messages->rundirs, actor);
 }
 

@@ -170,8 +170,8 @@ list_users(const struct conf *conf, size_t *ret_n)
 	for (size_t i = 0; conf != NULL && i < conf->n_actors; i++) {
 		const struct conf_process *process = &conf->actors[i].process;
 
-		if (process->has_user && process->uid != uids[n - 1])
-			uids[n++] = process->uid;
+		if (process->identity.has_user && process->identity.uid != uids[n - 1])
+			uids[n++] = process->identity.uid;
 	}
 	*ret_n = n;
 	return uids;

@@ -118,7 +118,7 @@ post_ping(struct notify *notify, const struct actor *actor)
 static void
 post_ready(struct notify *notify, const struct actor *actor)
 {
-	if (actor->conf->process.ready_sign == READY_BY_NOTIFY &&
+	if (actor->conf->process.readiness.sign == READY_BY_NOTIFY &&
 	    record_ready(notify->shell, actor->ref))
 		post(notify, actor, EVENT_READY);
 }

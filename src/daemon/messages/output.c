@@ -286,12 +286,13 @@ output_get(struct output *output, const char *path, unsigned int name,
 bool
 output_is_told_of_lives(const struct output *output, const struct conf_process *process)
 {
-	return output_is_shown(output, &process->out) ||
-	       output_is_shown(output, &process->err) || process->log.json ||
-	       process->ready_sign == READY_BY_LOG ||
-	       process->out.kind == OUTPUT_JOURNAL ||
-	       process->out.kind == OUTPUT_SYSLOG ||
-	       process->err.kind == OUTPUT_JOURNAL || process->err.kind == OUTPUT_SYSLOG;
+	return output_is_shown(output, &process->output.out) ||
+	       output_is_shown(output, &process->output.err) ||
+	       process->output.log.json || process->readiness.sign == READY_BY_LOG ||
+	       process->output.out.kind == OUTPUT_JOURNAL ||
+	       process->output.out.kind == OUTPUT_SYSLOG ||
+	       process->output.err.kind == OUTPUT_JOURNAL ||
+	       process->output.err.kind == OUTPUT_SYSLOG;
 }
 
 /* Of a pipe that the walker keeps we need no more than what processes get.  -errno. */
@@ -326,8 +327,9 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 		return r;
 	/* Give the pipe to the actor's user, so that the process can open /dev/stdout and
 	 * /dev/stderr. */
-	if (is_new && process->has_user)
-		(void)!fchown(pipe->stream.pipe_fd, process->uid, process->gid);
+	if (is_new && process->identity.has_user)
+		(void)!fchown(pipe->stream.pipe_fd, process->identity.uid,
+		              process->identity.gid);
 	if (!is_helper) {
 		if (!is_new && !pipe->is_silent)
 			pipe->begun =
@@ -393,9 +395,9 @@ output_configure(struct output *output)
 
 		if (actor->spec.kind == NODE_SUPERVISOR)
 			continue;
-		r = make_inputs(output, &actor->process.out);
+		r = make_inputs(output, &actor->process.output.out);
 		if (r == 0)
-			r = make_inputs(output, &actor->process.err);
+			r = make_inputs(output, &actor->process.output.err);
 	}
 	output_choose_look(output);
 	output_name_again(output);

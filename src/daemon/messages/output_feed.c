@@ -80,7 +80,7 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 	if (actor == NULL || pipe->name >= FEED_STREAM_MAX)
 		return false;
 	process = &actor->conf->process;
-	target = pipe->name == FEED_STDERR ? &process->err : &process->out;
+	target = pipe->name == FEED_STDERR ? &process->output.err : &process->output.out;
 	/* A temporary one that has gone may have left something in its pipe. */
 	if (core_valid(shell->core, ref))
 		core_view(shell->core, ref, shell->now_ms, &view);
@@ -88,11 +88,12 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 	    .kind = FEED_STREAM,
 	    .key = pipe->stream.key,
 	    .stream = pipe->name,
-	    .incarnation = view.incarnation,
+	    .incarnation = view.run.incarnation,
 	    /* The core counts a process when its start is acknowledged. */
-	    .generation = view.generation + (view.alive && !view.spawned),
+	    .generation =
+	        view.run.generation + (view.process.alive && !view.process.spawned),
 	};
-	fill_feed_log(&message->log, &process->log);
+	fill_feed_log(&message->log, &process->output.log);
 	(void)snprintf(file, sizeof(file), "%s%s.log", shell->conf->log_directory,
 	               pipe->path);
 	if (target->kind == OUTPUT_JOURNAL) {
@@ -106,16 +107,16 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 		(void)snprintf(file, sizeof(file), "stdout");
 	}
 	if (output_is_shown(output, target))
-		message->show = target->is_shown && !process->log.drop
+		message->show = target->is_shown && !process->output.log.drop
 		                    ? FEED_SHOWN_ALL
 		                    : FEED_SHOWN_IN_TIME;
 	message->colour = ref.slot;
 	if (feed_set_text(message, pipe->path, file) < 0)
 		return false;
-	if (process->ready_sign != READY_BY_LOG)
+	if (process->readiness.sign != READY_BY_LOG)
 		return true;
 	message->awaits = pipe_awaits(output, pipe, ref, &view);
-	return feed_set_pattern(message, process->ready_pattern) == 0;
+	return feed_set_pattern(message, process->readiness.pattern) == 0;
 }
 
 /* Name one stream, with its descriptor or, if it is known already, without. */
@@ -216,7 +217,7 @@ output_take_match(struct output *output, uint64_t key, uint64_t awaited)
 		return;
 	event.ref = actors_find(&shell->actors, output->pipes[at].path);
 	actor = actors_get(&shell->actors, event.ref);
-	if (actor == NULL || actor->conf->process.ready_sign != READY_BY_LOG)
+	if (actor == NULL || actor->conf->process.readiness.sign != READY_BY_LOG)
 		return;
 	/* An earlier process wrote that line. */
 	begun = pipe_begun_at(output, &output->pipes[at], event.ref);
@@ -246,8 +247,8 @@ output_tell_blocked(struct output *output, uint64_t key, int error, const char *
 		return;
 	core_view(shell->core, ref, shell->now_ms, &view);
 	head.path = shell_path(shell, ref);
-	head.incarnation = view.incarnation;
-	head.generation = view.generation;
+	head.incarnation = view.run.incarnation;
+	head.generation = view.run.generation;
 	(void)output_blocked(output, head.path, &lost);
 	events_begin(&shell->events, &head);
 	events_text(&shell->events, FIELD_FILE, file);

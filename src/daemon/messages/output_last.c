@@ -18,7 +18,7 @@ void
 output_begun(const struct output *output, const struct actor *actor,
              uint64_t ret_awaits[2])
 {
-	const bool is_one = actor->conf->process.out_is_err;
+	const bool is_one = actor->conf->process.output.out_is_err;
 	const struct output_pipe *out =
 	    output_find(output, actor->path, is_one ? FEED_OUTPUT : FEED_STDOUT);
 	const struct output_pipe *err = output_find(output, actor->path, FEED_STDERR);

@@ -70,7 +70,8 @@ take_line(void *arg, int priority, const char *line)
 	core_view(shell->core, ref, shell->now_ms, &view);
 	/* It will be there in a moment, or is; but not while it ends, or is to come
 	 * again: what it is told then it would tell late. */
-	if ((!view.alive && view.life > 0) || view.state == STATE_STOPPING)
+	if ((!view.process.alive && view.process.life > 0) ||
+	    view.state == STATE_STOPPING)
 		return false;
 	output->saying = (struct feed_message){.kind = FEED_SAY, .error = priority};
 	return feed_set_text(&output->saying, "", line) == 0 &&
@@ -84,8 +85,8 @@ width_of(const struct output *output, const struct conf_actor *actor)
 	const size_t top = strlen("/user/");
 
 	if (len <= top || actor->spec.kind == NODE_SUPERVISOR ||
-	    (!output_is_shown(output, &actor->process.out) &&
-	     !output_is_shown(output, &actor->process.err)))
+	    (!output_is_shown(output, &actor->process.output.out) &&
+	     !output_is_shown(output, &actor->process.output.err)))
 		return 0;
 	return (uint32_t)(len - top < WIDTH_MAX ? len - top : WIDTH_MAX);
 }

@@ -173,8 +173,8 @@ readiness_open(struct readiness *readiness, const struct actor *actor)
 	fds[1] = fd_raise(fds[1]);
 	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	/* Give the pipe to the actor's user, so that the process can open /dev/fd/N. */
-	if (process->has_user)
-		(void)!fchown(fds[1], process->uid, process->gid);
+	if (process->identity.has_user)
+		(void)!fchown(fds[1], process->identity.uid, process->identity.gid);
 	r = watch(readiness, ref, fds[0]);
 	if (r < 0) {
 		(void)close(fds[1]);

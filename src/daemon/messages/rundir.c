@@ -173,10 +173,10 @@ give_to_owner(int fd, const struct conf_process *process)
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (!process->has_user ||
-	    (st.st_uid == process->uid && st.st_gid == process->gid))
+	if (!process->identity.has_user ||
+	    (st.st_uid == process->identity.uid && st.st_gid == process->identity.gid))
 		return 0;
-	return fchown(fd, process->uid, process->gid) < 0 ? -errno : 0;
+	return fchown(fd, process->identity.uid, process->identity.gid) < 0 ? -errno : 0;
 }
 
 int
@@ -224,7 +224,7 @@ rundirs_renew(struct rundirs *rundirs)
 		int r;
 
 		if (actor->ref.slot == REF_NONE.slot || actor->pid == 0 ||
-		    !actor->conf->process.runtime_directory)
+		    !actor->conf->process.kept.runtime_directory)
 			continue;
 		r = rundir_open(rundirs, actor, &path);
 		if (r < 0)

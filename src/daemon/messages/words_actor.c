@@ -30,19 +30,20 @@ words_of_actor(const struct shell *shell, struct ref ref, struct events *events)
 	    actor->conf->spec.kind == NODE_SUPERVISOR || shell->messages->output == NULL)
 		return;
 	process = &actor->conf->process;
-	if (!conf_output_is_captured(&process->out) &&
-	    !conf_output_is_captured(&process->err))
+	if (!conf_output_is_captured(&process->output.out) &&
+	    !conf_output_is_captured(&process->output.err))
 		return;
 	/* What went wrong is on the standard error: it stands last. */
-	if (!process->out_is_err && conf_output_is_captured(&process->err)) {
+	if (!process->output.out_is_err &&
+	    conf_output_is_captured(&process->output.err)) {
 		len = output_tail(shell->messages->output, actor->path, FEED_STDERR, last,
 		                  sizeof(last), &is_cut);
 		words_add(&words, last, len, is_cut);
 	}
-	if (conf_output_is_captured(&process->out)) {
+	if (conf_output_is_captured(&process->output.out)) {
 		len = output_tail(shell->messages->output, actor->path,
-		                  process->out_is_err ? FEED_OUTPUT : FEED_STDOUT, first,
-		                  sizeof(first), &is_cut);
+		                  process->output.out_is_err ? FEED_OUTPUT : FEED_STDOUT,
+		                  first, sizeof(first), &is_cut);
 		words_add(&words, first, len, is_cut);
 	}
 	events_open(events, FIELD_LAST_WORDS);

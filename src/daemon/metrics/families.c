@@ -64,35 +64,35 @@ is_failed(const struct sample *sample, uint64_t *ret)
 static bool
 count_restarts(const struct sample *sample, uint64_t *ret)
 {
-	*ret = sample->view.restarts;
+	*ret = sample->view.run.restarts;
 	return true;
 }
 
 static bool
 count_starts(const struct sample *sample, uint64_t *ret)
 {
-	*ret = sample->view.generation;
+	*ret = sample->view.run.generation;
 	return sample->view.kind != NODE_SUPERVISOR;
 }
 
 static bool
 count_window(const struct sample *sample, uint64_t *ret)
 {
-	*ret = sample->view.window;
+	*ret = sample->view.counted.window;
 	return true;
 }
 
 static bool
 count_failures(const struct sample *sample, uint64_t *ret)
 {
-	*ret = sample->view.failures;
+	*ret = sample->view.backoff.failures;
 	return true;
 }
 
 static bool
 get_delay(const struct sample *sample, uint64_t *ret)
 {
-	*ret = sample->view.failures > 0 ? sample->view.delay_ms : 0;
+	*ret = sample->view.backoff.failures > 0 ? sample->view.backoff.delay_ms : 0;
 	return true;
 }
 
@@ -169,22 +169,22 @@ get_written(const struct sample *sample, uint64_t *ret)
 static bool
 get_limit(const struct sample *sample, uint64_t *ret)
 {
-	*ret = sample->view.limit;
-	return sample->view.has_limit;
+	*ret = sample->view.counted.limit;
+	return sample->view.counted.has_limit;
 }
 
 static bool
 is_healthy(const struct sample *sample, uint64_t *ret)
 {
-	*ret = sample->view.main_alive && !sample->view.is_unwell;
+	*ret = sample->view.process.main_alive && !sample->view.is_unwell;
 	return sample->view.has_health;
 }
 
 static bool
 get_exit_code(const struct sample *sample, uint64_t *ret)
 {
-	*ret = (uint64_t)sample->view.cause.code;
-	return sample->view.has_failure && sample->view.cause.kind == CAUSE_EXIT;
+	*ret = (uint64_t)sample->view.failure.cause.code;
+	return sample->view.has_failure && sample->view.failure.cause.kind == CAUSE_EXIT;
 }
 
 /* What one family says of an actor for the i-th value of its label; false: nothing. */
@@ -214,7 +214,7 @@ count_restarts_by(const struct sample *sample, const struct tally *tally, size_t
                   uint64_t *ret)
 {
 	(void)tally;
-	*ret = sample->view.restarts_by[i];
+	*ret = sample->view.run.restarts_by[i];
 	return sample->view.kind != NODE_SUPERVISOR;
 }
 
@@ -225,7 +225,7 @@ get_failure_time(const struct sample *sample, const struct tally *tally, size_t 
 	(void)tally;
 	*ret = sample->failed_at_us;
 	return sample->failed_at_us > 0 && sample->view.has_failure &&
-	       sample->view.cause.kind == i;
+	       sample->view.failure.cause.kind == i;
 }
 
 static const struct family {

@@ -46,7 +46,7 @@ procs_order_again(struct procs *procs, struct proc *proc)
 bool
 procs_ask_by_command(struct procs *procs, struct proc *proc, const struct actor *actor)
 {
-	if (proc->pid == 0 || actor->conf->process.stop_command == NULL ||
+	if (proc->pid == 0 || actor->conf->process.orders.stop_command == NULL ||
 	    proc->stop_command == STOP_COMMAND_FAILED)
 		return false;
 	if (proc->stop_command == STOP_COMMAND_NOT_ASKED) {
@@ -112,8 +112,9 @@ procs_reload(struct procs *procs, struct ref ref)
 
 	if (proc == NULL || proc->pid == 0 || actor == NULL)
 		return -ESRCH;
-	if (actor->conf->process.reload_command == NULL)
-		return proc_signal(procs, proc, actor->conf->process.reload_signal);
+	if (actor->conf->process.orders.reload_command == NULL)
+		return proc_signal(procs, proc,
+		                   actor->conf->process.orders.reload_signal);
 	/* The reload under way may have missed the newest change; the next reload sees
 	 * it. */
 	proc->reloads =

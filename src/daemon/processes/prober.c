@@ -57,7 +57,7 @@ what_is_asked(const struct prober *prober, const struct action *action)
 
 	if (actor == NULL)
 		return NULL;
-	return action->is_start ? &actor->conf->process.ready
+	return action->is_start ? &actor->conf->process.readiness.probe
 	                        : &actor->conf->process.health;
 }
 

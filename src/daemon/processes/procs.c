@@ -275,8 +275,8 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 		continue_if_stopped(procs, proc, actor);
 		return;
 	}
-	signo = bark ? actor->conf->process.watchdog_signal
-	             : actor->conf->process.stop_signal;
+	signo = bark ? actor->conf->process.orders.watchdog_signal
+	             : actor->conf->process.orders.stop_signal;
 	if (proc->pid != 0) {
 		(void)proc_signal(procs, proc, signo);
 		continue_if_stopped(procs, proc, actor);

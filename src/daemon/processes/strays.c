@@ -23,7 +23,7 @@ may_be_of(const struct actor *actor, const struct leftover *left)
 
 	return process->argv != NULL &&
 	       (left->uid == 0 || left->uid == own ||
-	        left->uid == (process->has_user ? process->uid : own));
+	        left->uid == (process->identity.has_user ? process->identity.uid : own));
 }
 
 /* The actor of a leftover; NULL: no actor that counts. */
@@ -49,7 +49,7 @@ begin(struct procs *procs, struct ref ref)
 	if (proc->used)
 		return;
 	core_view(shell->core, ref, shell->now_ms, &view);
-	left.life = view.life + 1;
+	left.life = view.process.life + 1;
 	*proc = (struct proc){.ref = ref, .life = left.life, .pidfd = -1};
 	launch_mark(shell, ref.slot, left.life, mark);
 	containment_adopt(&proc->containment, NULL, shell_path(shell, ref), mark);

@@ -247,8 +247,8 @@ tasks_hook(struct tasks *tasks, const struct action *action)
 	const struct task_order order = {
 	    .ref = action->ref,
 	    .kind = TASK_HOOK,
-	    .which = (uint8_t)action->hook,
-	    .reason = (enum task_reason)action->hook_reason,
+	    .which = (uint8_t)action->call.hook,
+	    .reason = (enum task_reason)action->call.reason,
 	    .serial = action->serial,
 	    .life = action->life,
 	    .timeout_ms = DURATION_INFINITE, /* the core counts */

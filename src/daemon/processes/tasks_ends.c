@@ -22,8 +22,9 @@ count_kill(struct tasks *tasks, struct task *task)
 
 	if (task->kill_until_ms == 0)
 		task->kill_until_ms =
-		    clock_mono_ms() +
-		    (actor == NULL ? KILL_TIMEOUT_MS : actor->conf->spec.kill_timeout_ms);
+		    clock_mono_ms() + (actor == NULL
+		                           ? KILL_TIMEOUT_MS
+		                           : actor->conf->spec.stop.kill_timeout_ms);
 }
 
 /*

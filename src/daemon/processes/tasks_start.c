@@ -34,7 +34,7 @@ told_of(const struct shell *shell, const struct actor *actor,
         const struct task_order *order, struct action *ret)
 {
 	return core_react(shell->core, order->ref, ret) && ret->serial == order->serial &&
-	       ret->watch <= actor->conf->spec.n_watches;
+	       ret->death.watch <= actor->conf->spec.n_watches;
 }
 
 /* The command that is meant; NULL: the configuration does not have it any more. */
@@ -49,15 +49,15 @@ argv_of(const struct shell *shell, const struct actor *actor,
 	case TASK_HOOK:
 		return process->hooks[order->which];
 	case TASK_STOP:
-		return process->stop_command;
+		return process->orders.stop_command;
 	case TASK_RELOAD:
-		return process->reload_command;
+		return process->orders.reload_command;
 	case TASK_RUN:
 		return told_of(shell, actor, order, &action)
-		           ? actor->conf->watches[action.watch - 1].run
+		           ? actor->conf->watches[action.death.watch - 1].run
 		           : NULL;
 	case TASK_PROBE:
-		return order->which != 0 ? process->ready.command
+		return order->which != 0 ? process->readiness.probe.command
 		                         : process->health.command;
 	case TASK_KIND_MAX:
 		break;
@@ -93,9 +93,9 @@ add_watched(struct environment *environment, const struct shell *shell,
 	if (order->kind != TASK_RUN || !told_of(shell, actor, order, &action))
 		return;
 	(void)environment_add(environment, "SUPD_WATCHED", "%s",
-	                      actor->conf->watches[action.watch - 1].path);
+	                      actor->conf->watches[action.death.watch - 1].path);
 	(void)environment_add(environment, "SUPD_EXISTENCE_CONFIRMED", "%s",
-	                      action.confirmed ? "true" : "false");
+	                      action.death.confirmed ? "true" : "false");
 }
 
 /* A number that may be unknown: then the variable is there, and empty. */
@@ -126,7 +126,7 @@ add_origin(struct environment *environment, const struct shell *shell,
 		return;
 	}
 	strbuf_init(&cause, CAUSE_NAME_MAX);
-	cause_key(&cause, &action.origin_cause);
+	cause_key(&cause, &action.call.origin_cause);
 	(void)environment_add(environment, "SUPD_ORIGIN", "%s",
 	                      shell_path(shell, action.origin));
 	(void)environment_add(environment, "SUPD_ORIGIN_CAUSE", "%s", strbuf_str(&cause));
@@ -181,7 +181,7 @@ build_environment(struct environment *environment, const struct shell *shell,
 	(void)environment_add(environment, "SUPD_HOOK", "%s", task_name(order));
 	(void)environment_add(environment, "SUPD_REASON", "%s",
 	                      task_reason_names[order->reason]);
-	if (actor->conf->process.runtime_directory) {
+	if (actor->conf->process.kept.runtime_directory) {
 		char *directory = NULL;
 		int r = rundir_open(shell->messages->rundirs, actor, &directory);
 
@@ -198,9 +198,9 @@ build_environment(struct environment *environment, const struct shell *shell,
 	add_watched(environment, shell, actor, order);
 	add_origin(environment, shell, order);
 	(void)environment_add(environment, "SUPD_GENERATION", "%u",
-	                      view.generation + is_before);
+	                      view.run.generation + is_before);
 	(void)environment_add(environment, "SUPD_RESTART_COUNT", "%llu",
-	                      (unsigned long long)view.restarts);
+	                      (unsigned long long)view.run.restarts);
 	return environment_end(environment, ret_step);
 }
 

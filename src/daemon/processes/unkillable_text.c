@@ -47,7 +47,7 @@ next_left(const struct shell *shell, struct ref top, struct ref ref)
 
 	for (; ref.slot != REF_NONE.slot; ref = core_next(shell->core, top, ref)) {
 		core_view(shell->core, ref, shell->now_ms, &view);
-		if (view.unkillable)
+		if (view.process.unkillable)
 			break;
 	}
 	return ref;

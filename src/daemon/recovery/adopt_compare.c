@@ -32,11 +32,11 @@ tell_living(struct procs *procs, struct proc *proc, const struct node_view *view
 	const bool is_stopped = actors_get(&procs->shell->actors, proc->ref)->sigstopped;
 
 	/* No guardian could hear the process: its watchdog begins anew. */
-	if (view->watchdog)
+	if (view->process.watchdog)
 		proc_post(procs, proc,
 		          (struct event){.kind = EVENT_WATCHDOG, .code = -1});
 	proc->uncompared = false;
-	if (view->sigstopped != is_stopped)
+	if (view->process.sigstopped != is_stopped)
 		ends_tell_stopped(procs, proc, is_stopped, is_stopped ? SIGSTOP : 0);
 }
 
@@ -51,7 +51,7 @@ tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
 		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});
 	procs_order_again(procs, proc);
 	if (proc->ended)
-		gone_adopt(procs, proc, view->main_alive);
+		gone_adopt(procs, proc, view->process.main_alive);
 	else if (proc->pid != 0)
 		report_adopted(procs->shell, proc);
 	if (proc->pid != 0)
@@ -65,15 +65,16 @@ compare_slot(struct procs *procs, struct proc *proc, const struct node_view *vie
 	const struct actor *actor = actors_get(&shell->actors, proc->ref);
 
 	/* Ordered, and not begun. */
-	if (view->alive && !view->spawned && proc->life != view->life && !proc->used)
-		procs_spawn(procs, proc->ref, view->life);
-	if (!view->alive || proc->life != view->life)
+	if (view->process.alive && !view->process.spawned &&
+	    proc->life != view->process.life && !proc->used)
+		procs_spawn(procs, proc->ref, view->process.life);
+	if (!view->process.alive || proc->life != view->process.life)
 		return;
 	if (proc->birth != BIRTH_DONE) {
 		if (!procs_waits_for(shell, actor->elder))
 			procs_inherit(procs, proc->ref);
 	} else if (proc->failed.step != SPAWN_STEP_NONE) {
-		if (!view->spawned)
+		if (!view->process.spawned)
 			proc_post_failed(procs, proc);
 	} else {
 		tell_alive(procs, proc, view);
@@ -99,9 +100,9 @@ acknowledge(struct shell *shell)
 		struct proc *proc = &shell->proctable->at[slot];
 		struct node_view view;
 
-		if (view_owner(shell, proc, &view) && view.alive && !view.spawned &&
-		    proc->life == view.life && proc->birth == BIRTH_DONE &&
-		    proc->failed.step == SPAWN_STEP_NONE)
+		if (view_owner(shell, proc, &view) && view.process.alive &&
+		    !view.process.spawned && proc->life == view.process.life &&
+		    proc->birth == BIRTH_DONE && proc->failed.step == SPAWN_STEP_NONE)
 			proc_post(shell->processes->procs, proc,
 			          (struct event){.kind = EVENT_SPAWNED, .code = -1});
 	}

@@ -33,15 +33,16 @@
 static uint64_t
 count_fds_of(const struct conf_process *process)
 {
-	const bool is_fed =
-	    process->out.kind == OUTPUT_PIPE || process->err.kind == OUTPUT_PIPE;
-	uint64_t n = process->n_sockets + process->fd_store;
+	const bool is_fed = process->output.out.kind == OUTPUT_PIPE ||
+	                    process->output.err.kind == OUTPUT_PIPE;
+	uint64_t n = process->n_sockets + process->kept.fd_store;
 
 	if (process->argv == NULL)
 		return n;
-	n += 1 + process->notify + conf_output_is_captured(&process->out);
-	if (!process->out_is_err)
-		n += conf_output_is_captured(&process->err);
+	n +=
+	    1 + process->readiness.notify + conf_output_is_captured(&process->output.out);
+	if (!process->output.out_is_err)
+		n += conf_output_is_captured(&process->output.err);
 	return is_fed ? n + 2 : n;
 }
 

@@ -33,9 +33,9 @@ reload_add(struct shell *shell, const struct conf *conf, uint32_t index,
 	if (core_valid(shell->core, elder)) {
 		/* The new one waits until the old one is gone. */
 		core_view(shell->core, elder, shell->now_ms, &view);
-		incarnation = view.incarnation;
+		incarnation = view.run.incarnation;
 		/* The file has the name now: the added actor goes. */
-		if (view.is_added && !view.removing)
+		if (view.growth.is_added && !view.growth.removing)
 			core_remove(shell->core, elder, shell->now_ms);
 		core_hasten(shell->core, elder);
 	}

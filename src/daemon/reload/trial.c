@@ -99,7 +99,8 @@ judge(const struct trial *trial, struct ref ref, struct node_view *ret_view)
 	if (actor == NULL || !core_valid(shell->core, ref))
 		return VERDICT_FINE;
 	core_view(shell->core, ref, shell->now_ms, ret_view);
-	if (ret_view->has_failure && ret_view->failed_at_ms > shell->facts.trial_since_ms)
+	if (ret_view->has_failure &&
+	    ret_view->failure.at_ms > shell->facts.trial_since_ms)
 		return VERDICT_FAILED;
 	/* The process of the configuration before was not stopped yet. */
 	if (actor->pid != 0 && actor->process_started_ms < shell->facts.trial_since_ms)
@@ -261,7 +262,7 @@ decide(struct trial *trial, bool is_over)
 		return;
 	if (verdict != VERDICT_FINE) {
 		result.has_failed = verdict == VERDICT_FAILED;
-		result.cause = trial->has_failed ? trial->cause : view.cause;
+		result.cause = trial->has_failed ? trial->cause : view.failure.cause;
 		result.path = path = strdup(shell_path(shell, trial->refs[trial->next]));
 		if (path == NULL)
 			result.path = "?";

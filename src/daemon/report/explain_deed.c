@@ -179,16 +179,16 @@ add_awaited(struct strbuf *sb, const struct conf_actor *conf)
 	    [READY_BY_LOG] = "a line like",
 	};
 
-	switch (conf->spec.ready) {
+	switch (conf->spec.start.ready) {
 	case READY_TOLD:
-		strbuf_adds(sb, ready_sign_text[conf->process.ready_sign]);
-		if (conf->process.ready_sign == READY_BY_LOG)
-			strbuf_addf(sb, " %s", conf->process.ready_pattern);
-		if (conf->process.ready_sign == READY_BY_FD)
-			strbuf_addf(sb, " %d", conf->process.ready_fd);
+		strbuf_adds(sb, ready_sign_text[conf->process.readiness.sign]);
+		if (conf->process.readiness.sign == READY_BY_LOG)
+			strbuf_addf(sb, " %s", conf->process.readiness.pattern);
+		if (conf->process.readiness.sign == READY_BY_FD)
+			strbuf_addf(sb, " %d", conf->process.readiness.fd);
 		break;
 	case READY_PROBED:
-		add_probe(sb, &conf->process.ready);
+		add_probe(sb, &conf->process.readiness.probe);
 		break;
 	case READY_EXIT:
 		strbuf_adds(sb, "its end");
@@ -213,7 +213,7 @@ explain_numbers(struct strbuf *sb, const struct shell *shell, const struct cause
 		return;
 	if (cause->kind == CAUSE_START_TIMEOUT) {
 		strbuf_adds(sb, "Its start_timeout is ");
-		explain_add_duration(sb, (int64_t)conf->spec.start_timeout_ms);
+		explain_add_duration(sb, (int64_t)conf->spec.start.timeout_ms);
 		strbuf_adds(sb, "; it waited for ");
 		add_awaited(sb, conf);
 		strbuf_adds(sb, ".\n");

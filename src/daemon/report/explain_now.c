@@ -57,9 +57,10 @@ say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view
 {
 	if (view->state == STATE_BACKOFF) {
 		strbuf_adds(sb, "waiting for its next start");
-		if (view->due_ms > now_ms) {
+		if (view->backoff.due_ms > now_ms) {
 			strbuf_adds(sb, ", in ");
-			explain_add_duration(sb, (int64_t)(view->due_ms - now_ms));
+			explain_add_duration(sb,
+			                     (int64_t)(view->backoff.due_ms - now_ms));
 		}
 		return;
 	}
@@ -146,14 +147,15 @@ say_unwell(struct strbuf *sb, const struct shell *shell, const struct view_clock
 	strbuf_addf(sb, "%s, %s since %s", shell_path(shell, view->ref),
 	            node_state_names[view->state],
 	            clock_format(view_wall_us(clock, view->since_ms), 3, since));
-	if (view->sigstopped)
+	if (view->process.sigstopped)
 		strbuf_adds(sb, ", stopped by a signal");
 	else if (view->state == STATE_RUNNING)
 		strbuf_adds(sb, ", does not pass its health check");
 	else if (view->has_failure) {
 		strbuf_adds(sb, ": ");
-		cause_text(sb, &view->cause,
-		           cause_about(&shell->actors, &view->cause, view->origin));
+		cause_text(sb, &view->failure.cause,
+		           cause_about(&shell->actors, &view->failure.cause,
+		                       view->failure.origin));
 	}
 }
 
@@ -195,9 +197,9 @@ explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref)
 	strbuf_adds(sb, "Now: ");
 	say_state(sb, shell, &view, since, clock.mono_ms);
 	say_output(sb, shell, &view);
-	if (view.restarts > 0)
+	if (view.run.restarts > 0)
 		strbuf_addf(sb, "; %llu automatic restart%s in all",
-		            (unsigned long long)view.restarts,
-		            view.restarts == 1 ? "" : "s");
+		            (unsigned long long)view.run.restarts,
+		            view.run.restarts == 1 ? "" : "s");
 	strbuf_adds(sb, ".\n");
 }

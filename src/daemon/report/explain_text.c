@@ -76,7 +76,7 @@ say_program(struct strbuf *sb, const struct shell *shell, const struct facts *fa
 	if (strcmp(facts->step, "exec") == 0 && actor->conf->process.argv != NULL)
 		name = actor->conf->process.argv[0];
 	else if (strcmp(facts->step, "chdir") == 0)
-		name = actor->conf->process.directory;
+		name = actor->conf->process.world.directory;
 	if (name == NULL)
 		return;
 	strbuf_adds(sb, facts->step[0] == 'e' ? "Its program is " : "Its directory is ");
@@ -181,7 +181,7 @@ say_scope(struct strbuf *sb, const struct shell *shell, const struct facts *fact
 	strbuf_init(&others, EVENT_BYTES_MAX);
 	n = add_others(&others, facts);
 	strbuf_addf(sb, "Its supervisor is %s, strategy %s: ", shell_path(shell, ref),
-	            strategy_names[supervisor->spec.strategy]);
+	            strategy_names[supervisor->spec.policy.strategy]);
 	if (n > 0)
 		strbuf_addf(sb, "taken along: %s.\n", strbuf_str(&others));
 	else
@@ -198,14 +198,15 @@ say_limit(struct strbuf *sb, const struct shell *shell, const struct facts *fact
 	const char *limit = decision_reason_names[DECIDED_LIMIT];
 
 	if (supervisor == NULL || strcmp(facts->reason, limit) != 0 ||
-	    !supervisor->spec.limit.on)
+	    !supervisor->spec.policy.limit.on)
 		return;
 	strbuf_addf(sb, "The limit of each child of %s is %u restart%s",
-	            shell_path(shell, ref), supervisor->spec.limit.restarts,
-	            supervisor->spec.limit.restarts == 1 ? "" : "s");
-	if (supervisor->spec.limit.within_ms != DURATION_INFINITE) {
+	            shell_path(shell, ref), supervisor->spec.policy.limit.restarts,
+	            supervisor->spec.policy.limit.restarts == 1 ? "" : "s");
+	if (supervisor->spec.policy.limit.within_ms != DURATION_INFINITE) {
 		strbuf_adds(sb, " within ");
-		explain_add_duration(sb, (int64_t)supervisor->spec.limit.within_ms);
+		explain_add_duration(sb,
+		                     (int64_t)supervisor->spec.policy.limit.within_ms);
 	}
 	strbuf_adds(sb, ".\n");
 }
@@ -220,7 +221,7 @@ say_counters(struct strbuf *sb, const struct shell *shell, const struct facts *f
 	if (supervisor == NULL || facts->window < 0 ||
 	    strcmp(facts->directive, "restart") != 0)
 		return;
-	intensity = &supervisor->spec.intensity;
+	intensity = &supervisor->spec.policy.intensity;
 	if (intensity->unlimited)
 		return;
 	strbuf_addf(sb, "That made %lld of at most %u restarts below %s within ",
@@ -343,25 +344,29 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	uint64_t at_us;
 
 	view_clock_init(&clock);
-	at_us = view_wall_us(&clock, view->failed_at_ms);
+	at_us = view_wall_us(&clock, view->failure.at_ms);
 	if (actor != NULL && actor->failed_at_wall_us != 0)
 		at_us = actor->failed_at_wall_us;
 	(void)clock_format(at_us, 3, at);
 	strbuf_init(&cause, 4096);
 	strbuf_init(&rule, 4096);
-	cause_text(&cause, &view->cause,
-	           cause_about(&shell->actors, &view->cause, view->origin));
-	rule_name(&rule, shell->conf, view->rule_preset, view->rule_place, view->reason);
+	cause_text(
+	    &cause, &view->failure.cause,
+	    cause_about(&shell->actors, &view->failure.cause, view->failure.origin));
+	rule_name(&rule, shell->conf, view->failure.ruling.preset,
+	          view->failure.ruling.place, view->failure.ruling.reason);
 	const struct facts facts = {
 	    .path = shell_path(shell, view->ref),
-	    .origin = shell_path(shell, view->origin),
+	    .origin = shell_path(shell, view->failure.origin),
 	    .at = at,
 	    .cause = strbuf_str(&cause),
-	    .why = &view->cause,
-	    .step = view->cause.kind == CAUSE_EXEC ? step_of(view->cause.key) : NULL,
-	    .directive = directive_names[view->directive],
+	    .why = &view->failure.cause,
+	    .step = view->failure.cause.kind == CAUSE_EXEC
+	                ? step_of(view->failure.cause.key)
+	                : NULL,
+	    .directive = directive_names[view->failure.ruling.directive],
 	    .rule = strbuf_str(&rule),
-	    .reason = decision_reason_names[view->reason],
+	    .reason = decision_reason_names[view->failure.ruling.reason],
 	    .window = -1,
 	};
 	say_facts(sb, shell, shell_path(shell, view->ref), &facts);

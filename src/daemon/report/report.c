@@ -79,8 +79,8 @@ report_helper_failed(struct shell *shell, const struct task_order *order,
 		return;
 	if (core_valid(shell->core, order->ref)) {
 		core_view(shell->core, order->ref, shell->now_ms, &view);
-		head.incarnation = view.incarnation;
-		head.generation = view.generation;
+		head.incarnation = view.run.incarnation;
+		head.generation = view.run.generation;
 	}
 	events_begin(&shell->events, &head);
 	report_hook_fields(shell, &failure);

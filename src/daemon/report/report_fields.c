@@ -24,10 +24,10 @@ report_subject(const struct shell *shell, const struct action *action)
 {
 	const struct actor *actor = actors_get(&shell->actors, action->ref);
 
-	if (action->report != REPORT_TERMINATED || action->watch == 0 || actor == NULL ||
-	    action->watch > actor->conf->spec.n_watches)
+	if (action->report != REPORT_TERMINATED || action->death.watch == 0 ||
+	    actor == NULL || action->death.watch > actor->conf->spec.n_watches)
 		return shell_path(shell, action->ref);
-	return actor->conf->watches[action->watch - 1].path;
+	return actor->conf->watches[action->death.watch - 1].path;
 }
 
 /* The origin of a failure; for an end told to a watcher the watched actor itself. */
@@ -52,8 +52,8 @@ add_rule(struct shell *shell, const struct action *action)
 	struct strbuf sb;
 
 	strbuf_borrow(&sb, memory, sizeof(memory));
-	rule_name(&sb, shell->conf, action->rule_preset, action->rule_place,
-	          action->reason);
+	rule_name(&sb, shell->conf, action->ruling.preset, action->ruling.place,
+	          action->ruling.reason);
 	events_text(&shell->events, FIELD_RULE, strbuf_str(&sb));
 }
 
@@ -99,9 +99,9 @@ add_failure(struct shell *shell, const struct action *action)
 
 	add_cause(shell, &action->cause, report_origin(action));
 	events_text(events, FIELD_ORIGIN, shell_path(shell, action->origin));
-	events_text(events, FIELD_DIRECTIVE, directive_names[action->directive]);
+	events_text(events, FIELD_DIRECTIVE, directive_names[action->ruling.directive]);
 	add_rule(shell, action);
-	events_text(events, FIELD_REASON, decision_reason_names[action->reason]);
+	events_text(events, FIELD_REASON, decision_reason_names[action->ruling.reason]);
 	events_text(events, FIELD_STRATEGY, report_strategy(shell, action));
 	add_scope(shell, action);
 	events_number(events, FIELD_WINDOW, action->window);
@@ -147,12 +147,12 @@ static void
 report_hook_failure(const struct shell *shell, const struct action *action,
                     struct hook_failure *ret)
 {
-	const bool is_run = action->watch != 0;
+	const bool is_run = action->death.watch != 0;
 
 	*ret = (struct hook_failure){
-	    .hook = is_run ? task_kind_names[TASK_RUN] : hook_names[action->hook],
+	    .hook = is_run ? task_kind_names[TASK_RUN] : hook_names[action->call.hook],
 	    .reason = is_run ? task_reason_names[TASK_ON_TERMINATED]
-	                     : hook_reason_names[action->hook_reason],
+	                     : hook_reason_names[action->call.reason],
 	    .timed_out = action->timed_out,
 	    .cause = action->cause,
 	    .step = tasks_failed_step(shell->processes->tasks, action->ref,
@@ -179,16 +179,16 @@ static void
 add_terminated(struct shell *shell, const struct action *action)
 {
 	struct events *events = &shell->events;
-	bool is_told = action->watch != 0;
+	bool is_told = action->death.watch != 0;
 
-	if (!is_told || action->child_failed)
+	if (!is_told || action->death.child_failed)
 		add_cause(shell, &action->cause, report_origin(action));
-	events_flag(events, FIELD_CONFIRMED, !is_told || action->confirmed);
+	events_flag(events, FIELD_CONFIRMED, !is_told || action->death.confirmed);
 	if (!is_told)
 		return;
 	events_text(events, FIELD_WATCHER, shell_path(shell, action->ref));
-	events_text(events, FIELD_REACTION, reaction_names[action->reaction]);
-	if (action->child_failed)
+	events_text(events, FIELD_REACTION, reaction_names[action->death.reaction]);
+	if (action->death.child_failed)
 		events_flag(events, FIELD_CHILD_FAILED, true);
 }
 
@@ -216,7 +216,7 @@ add_escalated(struct shell *shell, const struct action *action)
 
 	events_text(events, FIELD_TO, shell_path(shell, action->to));
 	add_rule(shell, action);
-	events_text(events, FIELD_REASON, decision_reason_names[action->reason]);
+	events_text(events, FIELD_REASON, decision_reason_names[action->ruling.reason]);
 	add_cause(shell, &action->cause, report_origin(action));
 	events_text(events, FIELD_ORIGIN, shell_path(shell, action->origin));
 }

@@ -32,9 +32,9 @@ failure_level(const struct action *action, enum log_level *ret)
 	case RULE_LOG_MAX:
 		break;
 	}
-	*ret =
-	    action->directive == DIRECTIVE_RESUME ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR;
-	return action->directive != DIRECTIVE_ESCALATE;
+	*ret = action->ruling.directive == DIRECTIVE_RESUME ? LOG_LEVEL_WARNING
+	                                                    : LOG_LEVEL_ERROR;
+	return action->ruling.directive != DIRECTIVE_ESCALATE;
 }
 
 static bool
@@ -98,8 +98,8 @@ say_pause(const struct line *line, struct strbuf *sb)
 {
 	const struct action *action = line->action;
 
-	return (action->directive == DIRECTIVE_RESTART ||
-	        (action->directive == DIRECTIVE_RESUME && action->delay_ms > 0)) &&
+	return (action->ruling.directive == DIRECTIVE_RESTART ||
+	        (action->ruling.directive == DIRECTIVE_RESUME && action->delay_ms > 0)) &&
 	       explain_value(line->event, sb, "delay_ms");
 }
 

@@ -13,8 +13,8 @@ report_process_adopted(struct shell *shell, const struct node_view *view, pid_t 
 	const struct event_head head = {
 	    .kind = NOTICE_ADOPTED,
 	    .path = shell_path(shell, view->ref),
-	    .incarnation = view->incarnation,
-	    .generation = view->generation,
+	    .incarnation = view->run.incarnation,
+	    .generation = view->run.generation,
 	};
 
 	events_begin(&shell->events, &head);

@@ -79,16 +79,17 @@ stop_time(const struct conf_actor *actor)
 
 	for (int hook = HOOK_PRE_RESTART; hook < HOOK_MAX; hook++)
 		if (hook != HOOK_POST_RESTART && (spec->hooks >> hook & 1) != 0)
-			ms = add_ms(ms,
-			            add_ms(spec->hook_timeout_ms, spec->kill_timeout_ms));
+			ms = add_ms(ms, add_ms(spec->hook_timeout_ms,
+			                       spec->stop.kill_timeout_ms));
 	if (spec->kind == NODE_SUPERVISOR)
 		return ms;
-	if (spec->shutdown_mode == SHUTDOWN_INFINITY)
+	if (spec->stop.mode == SHUTDOWN_INFINITY)
 		return DURATION_INFINITE;
-	if (spec->shutdown_mode == SHUTDOWN_TIMEOUT)
-		ms = add_ms(ms, times(spec->shutdown_ms,
-		                      actor->process.notify ? CORE_EXTEND_FACTOR : 1));
-	return add_ms(ms, spec->kill_timeout_ms);
+	if (spec->stop.mode == SHUTDOWN_TIMEOUT)
+		ms = add_ms(
+		    ms, times(spec->stop.shutdown_ms,
+		              actor->process.readiness.notify ? CORE_EXTEND_FACTOR : 1));
+	return add_ms(ms, spec->stop.kill_timeout_ms);
 }
 
 /* The sum for all that run: no ordered stop takes longer (DECISIONS 57). */
@@ -104,7 +105,7 @@ stop_times(const struct shell *shell)
 		const struct actor *actor = actors_get(&shell->actors, ref);
 
 		core_view(shell->core, ref, shell->now_ms, &view);
-		if (actor != NULL && (view.alive || view.kind == NODE_SUPERVISOR))
+		if (actor != NULL && (view.process.alive || view.kind == NODE_SUPERVISOR))
 			ms = add_ms(ms, stop_time(actor->conf));
 	}
 	return ms;

@@ -69,24 +69,24 @@ add_time(struct strbuf *sb, uint64_t wall_us)
 static uint64_t
 left_ms(const struct node_view *view, uint64_t now_ms)
 {
-	uint64_t ms = view->due_ms > now_ms ? view->due_ms - now_ms : 0;
+	uint64_t ms = view->backoff.due_ms > now_ms ? view->backoff.due_ms - now_ms : 0;
 
-	return ms < view->delay_ms ? ms : view->delay_ms;
+	return ms < view->backoff.delay_ms ? ms : view->backoff.delay_ms;
 }
 
 /* Type Backoff, or null. */
 static void
 add_backoff(struct strbuf *sb, const struct node_view *view, uint64_t now_ms)
 {
-	if (view->failures == 0) {
+	if (view->backoff.failures == 0) {
 		ADD(sb, "null");
 		return;
 	}
 	ADD(sb, "{\"failures\":");
-	strbuf_add_number(sb, view->failures);
-	ADD_NUMBER(sb, "delay_ms", view->delay_ms);
+	strbuf_add_number(sb, view->backoff.failures);
+	ADD_NUMBER(sb, "delay_ms", view->backoff.delay_ms);
 	ADD(sb, ",\"due_in_ms\":");
-	if (view->due_ms == 0)
+	if (view->backoff.due_ms == 0)
 		ADD(sb, "null");
 	else
 		strbuf_add_number(sb, left_ms(view, now_ms));
@@ -105,22 +105,24 @@ add_failure(struct strbuf *sb, const struct shell *shell, const struct view_cloc
 		return;
 	}
 	ADD(sb, "{\"cause\":");
-	cause_json(sb, &view->cause,
-	           cause_about(&shell->actors, &view->cause, view->origin));
+	cause_json(
+	    sb, &view->failure.cause,
+	    cause_about(&shell->actors, &view->failure.cause, view->failure.origin));
 	ADD(sb, ",\"origin\":");
-	strbuf_add_json(sb, shell_path(shell, view->origin));
+	strbuf_add_json(sb, shell_path(shell, view->failure.origin));
 	ADD(sb, ",\"directive\":\"");
-	strbuf_adds(sb, directive_names[view->directive]);
+	strbuf_adds(sb, directive_names[view->failure.ruling.directive]);
 	ADD(sb, "\",\"rule\":");
 	strbuf_init(&rule, 4096);
-	rule_name(&rule, shell->conf, view->rule_preset, view->rule_place, view->reason);
+	rule_name(&rule, shell->conf, view->failure.ruling.preset,
+	          view->failure.ruling.place, view->failure.ruling.reason);
 	strbuf_add_json(sb, strbuf_str(&rule));
 	strbuf_done(&rule);
 	ADD(sb, ",\"at\":");
 	if (actor != NULL && actor->failed_at_wall_us != 0)
 		add_time(sb, actor->failed_at_wall_us);
 	else
-		add_time(sb, view_wall_us(clock, view->failed_at_ms));
+		add_time(sb, view_wall_us(clock, view->failure.at_ms));
 	strbuf_addc(sb, '}');
 }
 
@@ -154,8 +156,8 @@ add_identity(struct strbuf *sb, const struct shell *shell, const struct actor *a
 		strbuf_add_number(sb, (uint64_t)actor->pid);
 	else
 		ADD(sb, "null");
-	ADD_NUMBER(sb, "incarnation", view->incarnation);
-	ADD_NUMBER(sb, "generation", view->generation);
+	ADD_NUMBER(sb, "incarnation", view->run.incarnation);
+	ADD_NUMBER(sb, "generation", view->run.generation);
 	ADD_BOOL(sb, "ready", view->ready);
 	ADD_BOOL(sb, "held", view->held);
 	ADD_NUMBER(sb, "suspended", view->suspended);
@@ -169,8 +171,9 @@ bool
 view_is_well(const struct node_view *view, bool is_blocked)
 {
 	return view->state != STATE_FAILED && view->state != STATE_BACKOFF &&
-	       !view->unkillable && !view->degraded && !view->sigstopped &&
-	       !(view->has_health && view->is_unwell) && !is_blocked;
+	       !view->process.unkillable && !view->degraded &&
+	       !view->process.sigstopped && !(view->has_health && view->is_unwell) &&
+	       !is_blocked;
 }
 
 /* What keeps the log files of an actor from being written, and what was dropped. */
@@ -249,7 +252,7 @@ add_restarts_by(struct strbuf *sb, const struct node_view *view)
 	uint32_t all = 0;
 
 	for (size_t kind = 0; kind < RESTART_KIND_MAX; kind++)
-		all |= view->restarts_by[kind];
+		all |= view->run.restarts_by[kind];
 	ADD(sb, ",\"restarts_by\":{");
 	/* Of most actors. */
 	if (all == 0) {
@@ -258,7 +261,7 @@ add_restarts_by(struct strbuf *sb, const struct node_view *view)
 	}
 	for (size_t kind = 0; kind < RESTART_KIND_MAX; kind++) {
 		strbuf_adds(sb, keys[kind] + (kind == 0 ? 1 : 0));
-		strbuf_add_number(sb, view->restarts_by[kind]);
+		strbuf_add_number(sb, view->run.restarts_by[kind]);
 	}
 	strbuf_addc(sb, '}');
 }
@@ -269,17 +272,17 @@ add_last_exit(struct strbuf *sb, const struct view_clock *clock,
               const struct actor *actor, const struct node_view *view)
 {
 	ADD(sb, ",\"last_exit\":");
-	if (!view->last_end.is_known) {
+	if (!view->process.last_end.is_known) {
 		ADD(sb, "null");
 		return;
 	}
 	ADD(sb, "{\"cause\":");
-	cause_json(sb, &view->last_end.cause, NULL);
+	cause_json(sb, &view->process.last_end.cause, NULL);
 	ADD(sb, ",\"at\":");
-	add_time(sb, view_wall_us(clock, view->last_end.at_ms));
+	add_time(sb, view_wall_us(clock, view->process.last_end.at_ms));
 	ADD(sb, ",\"killed_after_ms\":");
-	if (view->last_end.overdue && actor != NULL && actor->conf != NULL)
-		strbuf_add_number(sb, actor->conf->spec.shutdown_ms);
+	if (view->process.last_end.overdue && actor != NULL && actor->conf != NULL)
+		strbuf_add_number(sb, actor->conf->spec.stop.shutdown_ms);
 	else
 		ADD(sb, "null");
 	strbuf_addc(sb, '}');
@@ -289,16 +292,17 @@ add_last_exit(struct strbuf *sb, const struct view_clock *clock,
 static void
 add_bounds(struct strbuf *sb, const struct node_view *view)
 {
-	const bool is_timed = view->has_limit && view->within_ms != DURATION_INFINITE;
+	const bool is_timed =
+	    view->counted.has_limit && view->counted.within_ms != DURATION_INFINITE;
 
 	ADD(sb, ",\"limit\":");
-	if (view->has_limit)
-		strbuf_add_number(sb, view->limit);
+	if (view->counted.has_limit)
+		strbuf_add_number(sb, view->counted.limit);
 	else
 		ADD(sb, "null");
 	ADD(sb, ",\"within_ms\":");
 	if (is_timed)
-		strbuf_add_number(sb, view->within_ms);
+		strbuf_add_number(sb, view->counted.within_ms);
 	else
 		ADD(sb, "null");
 }
@@ -317,9 +321,9 @@ view_actor_json(struct strbuf *sb, const struct shell *shell,
 	add_time(sb, view_wall_us(clock, view.since_ms));
 	ADD(sb, ",\"uptime_ms\":");
 	add_uptime(sb, actor, &view, clock->mono_ms);
-	ADD_NUMBER(sb, "restarts", view.restarts);
+	ADD_NUMBER(sb, "restarts", view.run.restarts);
 	add_restarts_by(sb, &view);
-	ADD_NUMBER(sb, "window", view.window);
+	ADD_NUMBER(sb, "window", view.counted.window);
 	add_bounds(sb, &view);
 	ADD_BOOL(sb, "degraded", view.degraded);
 	ADD(sb, ",\"backoff\":");

@@ -85,7 +85,7 @@ add_sockets(struct strbuf *sb, const struct conf_process *process)
 static void
 add_log(struct strbuf *sb, const struct conf *conf, const struct conf_actor *actor)
 {
-	const struct conf_output *output = &actor->process.out;
+	const struct conf_output *output = &actor->process.output.out;
 	char memory[4096 + 256];
 	struct strbuf file;
 

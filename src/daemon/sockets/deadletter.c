@@ -25,8 +25,8 @@ tell(struct deadletters *dead)
 		return;
 	core_view(shell->core, dead->owner, shell->now_ms, &view);
 	head.path = shell_path(shell, dead->owner);
-	head.incarnation = view.incarnation;
-	head.generation = view.generation;
+	head.incarnation = view.run.incarnation;
+	head.generation = view.run.generation;
 	events_begin(&shell->events, &head);
 	events_text(&shell->events, FIELD_SOCKET, dead->socket);
 	events_number(&shell->events, FIELD_COUNT, dead->untold);

@@ -241,7 +241,7 @@ look_at(struct shell *shell, struct mailbox *mailbox, struct ref owner,
 
 	if (waits(view)) {
 		listening = ACTIVATING;
-	} else if (!view->alive && !view->on_standby) {
+	} else if (!view->process.alive && !view->on_standby) {
 		switch (mailbox->socket->while_down) {
 		case WHILE_DOWN_REFUSE:
 		case WHILE_DOWN_REPLY:
@@ -277,8 +277,8 @@ look_at_handled(struct standin *standin, const struct mailboxes *mailboxes,
 		if (!view_of(shell, owner, &view))
 			continue;
 		look_at(shell, mailbox, owner, &view);
-		is_needed =
-		    is_needed || (!view.on_standby && !(view.alive && view.ready));
+		is_needed = is_needed ||
+		            (!view.on_standby && !(view.process.alive && view.ready));
 	}
 	if (!is_needed && view_of(shell, ref, &view) && view.demanded)
 		shell_post(shell, &(struct event){.kind = EVENT_IDLE, .ref = ref});

@@ -165,7 +165,7 @@ actors_uid(const struct actor *actor)
 {
 	const struct conf_process *process = &actor->conf->process;
 
-	return process->has_user ? process->uid : geteuid();
+	return process->identity.has_user ? process->identity.uid : geteuid();
 }
 
 /* The actor of that path, or REF_NONE. */

@@ -310,7 +310,7 @@ keeper_count(const struct conf *conf)
 
 		/* One pipe where output and errors go the same way. */
 		if (process->argv != NULL)
-			n += 1 + process->notify + (uint32_t)process->n_sockets;
+			n += 1 + process->readiness.notify + (uint32_t)process->n_sockets;
 	}
 	return n;
 }

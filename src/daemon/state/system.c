@@ -68,11 +68,11 @@ fill_worker(struct system *system, uint32_t i)
 	system->argv[i][0] = system->program;
 	system->argv[i][1] = system->roles[i];
 	worker->process.argv = system->argv[i];
-	worker->process.out.kind = OUTPUT_INHERIT;
-	worker->process.err.kind = OUTPUT_INHERIT;
-	worker->process.umask = 022;
-	worker->process.stop_signal = SIGTERM;
-	worker->process.watchdog_signal = SIGABRT;
+	worker->process.output.out.kind = OUTPUT_INHERIT;
+	worker->process.output.err.kind = OUTPUT_INHERIT;
+	worker->process.world.umask = 022;
+	worker->process.orders.stop_signal = SIGTERM;
+	worker->process.orders.watchdog_signal = SIGABRT;
 	return worker;
 }
 
@@ -85,10 +85,10 @@ fill_helper(struct system *system, enum helper_name name)
 
 	helper->spec.on_demand = true;
 	helper->spec.backoff.min_ms = HELPER_BACKOFF_MIN_MS;
-	helper->spec.shutdown_ms = HELPER_SHUTDOWN_MS;
+	helper->spec.stop.shutdown_ms = HELPER_SHUTDOWN_MS;
 	signal_set_add(&helper->spec.success_signals, SIGKILL);
-	helper->process.clear_environment = true;
-	helper->process.umask = 077;
+	helper->process.world.clear_environment = true;
+	helper->process.world.umask = 077;
 }
 
 /* The table, for this guardian; NULL without memory. */
@@ -106,11 +106,11 @@ system_new(void)
 	                               .then = DIRECTIVE_RESTART};
 	(void)snprintf(system->program, sizeof(system->program), "supd");
 	fill_actor(system, SYSTEM_TOP, NODE_SUPERVISOR);
-	system->actors[SYSTEM_TOP].spec.intensity =
+	system->actors[SYSTEM_TOP].spec.policy.intensity =
 	    (struct intensity_spec){.unlimited = true};
 	log = fill_worker(system, SYSTEM_LOG);
-	log->spec.shutdown_ms = SHUTDOWN_MS;
-	log->process.stop_signal = LOGD_STOP;
+	log->spec.stop.shutdown_ms = SHUTDOWN_MS;
+	log->process.orders.stop_signal = LOGD_STOP;
 	for (int i = 0; i < HELPER_MAX; i++)
 		fill_helper(system, (enum helper_name)i);
 	/* The binary that runs, whatever is on the disk by now. */
