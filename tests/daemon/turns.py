@@ -6,6 +6,7 @@ What is counted is the work between two looks at what else happened.
 """
 import os
 import re
+import select
 import signal
 import sys
 import threading
@@ -88,6 +89,35 @@ def commands(box):
     for i, name in enumerate(NAMES):
         s.wait_for(f"/user/{name}", state="stopped" if i < len(clients) else "running")
     equal(len(s.brood()), ACTORS - len(clients), "processes")
+
+
+@test("a client is answered while the file is read for another one", timeout=60)
+def loading(box):
+    s = parallel(box)
+    for _ in range(50):
+        slow, quick = Varlink(s.socket, timeout=30), Varlink(s.socket, timeout=30)
+        slow.send("Diff", {})
+        quick.send("Ping", {})
+        answered, _, _ = select.select([slow.socket, quick.socket], [], [], 30)
+        check(slow.result()["plan"], "a plan")
+        check(quick.result()["pid"], "a process")
+        if answered == [quick.socket]:
+            return
+    check(False, "the one that asks for a plan always comes first")
+
+
+@test("files are read one after the other, and also for a client that goes away", timeout=60)
+def many(box):
+    s = parallel(box)
+    clients = [Varlink(s.socket, timeout=30) for _ in range(30)]
+    for i, client in enumerate(clients):
+        client.send("Apply" if i % 3 == 0 else "Diff", {})
+    for client in clients[1::4]:
+        client.close()
+    for i, client in enumerate(clients):
+        if i % 4 != 1:
+            check(client.result()["plan"], f"a plan for the {i}th")
+    s.until(lambda: len(s.brood()) == ACTORS, "those that read to be gone")
 
 
 main()

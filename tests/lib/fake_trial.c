@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "daemon/reload/before.h"
+#include "daemon/reload/loading.h"
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
 #include "tests/lib/fake_shell.h"
@@ -47,12 +48,48 @@ trial_forget(struct trial *trial)
 
 static char conf_file[] = FAKE_CONF_FILE;
 
+struct conf_loading *
+loading_begin(struct shell *shell, const char *file, loading_fn *on_read, void *user)
+{
+	(void)shell;
+	(void)file;
+	(void)on_read;
+	(void)user;
+	return NULL;
+}
+
+bool
+loading_is_current(const struct conf_loading *loading)
+{
+	(void)loading;
+	return true;
+}
+
+void
+loading_end(struct conf_loading *loading)
+{
+	(void)loading;
+}
+
+struct conf *
+loading_add(struct shell *shell, const struct conf_addition *addition,
+            struct conf_reports *ret_reports, struct err *err)
+{
+	(void)shell;
+	(void)addition;
+	(void)ret_reports;
+	(void)err;
+	return NULL;
+}
+
 int
-reload_prepare(struct shell *shell, const char *file, struct reload *ret, struct err *err)
+reload_prepare(struct shell *shell, const char *file, struct conf_loading *loading,
+               struct reload *ret, struct err *err)
 {
 	struct fake *fake = (struct fake *)(void *)shell;
 	static const char *keys[] = {"shutdown"};
 
+	(void)loading;
 	*ret =
 	    (struct reload){.file = file != NULL ? file : conf_file, .conf = shell->conf};
 	if (fake->prepare_result < 0) {

@@ -6,6 +6,7 @@
 
 #include "daemon/control/handlers.h"
 #include "daemon/reload/before.h"
+#include "daemon/reload/loading.h"
 #include "daemon/reload/plan_json.h"
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
@@ -108,6 +109,77 @@ apply_it(struct conn *conn, struct reload *reload, uint64_t trial_ms, struct err
 	           : reload_apply(shell, reload, err);
 }
 
+/* Its turn has come to have the file read, or to go on with what was read. */
+static void
+go_on(struct conn *conn)
+{
+	conn->call.state = CALL_HELD;
+	conn->call.turn = 0;
+	control_attend(conn);
+}
+
+static void
+on_read(void *user)
+{
+	go_on(user);
+}
+
+/* Done with what was read, or never begun: the next call has its file read. */
+static void
+release_loading(struct conn *conn)
+{
+	struct conn *next;
+
+	loading_end(conn->call.loading);
+	conn->call.loading = NULL;
+	conn->call.release = NULL;
+	conn->call.state = CALL_FINISHED;
+	TAILQ_FOREACH (next, &conn->control->conns, link) {
+		if (next->call.state == CALL_LOADING) {
+			go_on(next);
+			return;
+		}
+	}
+}
+
+static bool
+is_one_loading(const struct control *control)
+{
+	const struct conn *conn;
+
+	TAILQ_FOREACH (conn, &control->conns, link) {
+		if (conn->call.loading != NULL)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Have the file read, for one call at a time, and the call begin anew after that: what
+ * was read before another configuration came into force is not taken.  False: it was
+ * read, or there is no child for it.
+ */
+static bool
+begin_loading(struct conn *conn, const char *file)
+{
+	struct shell *shell = conn->control->shell;
+
+	if (conn->call.loading != NULL && loading_is_current(conn->call.loading))
+		return false;
+	loading_end(conn->call.loading);
+	conn->call.loading = NULL;
+	if (!is_one_loading(conn->control)) {
+		if (file == NULL)
+			file = shell->origin.conf_file;
+		conn->call.loading = loading_begin(shell, file, on_read, conn);
+		if (conn->call.loading == NULL)
+			return false;
+	}
+	conn->call.state = CALL_LOADING;
+	conn->call.release = release_loading;
+	return true;
+}
+
 static void
 diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 {
@@ -123,9 +195,13 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 		reply_invalid_parameter(conn, "file");
 		return;
 	}
+	if (!undo && begin_loading(conn, file))
+		return;
 	strbuf_init(&plan, VARLINK_REPLY_MAX);
 	r = undo ? before_prepare(shell, &reload, &err)
-	         : reload_prepare(shell, file, &reload, &err);
+	         : reload_prepare(shell, file, conn->call.loading, &reload, &err);
+	if (!undo)
+		release_loading(conn);
 	reload.rerun = param_bool(conn, "rerun", false);
 	if (r == 0) {
 		/* Before it is applied: the plan borrows from both configurations. */

@@ -10,6 +10,7 @@
 #include "daemon/reload/loading.h"
 
 #include <errno.h>
+#include <ev.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #include "daemon/state/shell.h"
 #include "os/self/bounded.h"
 #include "os/self/clock.h"
+#include "os/self/fd.h"
 #include "os/self/pass.h"
 
 /* So long the child may wait altogether for what may never answer; what it computes
@@ -185,22 +187,45 @@ load_bounded(struct shell *shell, struct load *load, struct conf **ret_conf,
 	return r;
 }
 
+/* For the child to say what it waits for; NULL: out of memory. */
+static struct conf_wait *
+map_wait(void)
+{
+	void *wait = mmap(NULL, sizeof(struct conf_wait), PROT_READ | PROT_WRITE,
+	                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return wait == MAP_FAILED ? NULL : wait;
+}
+
+/* Say what prevented it, if anything did. */
+static void
+conclude(const struct load *load, int r, struct conf_reports *reports, struct err *err)
+{
+	struct spot spot = {.file = load->file};
+	char message[400];
+
+	if (r == -ETIMEDOUT) {
+		(void)snprintf(message, sizeof(message), "%s does not answer",
+		               load->options.wait->what);
+		reports_add(reports, CONF_ERROR, &spot, "", message);
+	} else if (r < 0) {
+		err_set(err, -r, "read %s", load->file);
+	}
+}
+
 /* The configuration; NULL: what is wrong with it is in the reports, or, where it could
  * not be looked at at all, err->code is set. */
 static struct conf *
 load_with(struct shell *shell, struct load *load, struct conf_reports *ret_reports,
           struct err *err)
 {
-	struct conf_wait *wait = mmap(NULL, sizeof(*wait), PROT_READ | PROT_WRITE,
-	                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct spot spot = {.file = load->file};
+	struct conf_wait *wait = map_wait();
 	struct conf *conf = NULL;
-	char message[400];
 	int r;
 
 	*err = (struct err){0};
 	conf_reports_init(ret_reports);
-	if (wait == MAP_FAILED) {
+	if (wait == NULL) {
 		err_set(err, errno, "read %s", load->file);
 		return NULL;
 	}
@@ -211,13 +236,7 @@ load_with(struct shell *shell, struct load *load, struct conf_reports *ret_repor
 		load->options.no_users = true;
 		r = load_bounded(shell, load, &conf, ret_reports, err);
 	}
-	if (r == -ETIMEDOUT) {
-		(void)snprintf(message, sizeof(message), "%s does not answer",
-		               wait->what);
-		reports_add(ret_reports, CONF_ERROR, &spot, "", message);
-	} else if (r < 0) {
-		err_set(err, -r, "read %s", load->file);
-	}
+	conclude(load, r, ret_reports, err);
 	(void)munmap(wait, sizeof(*wait));
 	return conf;
 }
@@ -240,19 +259,148 @@ loading_boot(struct shell *shell, struct conf_reports *ret_reports, struct err *
 	return load_with(shell, &load, ret_reports, err);
 }
 
-/* The same for one that is to take the place of that in force: what does not answer is an
- * error, and the environment files of its actors are looked at. */
-struct conf *
-loading_apply(struct shell *shell, const char *file, struct conf_reports *ret_reports,
-              struct err *err)
-{
-	struct load load = {.file = file,
-	                    .options = {.warn = true,
-	                                .look_environment = true,
-	                                .environ = shell->origin.environ,
-	                                .controllers = shell->origin.controllers}};
+/* ---- one that is to take the place of that in force -------------------------------- */
 
-	return load_with(shell, &load, ret_reports, err);
+struct conf_loading {
+	struct shell *shell;
+	struct load load;
+	uint64_t conf_id; /* in force when it began */
+	int id;
+	pid_t pid;
+	int fd;
+	int waited_ms;
+	ev_io io;
+	ev_timer timer;
+	loading_fn *on_read;
+	void *user;
+};
+
+static struct load
+load_of(const struct shell *shell, const char *file)
+{
+	return (struct load){.file = file,
+	                     .options = {.warn = true,
+	                                 .look_environment = true,
+	                                 .environ = shell->origin.environ,
+	                                 .controllers = shell->origin.controllers}};
+}
+
+static void
+stop_waiting(struct conf_loading *loading)
+{
+	ev_io_stop(loading->shell->loop, &loading->io);
+	ev_timer_stop(loading->shell->loop, &loading->timer);
+}
+
+static void
+on_readable(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct conf_loading *loading = io->data;
+
+	(void)loop;
+	(void)revents;
+	stop_waiting(loading);
+	loading->on_read(loading->user);
+}
+
+static void
+on_look(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct conf_loading *loading = timer->data;
+
+	(void)loop;
+	(void)revents;
+	loading->waited_ms += loading->load.options.wait->is_on ? LOOK_MS : 0;
+	if (loading->waited_ms < WAIT_MS)
+		return;
+	stop_waiting(loading);
+	loading->on_read(loading->user);
+}
+
+/*
+ * Have a child read the configuration in this file, which is borrowed; on_read is called
+ * when loading_apply() has not to wait any more.  NULL: there is no child, and
+ * loading_apply() says why.
+ */
+struct conf_loading *
+loading_begin(struct shell *shell, const char *file, loading_fn *on_read, void *user)
+{
+	struct conf_loading *loading = calloc(1, sizeof(*loading));
+
+	if (loading == NULL)
+		return NULL;
+	*loading = (struct conf_loading){.shell = shell,
+	                                 .load = load_of(shell, file),
+	                                 .conf_id = shell->facts.conf_id,
+	                                 .id = -1,
+	                                 .fd = -1,
+	                                 .on_read = on_read,
+	                                 .user = user};
+	loading->load.options.wait = map_wait();
+	if (loading->load.options.wait != NULL)
+		loading->id = bounded_open(&shell->bounded, BOUNDED_CONF, load_it,
+		                           &loading->load, &loading->fd);
+	ev_io_init(&loading->io, on_readable, loading->fd, EV_READ);
+	ev_timer_init(&loading->timer, on_look, LOOK_MS / 1e3, LOOK_MS / 1e3);
+	loading->io.data = loading->timer.data = loading;
+	if (loading->id < 0) {
+		loading_end(loading);
+		return NULL;
+	}
+	loading->pid = shell->bounded.pids[loading->id];
+	ev_io_start(shell->loop, &loading->io);
+	ev_timer_start(shell->loop, &loading->timer);
+	return loading;
+}
+
+/* True if no other configuration came into force since it began. */
+bool
+loading_is_current(const struct conf_loading *loading)
+{
+	return loading->conf_id == loading->shell->facts.conf_id;
+}
+
+/* Give it back, read or not; NULL is fine.  The child may have been reaped, and its place
+ * be that of another. */
+void
+loading_end(struct conf_loading *loading)
+{
+	struct bounded *bounded;
+
+	if (loading == NULL)
+		return;
+	bounded = &loading->shell->bounded;
+	stop_waiting(loading);
+	if (loading->id < 0 || bounded->pids[loading->id] != loading->pid)
+		fd_close(&loading->fd);
+	else if (loading->waited_ms >= WAIT_MS)
+		bounded_end_late(bounded, BOUNDED_CONF, loading->id, &loading->fd);
+	else
+		bounded_end(bounded, loading->id, &loading->fd);
+	if (loading->load.options.wait != NULL)
+		(void)munmap(loading->load.options.wait, sizeof(struct conf_wait));
+	free(loading);
+}
+
+/* The same for a configuration that is to take the place of that in force: what does not
+ * answer is an error, and the environment files of its actors are looked at.  With
+ * `loading` it is read already; NULL: now. */
+struct conf *
+loading_apply(struct shell *shell, const char *file, struct conf_loading *loading,
+              struct conf_reports *ret_reports, struct err *err)
+{
+	struct load load = load_of(shell, file);
+	struct conf *conf = NULL;
+	int r = -ETIMEDOUT;
+
+	if (loading == NULL)
+		return load_with(shell, &load, ret_reports, err);
+	*err = (struct err){0};
+	conf_reports_init(ret_reports);
+	if (loading->waited_ms < WAIT_MS)
+		r = take(loading->fd, &conf, ret_reports, err);
+	conclude(&loading->load, r, ret_reports, err);
+	return conf;
 }
 
 /* The same for an actor that is added at run time: see conf_compose(). */

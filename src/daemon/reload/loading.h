@@ -10,8 +10,17 @@ struct shell;
 
 struct conf *loading_boot(struct shell *shell, struct conf_reports *ret_reports,
                           struct err *err);
+/* A configuration that a child reads. */
+struct conf_loading;
+typedef void loading_fn(void *user);
+
+struct conf_loading *loading_begin(struct shell *shell, const char *file,
+                                   loading_fn *on_read, void *user);
+bool loading_is_current(const struct conf_loading *loading);
+void loading_end(struct conf_loading *loading);
 struct conf *loading_apply(struct shell *shell, const char *file,
-                           struct conf_reports *ret_reports, struct err *err);
+                           struct conf_loading *loading, struct conf_reports *ret_reports,
+                           struct err *err);
 struct conf *loading_add(struct shell *shell, const struct conf_addition *addition,
                          struct conf_reports *ret_reports, struct err *err);
 

@@ -65,13 +65,14 @@ free_retired(struct shell *shell, bool all)
 }
 
 int
-reload_prepare(struct shell *shell, const char *file, struct reload *ret, struct err *err)
+reload_prepare(struct shell *shell, const char *file, struct conf_loading *loading,
+               struct reload *ret, struct err *err)
 {
 	int r;
 
 	*ret = (struct reload){.file = file != NULL ? file : shell->origin.conf_file};
 	free_retired(shell, false);
-	ret->conf = loading_apply(shell, ret->file, &ret->reports, err);
+	ret->conf = loading_apply(shell, ret->file, loading, &ret->reports, err);
 	if (ret->conf == NULL && err->code != 0)
 		return -err->code;
 	if (ret->conf == NULL) {
@@ -355,7 +356,7 @@ reload_now(struct shell *shell)
 		return;
 	}
 	systemd_reloading(shell);
-	r = reload_prepare(shell, NULL, &reload, &err);
+	r = reload_prepare(shell, NULL, NULL, &reload, &err);
 	for (size_t i = 0; i < reload.reports.n; i++)
 		log_report(&reload.reports.at[i]);
 	if (r == 0)

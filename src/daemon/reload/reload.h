@@ -8,6 +8,7 @@
 #include "core/core.h"
 
 struct ledger;
+struct conf_loading;
 struct shell;
 
 /* A new configuration, and the plan of applying it. */
@@ -20,10 +21,10 @@ struct reload {
 	struct conf_reports reports; /* warnings, or the errors that prevent the reload */
 };
 
-/* Read this file, NULL: supd's own, and compare; changes nothing.  -EINVAL: reports say
- * what is wrong. */
-int reload_prepare(struct shell *shell, const char *file, struct reload *ret,
-                   struct err *err);
+/* Read this file, NULL: supd's own, and compare; changes nothing.  With `loading` it was
+ * read already.  -EINVAL: reports say what is wrong. */
+int reload_prepare(struct shell *shell, const char *file, struct conf_loading *loading,
+                   struct reload *ret, struct err *err);
 
 /* True if an actor that changes is started anew, and is not done with its work. */
 bool reload_reruns(const struct shell *shell, const struct reload *reload,

@@ -334,6 +334,7 @@ progress(struct conn *conn)
 	case CALL_EVENTS:
 	case CALL_LOGS:
 		return call->progress(conn);
+	case CALL_LOADING:
 	case CALL_UPGRADE:
 	case CALL_TRIAL:
 	case CALL_METRICS:

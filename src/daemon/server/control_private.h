@@ -148,6 +148,7 @@ struct target {
 enum call_state {
 	CALL_FINISHED,  /* nothing more to do */
 	CALL_HELD,      /* begins once the turn is over */
+	CALL_LOADING,   /* begins once its configuration was read */
 	CALL_NEXT_TURN, /* answered once the core had its turn */
 	CALL_TARGETS,   /* answered once all targets are */
 	CALL_AGAIN,     /* made before: answered once all that it did then has come */
@@ -194,7 +195,8 @@ struct served_call {
 
 	struct scrape_request scrape; /* CALL_METRICS */
 
-	char *plan; /* CALL_TRIAL: of what was applied; owned */
+	char *plan;                   /* CALL_TRIAL: of what was applied; owned */
+	struct conf_loading *loading; /* the configuration that was asked for, or NULL */
 
 	struct upgrade *upgrade; /* CALL_UPGRADE: the look at the new binary */
 
