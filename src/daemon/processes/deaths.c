@@ -103,7 +103,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	struct procs *procs = timer->data;
 	struct reap reap;
-	int n = 0;
+	size_t n;
 
 	(void)loop;
 	(void)revents;
@@ -114,7 +114,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 	/* Before we look: what comes after this wakes us again. */
 	(void)signals_take(procs->child_fd);
 	notify_drain(procs->shell->messages->notify);
-	(void)collect(procs);
+	n = collect(procs);
 	for (; n < COLLECT_BATCH && os_reap_peek_any(&reap) > 0; n++) {
 		struct proc *proc;
 		struct task *task;
@@ -138,7 +138,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 		}
 		os_reap_peeked(&reap);
 	}
-	if (n == COLLECT_BATCH)
+	if (n >= COLLECT_BATCH)
 		arm_walk(procs, 0.);
 	gone_tell(procs);
 }
