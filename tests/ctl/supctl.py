@@ -1672,6 +1672,9 @@ def test_a_process_that_dies_at_once_is_no_success():
     using(supd, lambda s: check(supctl(s, "start", "web").err == (
         "supctl: start /user/web: it did not live for 1s: exited with 3\\x1b\n"
         "  | one\\x1b\n  | two\n"), s.calls))
+    failed = failed_now(state="backoff", uptime_ms=None, pid=None)  # before the answer
+    one(fails_after(failed, failed), "restart", "web", status=1,
+        err="it did not live for 1s: exited with 3")
     one(fails_after(young(), young(generation=2)), "restart", "web", "--settle", "2s",
         status=1, err="it did not live for 2s: it ended and was started again")
     one(fails_after(young(), young(state="done", uptime_ms=None, pid=None)), "start", "web")

@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import SUPCTL, SUPD, Skip, alive, bury, check, equal, has, main, now_ns, run, test
+from harness import (PATIENCE, SUPCTL, SUPD, Skip, alive, bury, check, equal, has, main, now_ns,
+                     run, test)
 
 
 @test("children start in the order of the file, depth first")
@@ -239,7 +240,7 @@ def deaf_stderr(box):
     socket = os.path.join(box.path("run"), "control.sock")
 
     def until(condition, what):
-        end = now_ns() + 30_000_000_000
+        end = now_ns() + 10_000_000_000 * PATIENCE
         while not condition():
             check(now_ns() < end, f"waited in vain for {what}")
             select.select([], [], [], 0.02)

@@ -52,7 +52,8 @@ def terminal(box):
     screen = Screen(box, {"a": shell("echo one; echo two >&2; sleep 1000"),
                           "group": {"children": {"b": shell("echo three; sleep 1000")}}})
     screen.until("three")
-    text = screen.until("two")
+    screen.until("two")
+    text = screen.until(": ready")
     colours = dict(re.findall(r"(?m)^\x1b\[(\d+)m(\S+) +\|\x1b\[0m ", text)[::-1])
     lines = re.sub(r"\x1b\[\d*m", "", text)
     has(lines, r"(?m)^a       \| one\na       \| two\n")

@@ -104,6 +104,20 @@ choose_modes(void)
 	}
 }
 
+/* True if terminfo(5) knows the terminal, and text can be put anywhere on it. */
+static bool
+is_suitable(void)
+{
+	bool result;
+
+	if (setupterm(NULL, STDOUT_FILENO, &(int){0}) == ERR)
+		return false;
+	result = cursor_address != NULL;
+	/* newterm(3) makes its own, and forgets this without freeing it. */
+	(void)del_curterm(cur_term);
+	return result;
+}
+
 /*
  * Take over the terminal of standard input and output.  Returns 0, or -errno and nothing
  * has changed: -ENOTSUP for a terminal that terminfo(5) does not know, or that cannot be
@@ -124,8 +138,7 @@ screen_open(struct screen *screen, const struct out *out)
 	if (screen->signal_fd < 0)
 		return -errno;
 	choose_locale(out);
-	if (setupterm(NULL, STDOUT_FILENO, &(int){0}) == ERR || cursor_address == NULL ||
-	    newterm(NULL, stdout, stdin) == NULL) {
+	if (!is_suitable() || newterm(NULL, stdout, stdin) == NULL) {
 		(void)close(screen->signal_fd);
 		return -ENOTSUP;
 	}

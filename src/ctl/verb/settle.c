@@ -131,6 +131,22 @@ is_settled(const struct settle *settle, const struct actor_view *actor)
 	return actor->uptime_ms < 0 || (uint64_t)actor->uptime_ms >= settle->ms;
 }
 
+/* True if it has failed after the command was given. */
+static bool
+has_failed_since(const struct settle *settle, const struct actor_view *actor)
+{
+	bool result = false;
+	uint64_t us;
+	char *at;
+
+	if (actor->failure.at.at == NULL)
+		return false;
+	at = copy_span(actor->failure.at);
+	result = at != NULL && moment_parse(at, &us) == 0 && us >= settle->begin_us;
+	free(at);
+	return result;
+}
+
 /* Take in an actor that was started, from supd's answer. */
 void
 settle_add(struct settle *settle, const struct actor_view *actor)
@@ -139,7 +155,10 @@ settle_add(struct settle *settle, const struct actor_view *actor)
 	struct settle_entry *entry;
 	char *path;
 
-	if (settle->ms == 0 || (!is_below && is_settled(settle, actor)))
+	if (settle->ms == 0)
+		return;
+	/* It may have failed before the answer was written: then it has no process. */
+	if (!is_below && is_settled(settle, actor) && !has_failed_since(settle, actor))
 		return;
 	path = copy_span(actor->path);
 	entry = path != NULL ? add(settle, path) : NULL;
@@ -182,21 +201,6 @@ mark_failed(struct settle_entry *entry, const struct actor_view *actor)
 	entry->has_failed = true;
 	if (actor->failure.at.at != NULL)
 		entry->why = copy_span(actor->failure.cause.text);
-}
-
-static bool
-has_failed_since(const struct settle *settle, const struct actor_view *actor)
-{
-	bool result = false;
-	uint64_t us;
-	char *at;
-
-	if (actor->failure.at.at == NULL)
-		return false;
-	at = copy_span(actor->failure.at);
-	result = at != NULL && moment_parse(at, &us) == 0 && us >= settle->begin_us;
-	free(at);
-	return result;
 }
 
 static bool

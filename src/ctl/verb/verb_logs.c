@@ -395,12 +395,12 @@ read_all(struct log_stream *stream)
 
 	while (again && status == 0)
 		status = subscribe(stream, &again);
-	if (status == 0 && !stream->follow) {
+	if (status == 0 && !stream->follow)
 		status = begin_journal(stream);
-		if (status == 0)
-			status = drain_journal(stream, NULL);
-		journal_close(&stream->in_journal.journal);
-	}
+	if (status == 0 && !stream->follow)
+		status = drain_journal(stream, NULL);
+	/* Also when the rest of it is not wanted. */
+	journal_close(&stream->in_journal.journal);
 	return stream->done ? 0 : status;
 }
 
