@@ -112,7 +112,7 @@ describe_probe(const struct node *node, struct action *action)
 {
 	action->life = node->process.life;
 	action->serial = node->living.probe_serial;
-	action->is_start = node->living.probe_is_start;
+	action->is_start = node->living.probing == PROBING_START;
 }
 
 /*
@@ -124,7 +124,7 @@ core_probe(const struct core *core, struct ref ref, struct action *ret)
 {
 	const struct node *node = node_lookup(core, ref);
 
-	if (node == NULL || !node->living.probing)
+	if (node == NULL || node->living.probing == PROBING_NOTHING)
 		return false;
 	*ret = (struct action){.kind = ACTION_PROBE, .ref = ref};
 	describe_probe(node, ret);
@@ -142,20 +142,20 @@ is_probed(const struct node *node)
 }
 
 static uint64_t
-interval_ms(const struct node *node)
+interval_ms(const struct node *node, enum probing probing)
 {
-	return node->living.probe_is_start ? node->spec.start.ready_interval_ms
-	                                   : node->spec.health.interval_ms;
+	return probing == PROBING_START ? node->spec.start.ready_interval_ms
+	                                : node->spec.health.interval_ms;
 }
 
 /* Ask for a probe; the time of the next probe counts from the answer. */
 static void
 probe(struct turn *turn, struct node *node)
 {
-	if (node->living.probing || !node->process.main_alive)
+	if (node->living.probing != PROBING_NOTHING || !node->process.main_alive)
 		return;
-	node->living.probing = true;
-	node->living.probe_is_start = node->phase == PHASE_PROCESS;
+	node->living.probing =
+	    node->phase == PHASE_PROCESS ? PROBING_START : PROBING_HEALTH;
 	node->living.probe_serial += node->living.probe_serial == UINT32_MAX ? 2 : 1;
 	node->living.probed_ms = turn->now_ms;
 	describe_probe(node, turn_act(turn, ACTION_PROBE, node));
@@ -163,9 +163,9 @@ probe(struct turn *turn, struct node *node)
 
 /* Its next turn: a whole number of intervals after the last, however late the answer. */
 static void
-arm_next_probe(struct core *core, struct node *node)
+arm_next_probe(struct core *core, struct node *node, enum probing probing)
 {
-	const uint64_t interval = interval_ms(node);
+	const uint64_t interval = interval_ms(node, probing);
 	const uint64_t since_ms = core->now_ms - node->living.probed_ms;
 
 	if (is_probed(node))
@@ -178,18 +178,21 @@ arm_next_probe(struct core *core, struct node *node)
 void
 living_frozen(struct core *core, struct node *node)
 {
-	if (!node->living.probing)
+	const enum probing probing = node->living.probing;
+
+	if (probing == PROBING_NOTHING)
 		return;
-	node->living.probing = false;
+	node->living.probing = PROBING_NOTHING;
 	if (is_probed(node))
-		deadline_arm(core, node, TIMER_HEALTH, core->now_ms, interval_ms(node));
+		deadline_arm(core, node, TIMER_HEALTH, core->now_ms,
+		             interval_ms(node, probing));
 }
 
 /* The clocks stand while the process is stopped, and go on from there. */
 static void
 living_clocks(struct core *core, struct node *node)
 {
-	deadline_stand(core, node, core->now_ms, node->living.sigstopped);
+	deadline_look(core, node, core->now_ms);
 	if (node->living.sigstopped)
 		living_frozen(core, node);
 }
@@ -243,18 +246,19 @@ void
 living_probed(struct turn *turn, struct node *node, const struct event *event)
 {
 	const bool is_good = event->code == PROBED_GOOD;
+	const enum probing probing = node->living.probing;
 
-	if (!node->living.probing || event->serial != node->living.probe_serial)
+	if (probing == PROBING_NOTHING || event->serial != node->living.probe_serial)
 		return;
-	node->living.probing = false;
-	arm_next_probe(turn->core, node);
+	node->living.probing = PROBING_NOTHING;
+	arm_next_probe(turn->core, node, probing);
 	if (event->code == PROBED_UNKNOWN)
 		return;
 	if (!is_probed(node))
 		return;
-	if (!node->living.probe_is_start && is_good)
+	if (probing == PROBING_HEALTH && is_good)
 		count_good(node);
-	else if (!node->living.probe_is_start)
+	else if (probing == PROBING_HEALTH)
 		count_bad(turn, node, event);
 	else if (is_good)
 		up_step(turn, node);
@@ -381,7 +385,7 @@ living_renewed(struct node *node)
 {
 	node->living.sigstopped = false;
 	node->living.watchdog_expired = false;
-	node->living.probing = false;
+	node->living.probing = PROBING_NOTHING;
 	node->living.unready_error = 0;
 	node->living.unready_key[0] = '\0';
 	node->living.bad = 0;
@@ -426,9 +430,9 @@ living_resume(struct turn *turn, struct node *node, const struct cause *cause)
 void
 living_ended(struct core *core, struct node *node)
 {
-	node->living.sigstopped = false;
-	node->living.probing = false;
-	living_clocks(core, node);
+	node->living.probing = PROBING_NOTHING;
+	if (node->living.sigstopped)
+		living_continued(core, node);
 }
 
 /* It has another policy, and lives on: another `health` begins anew. */
@@ -444,7 +448,7 @@ living_updated(struct core *core, struct node *node, const struct probe_spec *ol
 		return;
 	node->living.bad = 0;
 	node->living.good = 0;
-	if (!node->living.probe_is_start)
-		node->living.probing = false;
+	if (node->living.probing == PROBING_HEALTH)
+		node->living.probing = PROBING_NOTHING;
 	arm_health(core, node);
 }

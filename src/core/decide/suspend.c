@@ -171,12 +171,9 @@ suspend_apply(struct turn *turn, struct node *node)
 		return;
 	node->suspend.frozen = freeze;
 	node->since_ms = turn->now_ms;
-	if (freeze) {
-		deadline_hold(core, node, turn->now_ms);
+	deadline_look(core, node, turn->now_ms);
+	if (freeze)
 		living_frozen(core, node);
-	} else {
-		deadline_release(core, node, turn->now_ms);
-	}
 	if (node_has_process(node))
 		turn_act(turn, freeze ? ACTION_FREEZE : ACTION_THAW, node)->life =
 		    node->process.life;
@@ -193,7 +190,7 @@ suspend_end(struct turn *turn, struct node *node)
 	if (!node->suspend.frozen)
 		return;
 	node->suspend.frozen = false;
-	deadline_release(turn->core, node, turn->now_ms);
+	deadline_look(turn->core, node, turn->now_ms);
 	if (node->process.alive)
 		turn_act(turn, ACTION_THAW, node)->life = node->process.life;
 }

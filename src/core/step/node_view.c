@@ -103,7 +103,7 @@ view_process(const struct node *node, struct process_view *ret)
 	    .spawned = node->process.spawned,
 	    .main_alive = node->process.main_alive,
 	    .sigstopped = node->living.sigstopped,
-	    .probing = node->living.probing,
+	    .probing = node->living.probing != PROBING_NOTHING,
 	    .watchdog = node->process.main_alive && node->living.watchdog_ms > 0,
 	    .last_end = node->process.last_end,
 	};
@@ -250,8 +250,6 @@ check_suspend(const struct node *node)
 	if (node->suspend.decided && node->state == STATE_RUNNING &&
 	    !node_is_leaving(node))
 		return "others stand still for an actor that is ready";
-	if (node->suspend.frozen != node->deadlines.are_held)
-		return "clocks that are held, or not, without a reason";
 	if (node->suspend.frozen && node->state != STATE_STARTING &&
 	    node->state != STATE_RUNNING)
 		return "an actor that stands still and does not run";
@@ -302,10 +300,10 @@ check_node(const struct core *core, const struct node *node)
 		return "an actor that is being added and is there already";
 	if (node->part.sequenced && parent != NULL && parent->children.op == OP_NONE)
 		return "a child waits in a sequence while its supervisor is at rest";
-	if ((node->living.sigstopped || node->living.probing) &&
+	if ((node->living.sigstopped || node->living.probing != PROBING_NOTHING) &&
 	    !node->process.main_alive)
 		return "a process that was stopped, or is probed, and is no more";
-	if (node->living.clocks_stand && deadline_due(core, node, TIMER_WATCHDOG) != 0)
+	if (node->living.sigstopped && deadline_due(core, node, TIMER_WATCHDOG) != 0)
 		return "a watchdog that runs while the clock stands";
 	return node_is_supervisor(node) ? check_children(core, node) : NULL;
 }

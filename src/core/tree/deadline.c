@@ -98,8 +98,8 @@ static const bool counts_own_time[TIMER_MAX] = {
 static bool
 is_held(const struct node *node, enum node_timer timer)
 {
-	return (node->deadlines.are_held && stands_still[timer]) ||
-	       (node->living.clocks_stand && counts_own_time[timer]);
+	return (node->suspend.frozen && stands_still[timer]) ||
+	       (node->living.sigstopped && counts_own_time[timer]);
 }
 
 /*
@@ -170,9 +170,13 @@ deadline_due(const struct core *core, const struct node *node, enum node_timer t
 	return i == NONE ? 0 : heap(core)[i].due_ms;
 }
 
-/* What is held and what is not may have changed: keep what is left, or go on with it. */
-static void
-look_again(struct core *core, struct node *node, uint64_t now_ms)
+/*
+ * The node stands still, or goes on, or its process was stopped or continued from
+ * outside: what is left of the time of the clocks that stand now is kept, the others go
+ * on.
+ */
+void
+deadline_look(struct core *core, struct node *node, uint64_t now_ms)
 {
 	for (int i = 0; i < TIMER_MAX; i++) {
 		enum node_timer timer = (enum node_timer)i;
@@ -185,34 +189,6 @@ look_again(struct core *core, struct node *node, uint64_t now_ms)
 			deadline_arm(core, node, timer, now_ms,
 			             node->deadlines.left_ms[i]);
 	}
-}
-
-/* The node stands still: what is left of the time of its clocks is kept. */
-void
-deadline_hold(struct core *core, struct node *node, uint64_t now_ms)
-{
-	ASSERT(!node->deadlines.are_held);
-	node->deadlines.are_held = true;
-	look_again(core, node, now_ms);
-}
-
-/* The node goes on, and so do its clocks. */
-void
-deadline_release(struct core *core, struct node *node, uint64_t now_ms)
-{
-	node->deadlines.are_held = false;
-	look_again(core, node, now_ms);
-}
-
-/* The process was stopped or continued from outside: so are the clocks of its own time.
- */
-void
-deadline_stand(struct core *core, struct node *node, uint64_t now_ms, bool stand)
-{
-	if (node->living.clocks_stand == stand)
-		return;
-	node->living.clocks_stand = stand;
-	look_again(core, node, now_ms);
 }
 
 /* Take the next one that is due at now_ms and was armed before this tick. */

@@ -131,13 +131,18 @@ struct node_hook {
 	enum hook_end end;
 };
 
+/* What a process is asked. */
+enum probing {
+	PROBING_NOTHING,
+	PROBING_START,  /* if it is ready */
+	PROBING_HEALTH, /* if it is well */
+};
+
 /* A process that lives: decide/living.c. */
 struct node_living {
 	bool sigstopped;       /* by somebody else */
 	bool watchdog_expired; /* is to be ended because of its watchdog */
-	bool probing;          /* a probe is under way, … */
-	bool probe_is_start;   /* … a probe of readiness */
-	bool clocks_stand;     /* clocks of the process's own time stand */
+	enum probing probing;  /* the probe under way */
 	uint32_t probe_serial; /* of the newest probe, … */
 	uint64_t probed_ms;    /* … and its time */
 	int32_t unready_error; /* what was wrong when it was last found not to be ready */
@@ -244,7 +249,6 @@ struct node_deadlines {
 	uint32_t heap_at[TIMER_MAX];
 	uint64_t left_ms[TIMER_MAX]; /* of the deadlines that are held */
 	uint32_t held;               /* set of timers */
-	bool are_held;
 	uint64_t extend_until_ms; /* a start or stop timeout is not put off any longer */
 };
 

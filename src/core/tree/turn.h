@@ -55,11 +55,9 @@ void deadline_arm(struct core *core, struct node *node, enum node_timer timer,
 void deadline_clear(struct core *core, struct node *node, enum node_timer timer);
 void deadline_extend(struct core *core, struct node *node, enum node_timer timer,
                      uint64_t now_ms, uint64_t delay_ms);
-void deadline_stand(struct core *core, struct node *node, uint64_t now_ms, bool stand);
+void deadline_look(struct core *core, struct node *node, uint64_t now_ms);
 uint64_t deadline_due(const struct core *core, const struct node *node,
                       enum node_timer timer);
-void deadline_hold(struct core *core, struct node *node, uint64_t now_ms);
-void deadline_release(struct core *core, struct node *node, uint64_t now_ms);
 bool deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
                    enum node_timer *ret_timer);
 
