@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/state/post.h"
 #include "ledger/ledger.h"
 #include "tests/lib/fake_shell.h"
 

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/assert.h"
+#include "daemon/state/post.h"
 #include "tests/lib/fake_shell.h"
 
 static struct fake *fake;

@@ -3,6 +3,9 @@
  * server. */
 #include "config.h"
 
+#include "daemon/state/actors.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/post.h"
 #include "tests/lib/fake_shell.h"
 
 #include <check.h>

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "daemon/state/post.h"
 #include "ledger/ledger.h"
 #include "tests/lib/fake_shell.h"
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/control/handlers.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"

@@ -15,6 +15,7 @@
 
 #include "daemon/control/handlers.h"
 #include "daemon/recovery/upgrade.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"

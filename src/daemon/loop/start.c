@@ -35,6 +35,7 @@
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/options.h"
+#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"

@@ -18,6 +18,7 @@
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/said.h"
 #include "daemon/messages/stores.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"

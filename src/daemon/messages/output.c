@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/sum.h"
 #include "daemon/messages/output_private.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "daemon/messages/output_private.h"
 #include "daemon/state/log.h"
+#include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
 #include "daemon/state/shell.h"

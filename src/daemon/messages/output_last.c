@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "daemon/messages/output_private.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/keeper.h"
 #include "os/self/fd.h"
 
 /*

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
 #include "daemon/state/shell.h"

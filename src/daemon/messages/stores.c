@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/log_pace.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"

@@ -14,6 +14,7 @@
 #include "daemon/metrics/scrape.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/sockets.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"

@@ -11,6 +11,7 @@
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "ledger/exits.h"
 #include "os/self/fd.h"

@@ -10,8 +10,8 @@
 
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/cause.h"
+#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 
 /* Post an event of this life. */

@@ -13,6 +13,7 @@
 #include "daemon/processes/processes.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/state/log.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 
 void

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "os/self/fd.h"
 

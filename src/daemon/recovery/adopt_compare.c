@@ -13,6 +13,7 @@
 #include "daemon/reload/trial.h"
 #include "daemon/report/report.h"
 #include "daemon/state/keeper.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "os/self/clock.h"
 

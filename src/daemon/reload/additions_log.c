@@ -19,6 +19,7 @@
 #include "base/assert.h"
 #include "base/sum.h"
 #include "conf/text/conf.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "ledger/handover.h"

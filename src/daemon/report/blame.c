@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "daemon/sockets/grown.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/actors.h"
 #include "os/spawn/spawn.h"
 
 /* The keys that may have asked for a step, the most particular one first.  One that ends

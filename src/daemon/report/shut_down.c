@@ -6,6 +6,7 @@
 
 #include "daemon/report/report.h"
 #include "daemon/report/systemd.h"
+#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "daemon/server/control_private.h"
-#include "daemon/state/shell.h"
 
 /* Is the token too long, or was it that of another method?  Then that is replied. */
 static bool

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "daemon/server/control_private.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 
 /* ---- tokens ----------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 
 #include "daemon/sockets/mailbox.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "ledger/link.h"

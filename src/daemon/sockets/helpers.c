@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/state/log.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "os/self/fd.h"

@@ -15,6 +15,7 @@
 #include "daemon/sockets/grown.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"

@@ -13,6 +13,7 @@
 #include "daemon/sockets/mailbox.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/state/log.h"
+#include "daemon/state/post.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "os/socket/sock.h"

@@ -17,6 +17,7 @@
 #define ACTOR_STATUS_MAX 256
 
 struct grown;
+struct shell;
 
 /*
  * What is counted of an actor for its figures: failures by cause.  A guardian counts for
@@ -71,5 +72,14 @@ uid_t actors_uid(const struct actor *actor);
 struct actor *actors_get(const struct actors *actors, struct ref ref);
 struct ref actors_find(const struct actors *actors, const char *path);
 struct ref actors_find_static(const struct actors *actors, const char *path);
+
+/* The path of an actor; of one that is gone already its last path, or "?". */
+const char *shell_path(const struct shell *shell, struct ref ref);
+
+/* The version of this supd. */
+const char *shell_version(void);
+
+/* The index of an actor in shell->conf, which one of supd's own is not in. */
+uint32_t shell_index(const struct shell *shell, const struct actor *actor);
 
 #endif

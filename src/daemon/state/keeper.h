@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* keeper.h - the guardian's end of the link: what the walker keeps, what it tells.
- *
- * See shell.h for shell_keep(), shell_take() and shell_release().
  */
 #ifndef DAEMON_KEEPER_H
 #define DAEMON_KEEPER_H
@@ -73,5 +71,15 @@ int keeper_upgrade(struct shell *shell, int binary_fd);
 
 /* A line for the service manager (sd_notify(3)), which listens to the walker only. */
 void keeper_notify(struct shell *shell, const char *text);
+
+/* Have the walker keep a copy of this descriptor, for the next guardian. */
+void shell_keep(struct shell *shell, uint64_t key, int fd);
+
+/* What was kept under this key for us; the caller's now.  -1: nothing, or taken already.
+ */
+int shell_take(struct shell *shell, uint64_t key);
+
+/* It need not be kept any longer. */
+void shell_release(struct shell *shell, uint64_t key);
 
 #endif

@@ -2,8 +2,7 @@
 /* post.h - events on their way to the core.
  *
  * Rooms post events; the turn (daemon/loop) gives them to the core.  An event that must
- * not be lost can be written to the journal before the turn is over.  See shell.h for
- * shell_post(), shell_has_room() and shell_post_surely().
+ * not be lost can be written to the journal before the turn is over.
  */
 #ifndef DAEMON_POST_H
 #define DAEMON_POST_H
@@ -58,5 +57,19 @@ void post_checkpoint(struct shell *shell);
 /* Set the time of this turn.  Past events are dated to the end of their millisecond, due
  * deadlines to the beginning: so no delay is ever shorter than it should be. */
 void post_set_time(struct shell *shell, bool something_happened);
+
+/* Queue an event for the core; it is stepped at the end of this turn of the loop.  False
+ * for a command that this turn has no room for; other events are always taken. */
+bool shell_post(struct shell *shell, const struct event *event);
+
+/* True if there is room for so many more events, besides urgent events. */
+bool shell_has_room(const struct shell *shell, size_t n);
+
+/*
+ * The same, and the events are in the journal when this returns true: a new guardian
+ * gives them to the core, and their sources may forget them. false: nothing was queued,
+ * ask again in the next turn.  Not while actions are performed.
+ */
+bool shell_post_surely(struct shell *shell, const struct event *events, size_t n);
 
 #endif

@@ -100,37 +100,4 @@ struct shell {
 #define SHELL_EXIT_UPGRADE (-1) /* supd goes on with another binary */
 };
 
-/* Queue an event for the core; it is stepped at the end of this turn of the loop.  False
- * for a command that this turn has no room for; other events are always taken. */
-bool shell_post(struct shell *shell, const struct event *event);
-
-/* True if there is room for so many more events, besides urgent events. */
-bool shell_has_room(const struct shell *shell, size_t n);
-
-/*
- * The same, and the events are in the journal when this returns true: a new guardian
- * gives them to the core, and their sources may forget them. false: nothing was queued,
- * ask again in the next turn.  Not while actions are performed.
- */
-bool shell_post_surely(struct shell *shell, const struct event *events, size_t n);
-
-/* Have the walker keep a copy of this descriptor, for the next guardian. */
-void shell_keep(struct shell *shell, uint64_t key, int fd);
-
-/* What was kept under this key for us; the caller's now.  -1: nothing, or taken already.
- */
-int shell_take(struct shell *shell, uint64_t key);
-
-/* It need not be kept any longer. */
-void shell_release(struct shell *shell, uint64_t key);
-
-/* The path of an actor; of one that is gone already its last path, or "?". */
-const char *shell_path(const struct shell *shell, struct ref ref);
-
-/* The version of this supd. */
-const char *shell_version(void);
-
-/* The index of an actor in shell->conf, which one of supd's own is not in. */
-uint32_t shell_index(const struct shell *shell, const struct actor *actor);
-
 #endif
