@@ -243,7 +243,7 @@ arm(struct procs *procs, unsigned int pause_ms)
 
 	births->pause_ms = pause_ms;
 	ev_timer_set(&births->timer, pause_ms / 1e3, 0.);
-	ev_timer_start(procs->shell->loop, &births->timer);
+	ev_timer_start(procs->loop, &births->timer);
 }
 
 static void
@@ -320,7 +320,7 @@ births_done(struct procs *procs)
 {
 	struct births *births = &procs->births;
 
-	ev_timer_stop(procs->shell->loop, &births->timer);
+	ev_timer_stop(procs->loop, &births->timer);
 	for (unsigned int i = 0; i < births->n; i++) {
 		struct birth *birth = &births->at[births->order[i]];
 		struct spawn_result result;

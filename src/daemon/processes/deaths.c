@@ -43,7 +43,7 @@ arm_walk(struct procs *procs, double seconds)
 {
 	if (!ev_is_active(&procs->walk)) {
 		ev_timer_set(&procs->walk, seconds, 0.);
-		ev_timer_start(procs->shell->loop, &procs->walk);
+		ev_timer_start(procs->loop, &procs->walk);
 	}
 }
 
@@ -88,7 +88,7 @@ collect(struct procs *procs)
 		if (events[i].data.u32 == PROCS_NONE)
 			arm_walk(procs, WALK_SECONDS);
 		else if ((events[i].data.u32 & PROCS_TASK) != 0)
-			collected += tasks_collect(procs->shell->processes->tasks,
+			collected += tasks_collect(procs->room->tasks,
 			                           events[i].data.u32 & ~PROCS_TASK);
 		else
 			collected += collect_one(procs, events[i].data.u32);
@@ -121,7 +121,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 
 		births_meet(procs, reap.pid);
 		proc = proc_by_pid(procs->table, reap.pid);
-		task = task_by_pid(procs->shell->processes->tasks, reap.pid);
+		task = task_by_pid(procs->room->tasks, reap.pid);
 
 		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
 			if (!ends_stopped_or_continued(procs, &reap)) {
@@ -131,7 +131,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 		} else if (proc != NULL) {
 			ends_add(procs, proc, &reap);
 		} else if (task != NULL) {
-			task_ended(procs->shell->processes->tasks, task, &reap);
+			task_ended(procs->room->tasks, task, &reap);
 		} else {
 			bounded_reaped(&procs->shell->closers, reap.pid);
 			bounded_reaped(&procs->shell->bounded, reap.pid);
@@ -166,7 +166,7 @@ procs_walker_died(struct procs *procs)
 		if (procs->table->at[slot].adopted && procs->table->at[slot].pid != 0 &&
 		    procs->table->at[slot].pidfd < 0)
 			hold(procs, &procs->table->at[slot]);
-	tasks_hold_adopted(procs->shell->processes->tasks, false);
+	tasks_hold_adopted(procs->room->tasks, false);
 	gone_tell(procs);
 }
 
@@ -200,7 +200,7 @@ int
 deaths_watch(struct procs *procs)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u32 = PROCS_NONE};
-	struct ev_loop *loop = procs->shell->loop;
+	struct ev_loop *loop = procs->loop;
 
 	procs->child_fd = signals_listen(SIGCHLD);
 	if (procs->child_fd < 0)
@@ -220,7 +220,7 @@ deaths_watch(struct procs *procs)
 void
 deaths_unwatch(struct procs *procs)
 {
-	struct ev_loop *loop = procs->shell->loop;
+	struct ev_loop *loop = procs->loop;
 
 	ev_io_stop(loop, &procs->death);
 	fd_close(&procs->child_fd);
@@ -248,9 +248,9 @@ tasks_end_all(struct tasks *tasks)
 		}
 		if (!is_left || clock_mono_ms() > end_ms)
 			return;
-		(void)procs_bear(tasks->shell->processes->procs);
-		(void)collect(tasks->shell->processes->procs);
-		procs_take_exits(tasks->shell->processes->procs);
+		(void)procs_bear(tasks->room->procs);
+		(void)collect(tasks->room->procs);
+		procs_take_exits(tasks->room->procs);
 		tasks_check(tasks);
 		(void)poll(NULL, 0, 1);
 	}

@@ -12,7 +12,6 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
 #include "ledger/exits.h"
 #include "os/self/fd.h"
 
@@ -43,7 +42,7 @@ ends_expect_gone(struct procs *procs, struct proc *proc, bool is_news)
 void
 ends_add(struct procs *procs, struct proc *proc, const struct reap *reap)
 {
-	struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+	struct actor *actor = actors_get(procs->actors, proc->ref);
 
 	if (mainpid_next(procs, proc))
 		return;
@@ -81,8 +80,7 @@ bool
 ends_stopped_or_continued(struct procs *procs, const struct reap *reap)
 {
 	struct proc *proc = proc_by_pid(procs->table, reap->pid);
-	struct actor *actor =
-	    proc == NULL ? NULL : actors_get(&procs->shell->actors, proc->ref);
+	struct actor *actor = proc == NULL ? NULL : actors_get(procs->actors, proc->ref);
 	bool is_stopped;
 
 	if (actor == NULL)
@@ -106,7 +104,7 @@ ends_stopped_or_continued(struct procs *procs, const struct reap *reap)
 bool
 ends_take_exit(struct procs *procs)
 {
-	struct exits *exits = procs->shell->exits;
+	struct exits *exits = procs->exits;
 	struct task *task;
 	struct proc *proc;
 	struct reap reap;
@@ -114,14 +112,14 @@ ends_take_exit(struct procs *procs)
 	if (!exits_peek(exits, &reap))
 		return false;
 	proc = proc_by_pid(procs->table, reap.pid);
-	task = task_by_pid(procs->shell->processes->tasks, reap.pid);
+	task = task_by_pid(procs->room->tasks, reap.pid);
 	if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
 		if (!ends_stopped_or_continued(procs, &reap))
 			return false;
 	} else if (proc != NULL && (proc->adopted || proc->leader != 0)) {
 		ends_add(procs, proc, &reap);
 	} else if (task != NULL && task->adopted) {
-		task_ended(procs->shell->processes->tasks, task, &reap);
+		task_ended(procs->room->tasks, task, &reap);
 	}
 	exits_take(exits);
 	return true;

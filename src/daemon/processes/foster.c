@@ -49,7 +49,7 @@ fosters_adopt(struct procs *procs)
 		if (proc->pid != 0 && proc->pidfd < 0 && foster_is(procs, proc->pid))
 			proc->pidfd = held_take(procs, proc->pid, proc->ref.slot);
 	}
-	tasks_hold_adopted(procs->shell->processes->tasks, true);
+	tasks_hold_adopted(procs->room->tasks, true);
 }
 
 /*

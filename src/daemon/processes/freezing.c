@@ -16,7 +16,6 @@
 
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 
 /* How often an actor is swept again for processes that fork meanwhile: at once, then
  * soon, and in all.  A parent that waits for the child of a vfork never looks stopped,
@@ -41,7 +40,6 @@ put_off(struct procs *procs, struct proc *proc)
 static void
 begin(struct procs *procs, struct proc *proc)
 {
-	struct shell *shell = procs->shell;
 	int r;
 
 	if (!proc->containment.is_cgroup) {
@@ -51,10 +49,11 @@ begin(struct procs *procs, struct proc *proc)
 		put_off(procs, proc);
 		return;
 	}
-	r = containment_freeze(&proc->containment, &shell->cgroups,
+	r = containment_freeze(&proc->containment, procs->cgroups,
 	                       proc->freeze.is_wanted);
 	if (r < 0)
-		log_errno(r, "%s: cannot %s its cgroup", shell_path(shell, proc->ref),
+		log_errno(r, "%s: cannot %s its cgroup",
+		          shell_path(procs->shell, proc->ref),
 		          proc->freeze.is_wanted ? "freeze" : "thaw");
 }
 
@@ -132,7 +131,7 @@ procs_on_turn(struct procs *procs)
 	if (procs->n_unsettled == 0 || ev_is_active(&procs->again))
 		return;
 	ev_timer_set(&procs->again, AGAIN_SECONDS, 0.);
-	ev_timer_start(procs->shell->loop, &procs->again);
+	ev_timer_start(procs->loop, &procs->again);
 }
 
 static void
@@ -163,7 +162,7 @@ freezing_end(struct proc *proc)
 void
 freezing_done(struct procs *procs)
 {
-	ev_timer_stop(procs->shell->loop, &procs->again);
+	ev_timer_stop(procs->loop, &procs->again);
 	free(procs->unsettled);
 	procs->unsettled = NULL;
 }

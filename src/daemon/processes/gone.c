@@ -33,7 +33,7 @@ arm_sweep(struct procs *procs)
 		cgroups_only = procs->table->at[slot].containment.is_cgroup &&
 		               !procs->table->at[slot].killing;
 	ev_timer_set(&procs->sweep, cgroups_only ? RECHECK_SECONDS : SWEEP_SECONDS, 0.);
-	ev_timer_start(procs->shell->loop, &procs->sweep);
+	ev_timer_start(procs->loop, &procs->sweep);
 }
 
 static void
@@ -54,7 +54,7 @@ leftover_remove(struct procs *procs, struct proc *proc)
 static void
 mend_mailboxes(const struct procs *procs, const struct proc *proc)
 {
-	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+	const struct actor *actor = actors_get(procs->actors, proc->ref);
 
 	if (actor != NULL && actor->conf->process.n_sockets > 0)
 		mailboxes_mend(procs->shell, actor);
@@ -76,9 +76,8 @@ tell_core(struct procs *procs, const struct proc *proc, bool is_gone)
 	/* Read from the kernel each time, so that no count has to be remembered.  The
 	 * kernel counts every process that it killed: the main process is not among them
 	 * if supd killed it. */
-	event.oom =
-	    event.signal == SIGKILL && !proc->killing &&
-	    containment_ran_out_of_memory(&proc->containment, &procs->shell->cgroups);
+	event.oom = event.signal == SIGKILL && !proc->killing &&
+	            containment_ran_out_of_memory(&proc->containment, procs->cgroups);
 	proc_post(procs, proc, event);
 }
 
@@ -102,8 +101,8 @@ gone_adopt(struct procs *procs, struct proc *proc, bool is_news)
 			ends_expect_gone(procs, proc, is_news);
 		proc->rest.is_news = is_news;
 		if (!is_news)
-			(void)containment_watch(&proc->containment,
-			                        &procs->shell->cgroups, proc->ref.slot);
+			(void)containment_watch(&proc->containment, procs->cgroups,
+			                        proc->ref.slot);
 		return;
 	}
 	/* Its containment was empty already. */
@@ -117,14 +116,14 @@ gone_adopt(struct procs *procs, struct proc *proc, bool is_news)
 void
 gone_close(struct procs *procs, struct proc *proc)
 {
-	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+	const struct actor *actor = actors_get(procs->actors, proc->ref);
 
 	if (actor != NULL)
 		output_flush(procs->shell->messages->output, actor);
 	leftover_remove(procs, proc);
-	containment_unwatch(&proc->containment, &procs->shell->cgroups);
+	containment_unwatch(&proc->containment, procs->cgroups);
 	if (!proc->containment.is_cgroup)
-		(void)containment_close(&proc->containment, &procs->shell->cgroups);
+		(void)containment_close(&proc->containment, procs->cgroups);
 	proc->used = false;
 	freezing_end(proc);
 	proc_record(procs, proc);
@@ -142,9 +141,8 @@ proc_gone(struct procs *procs, struct proc *proc)
 static bool
 is_empty(const struct procs *procs, const struct proc *proc)
 {
-	return !tasks_hold(procs->shell->processes->tasks, proc->ref) &&
-	       containment_is_empty(&proc->containment, &procs->shell->cgroups,
-	                            procs->sweeper);
+	return !tasks_hold(procs->room->tasks, proc->ref) &&
+	       containment_is_empty(&proc->containment, procs->cgroups, procs->sweeper);
 }
 
 /* Look at all actors without a main process: a single sweep of /proc serves them all. */
@@ -185,7 +183,7 @@ on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)revents;
 	check_leftovers(procs);
 	arm_sweep(procs);
-	tasks_check(procs->shell->processes->tasks);
+	tasks_check(procs->room->tasks);
 }
 
 static void
@@ -196,9 +194,9 @@ on_cgroup(struct ev_loop *loop, ev_io *io, int revents)
 
 	(void)loop;
 	(void)revents;
-	while (cgroup_root_next(&procs->shell->cgroups, tokens, ARRAY_SIZE(tokens)) > 0)
+	while (cgroup_root_next(procs->cgroups, tokens, ARRAY_SIZE(tokens)) > 0)
 		continue;
-	tasks_check(procs->shell->processes->tasks);
+	tasks_check(procs->room->tasks);
 	check_leftovers(procs);
 }
 
@@ -243,7 +241,7 @@ gone_tell(struct procs *procs)
 		tell_end(procs, proc);
 	}
 	arm_sweep(procs);
-	tasks_check(procs->shell->processes->tasks);
+	tasks_check(procs->room->tasks);
 }
 
 /* Begin to watch; the loop holds its watchers until gone_unwatch(). */
@@ -252,16 +250,16 @@ gone_watch(struct procs *procs)
 {
 	ev_timer_init(&procs->sweep, on_sweep, SWEEP_SECONDS, 0.);
 	procs->sweep.data = procs;
-	ev_io_init(&procs->cgroup, on_cgroup, procs->shell->cgroups.watch_fd, EV_READ);
+	ev_io_init(&procs->cgroup, on_cgroup, procs->cgroups->watch_fd, EV_READ);
 	procs->cgroup.data = procs;
-	if (procs->shell->cgroups.watch_fd >= 0)
-		ev_io_start(procs->shell->loop, &procs->cgroup);
+	if (procs->cgroups->watch_fd >= 0)
+		ev_io_start(procs->loop, &procs->cgroup);
 }
 
 /* Watch no longer. */
 void
 gone_unwatch(struct procs *procs)
 {
-	ev_io_stop(procs->shell->loop, &procs->cgroup);
-	ev_timer_stop(procs->shell->loop, &procs->sweep);
+	ev_io_stop(procs->loop, &procs->cgroup);
+	ev_timer_stop(procs->loop, &procs->sweep);
 }

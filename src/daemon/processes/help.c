@@ -9,20 +9,19 @@
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks.h"
-#include "daemon/state/shell.h"
 
 /* Repeat the helper orders found in the record after a takeover; tasks.c ignores orders
  * it already has. */
 void
 procs_order_again(struct procs *procs, struct proc *proc)
 {
-	struct tasks *tasks = procs->shell->processes->tasks;
+	struct tasks *tasks = procs->room->tasks;
 	struct task_order order = {
 	    .ref = proc->ref,
 	    .life = proc->life,
 	    .cause = {.kind = CAUSE_NORMAL, .code = -1},
 	};
-	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+	const struct actor *actor = actors_get(procs->actors, proc->ref);
 
 	if (proc->pid == 0 || actor == NULL)
 		return;
@@ -93,21 +92,21 @@ reload_command_ended(struct procs *procs, const struct task_order *order,
 }
 
 void
-procs_task_done(struct shell *shell, const struct task_order *order,
+procs_task_done(struct processes *room, const struct task_order *order,
                 const struct task_result *result)
 {
 	if (order->kind == TASK_PROBE)
-		probe_command_ended(shell, order, result);
+		probe_command_ended(room->procs->shell, order, result);
 	else if (order->kind == TASK_STOP)
-		stop_command_ended(shell->processes->procs, order, result);
+		stop_command_ended(room->procs, order, result);
 	else
-		reload_command_ended(shell->processes->procs, order, result);
+		reload_command_ended(room->procs, order, result);
 }
 
 int
 procs_reload(struct procs *procs, struct ref ref)
 {
-	const struct actor *actor = actors_get(&procs->shell->actors, ref);
+	const struct actor *actor = actors_get(procs->actors, ref);
 	struct proc *proc = proc_of(procs->table, ref, proctable_life(procs->table, ref));
 
 	if (proc == NULL || proc->pid == 0 || actor == NULL)
@@ -117,8 +116,7 @@ procs_reload(struct procs *procs, struct ref ref)
 		                   actor->conf->process.orders.reload_signal);
 	/* The reload under way may have missed the newest change; the next reload sees
 	 * it. */
-	proc->reloads =
-	    tasks_run(procs->shell->processes->tasks, ref, TASK_RELOAD) ? 2 : 1;
+	proc->reloads = tasks_run(procs->room->tasks, ref, TASK_RELOAD) ? 2 : 1;
 	proc_record(procs, proc);
 	procs_order_again(procs, proc);
 	return 0;

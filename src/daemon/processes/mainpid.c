@@ -14,7 +14,6 @@
 
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 
 /* Hold a process, to be told of its end; -1: it has ended, or there is no memory. */
@@ -42,7 +41,7 @@ take_over(struct procs *procs, struct proc *proc, pid_t pid, int take_fd, uint64
 	proc->pidfd = take_fd;
 	proc->main_start = start;
 	containment_told(&proc->containment, pid);
-	actors_get(&procs->shell->actors, proc->ref)->pid = pid;
+	actors_get(procs->actors, proc->ref)->pid = pid;
 	proc_record(procs, proc);
 }
 
@@ -55,7 +54,7 @@ void
 procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 {
 	struct proc *proc = proc_of(procs->table, ref, proctable_life(procs->table, ref));
-	struct actor *actor = actors_get(&procs->shell->actors, ref);
+	struct actor *actor = actors_get(procs->actors, ref);
 	uint64_t start = 0;
 	pid_t parent;
 	uint32_t who;
@@ -105,7 +104,7 @@ mainpid_collect(struct procs *procs, struct proc *proc)
 	/* It came to us just now: it will be reaped as any child. */
 	if (parent == getpid())
 		return false;
-	if (parent == procs->shell->origin.walker_pid) {
+	if (parent == procs->walker_pid) {
 		/* Not to be woken by it again and again. */
 		held_let_go(procs, &proc->pidfd);
 		return false;
@@ -170,7 +169,7 @@ take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
 bool
 mainpid_next(struct procs *procs, struct proc *proc)
 {
-	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+	const struct actor *actor = actors_get(procs->actors, proc->ref);
 	struct leftover left;
 
 	while (actor != NULL && leftovers_take(&procs->strays, actor->path, &left))

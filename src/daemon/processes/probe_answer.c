@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "daemon/processes/processes.h"
 #include "daemon/processes/tasks.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
 
 void
 probe_answer(struct shell *shell, const struct action *action, enum probed probed,
@@ -43,7 +42,7 @@ probe_answer(struct shell *shell, const struct action *action, enum probed probe
 }
 
 void
-probe_order_command(struct shell *shell, const struct action *action, uint64_t timeout_ms)
+probe_order_command(struct tasks *tasks, const struct action *action, uint64_t timeout_ms)
 {
 	const struct task_order task = {
 	    .ref = action->ref,
@@ -55,7 +54,7 @@ probe_order_command(struct shell *shell, const struct action *action, uint64_t t
 	    .timeout_ms = timeout_ms,
 	};
 
-	tasks_order(shell->processes->tasks, &task);
+	tasks_order(tasks, &task);
 }
 
 /* It may be the fault of supd, or of the machine, that it could not be started. */

@@ -6,6 +6,7 @@
 #include "core/core.h"
 
 struct shell;
+struct tasks;
 struct task_order;
 struct task_result;
 
@@ -15,7 +16,7 @@ void probe_answer(struct shell *shell, const struct action *action, enum probed 
                   int error, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 /* Have the command run that this action asks for, for so long at most. */
-void probe_order_command(struct shell *shell, const struct action *action,
+void probe_order_command(struct tasks *tasks, const struct action *action,
                          uint64_t timeout_ms);
 
 /* What came of a command that was run for a probe. */

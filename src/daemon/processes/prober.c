@@ -387,7 +387,8 @@ prober_ask(struct prober *prober, const struct action *action)
 		probe_answer(prober->shell, action, PROBED_UNKNOWN, 0,
 		             "there is nothing to probe");
 	else if (what->kind == PROBE_EXEC)
-		probe_order_command(prober->shell, action, what->timeout_ms);
+		probe_order_command(prober->shell->processes->tasks, action,
+		                    what->timeout_ms);
 	else if (prober->n < PROBER_MAX)
 		begin(prober, action, what);
 	else if (!wait_for_turn(prober, action->ref))

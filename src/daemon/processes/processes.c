@@ -20,9 +20,11 @@ processes_new(struct shell *shell, procs_helper_failed *on_helper_failed, struct
 		err_set(err, ENOMEM, "processes");
 		return NULL;
 	}
-	if ((processes->tasks = tasks_new(shell, procs_task_done, err)) != NULL &&
+	if ((processes->tasks = tasks_new(shell, processes, procs_task_done, err)) !=
+	        NULL &&
 	    (processes->prober = prober_new(shell, err)) != NULL &&
-	    (processes->procs = procs_new(shell, on_helper_failed, err)) != NULL)
+	    (processes->procs = procs_new(shell, processes, on_helper_failed, err)) !=
+	        NULL)
 		return processes;
 	processes_free(processes);
 	return NULL;

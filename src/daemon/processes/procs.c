@@ -97,7 +97,7 @@ begin(struct procs *procs, struct proc *proc, struct launch *launch,
       struct ledger_spawn *intent, struct spawn_place **ret_place,
       struct spawn_result *ret)
 {
-	const struct actor *actor = actors_get(&procs->shell->actors, proc->ref);
+	const struct actor *actor = actors_get(procs->actors, proc->ref);
 	int r;
 
 	/* Removed, meanwhile: it has no place among the actors any more. */
@@ -123,7 +123,7 @@ on_begin(struct procs *procs, uint32_t who, struct launch *launch,
          struct ledger_spawn *intent, struct spawn_place **ret_place,
          struct spawn_result *ret)
 {
-	struct tasks *tasks = procs->shell->processes->tasks;
+	struct tasks *tasks = procs->room->tasks;
 
 	if ((who & PROCS_TASK) != 0)
 		return task_begin(tasks, &tasks->at[who & ~PROCS_TASK], launch, intent,
@@ -144,7 +144,7 @@ log_said(const struct procs *procs, struct ref ref, const struct spawn_result *r
 static void
 on_over(struct procs *procs, uint32_t who, int r, const struct spawn_result *result)
 {
-	struct tasks *tasks = procs->shell->processes->tasks;
+	struct tasks *tasks = procs->room->tasks;
 	const bool is_task = (who & PROCS_TASK) != 0;
 	struct task *task = is_task ? &tasks->at[who & ~PROCS_TASK] : NULL;
 	struct proc *proc = is_task ? NULL : &procs->table->at[who];
@@ -236,7 +236,7 @@ procs_waits_for(const struct shell *shell, struct ref elder)
 void
 procs_inherit(struct procs *procs, struct ref heir)
 {
-	const struct actor *actor = actors_get(&procs->shell->actors, heir);
+	const struct actor *actor = actors_get(procs->actors, heir);
 	struct proc *proc = actor == NULL ? NULL : &procs->table->at[heir.slot];
 
 	if (proc == NULL || !proc->used || proc->birth != BIRTH_AFTER_ELDER ||
@@ -261,7 +261,7 @@ void
 procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 {
 	struct proc *proc = proc_of(procs->table, ref, life);
-	const struct actor *actor = actors_get(&procs->shell->actors, ref);
+	const struct actor *actor = actors_get(procs->actors, ref);
 	int signo;
 
 	if (proc == NULL || actor == NULL)
@@ -284,10 +284,10 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 	}
 	if (containment_needs_sweep(&proc->containment))
 		(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
-	(void)containment_signal(&proc->containment, &procs->shell->cgroups,
-	                         procs->sweeper, signo);
-	(void)containment_signal(&proc->containment, &procs->shell->cgroups,
-	                         procs->sweeper, SIGCONT);
+	(void)containment_signal(&proc->containment, procs->cgroups, procs->sweeper,
+	                         signo);
+	(void)containment_signal(&proc->containment, procs->cgroups, procs->sweeper,
+	                         SIGCONT);
 }
 
 /* Continue a main process that was stopped from outside. */
@@ -295,7 +295,7 @@ void
 procs_continue(struct procs *procs, struct ref ref, uint32_t life)
 {
 	struct proc *proc = proc_of(procs->table, ref, life);
-	struct actor *actor = actors_get(&procs->shell->actors, ref);
+	struct actor *actor = actors_get(procs->actors, ref);
 
 	if (proc == NULL || actor == NULL || proc->pid == 0)
 		return;
@@ -318,20 +318,19 @@ procs_kill(struct procs *procs, struct ref ref, uint32_t life)
 		proc->stopping = true;
 		proc_record(procs, proc);
 	}
-	tasks_kill(procs->shell->processes->tasks, ref, TASK_STOP, true);
+	tasks_kill(procs->room->tasks, ref, TASK_STOP, true);
 	if (proc->pid != 0)
 		(void)proc_signal(procs, proc, SIGKILL);
 	if (!proc->containment.is_cgroup)
 		(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
-	(void)containment_kill(&proc->containment, &procs->shell->cgroups,
-	                       procs->sweeper);
+	(void)containment_kill(&proc->containment, procs->cgroups, procs->sweeper);
 }
 
 static void
 clear(struct procs *procs, struct proc *proc)
 {
 	fd_close(&proc->pidfd);
-	(void)containment_close(&proc->containment, &procs->shell->cgroups);
+	(void)containment_close(&proc->containment, procs->cgroups);
 	*proc = (struct proc){.ref = REF_NONE, .pidfd = -1};
 	containment_init(&proc->containment);
 }
@@ -340,7 +339,7 @@ clear(struct procs *procs, struct proc *proc)
 void
 procs_forget(struct procs *procs, struct ref ref)
 {
-	tasks_forget(procs->shell->processes->tasks, ref);
+	tasks_forget(procs->room->tasks, ref);
 	if (ref.slot < procs->table->cap &&
 	    procs->table->at[ref.slot].ref.tenant == ref.tenant)
 		clear(procs, &procs->table->at[ref.slot]);
@@ -362,8 +361,7 @@ procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
 	const struct proc *proc = proc_now(procs->table, ref);
 
 	return proc != NULL && proc->pid != 0 &&
-	       usage_read(&proc->containment, &procs->shell->cgroups, proc->pid, ret) ==
-	           0;
+	       usage_read(&proc->containment, procs->cgroups, proc->pid, ret) == 0;
 }
 
 /* ---- all of them ---- */
@@ -385,7 +383,8 @@ procs_reserve(struct procs *procs, uint32_t slots)
 }
 
 struct procs *
-procs_new(struct shell *shell, procs_helper_failed *on_helper_failed, struct err *err)
+procs_new(struct shell *shell, struct processes *room,
+          procs_helper_failed *on_helper_failed, struct err *err)
 {
 	struct procs *procs = calloc(1, sizeof(*procs));
 	int r;
@@ -395,6 +394,12 @@ procs_new(struct shell *shell, procs_helper_failed *on_helper_failed, struct err
 		return NULL;
 	}
 	procs->shell = shell;
+	procs->room = room;
+	procs->loop = shell->loop;
+	procs->actors = &shell->actors;
+	procs->cgroups = &shell->cgroups;
+	procs->exits = shell->exits;
+	procs->walker_pid = shell->origin.walker_pid;
 	procs->on_helper_failed = on_helper_failed;
 	procs->table = shell->proctable;
 	procs->leftovers = PROCS_NONE;

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "core/core.h"
 
+struct processes;
 struct procs;
 struct shell;
 
@@ -23,8 +24,8 @@ struct task_result;
 typedef void procs_helper_failed(struct shell *shell, const struct task_order *order,
                                  const struct task_result *result);
 
-struct procs *procs_new(struct shell *shell, procs_helper_failed *on_helper_failed,
-                        struct err *err);
+struct procs *procs_new(struct shell *shell, struct processes *room,
+                        procs_helper_failed *on_helper_failed, struct err *err);
 void procs_free(struct procs *procs);
 
 /* Room for that many slots; -ENOMEM.  Called when a tree is configured. */
@@ -43,7 +44,7 @@ bool procs_waits_for(const struct shell *shell, struct ref elder);
 void procs_inherit(struct procs *procs, struct ref heir);
 
 /* A helper process that the core does not know of is over: for tasks_new(). */
-void procs_task_done(struct shell *shell, const struct task_order *order,
+void procs_task_done(struct processes *room, const struct task_order *order,
                      const struct task_result *result);
 
 /* Have the main process read its configuration again: reload_command or reload_signal.

@@ -25,7 +25,9 @@
 #include "base/map.h"
 #include "daemon/launch/hung.h"
 #include "daemon/launch/launch.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/proctable.h"
 #include "ledger/ledger.h"
 #include "os/process/containment.h"
@@ -70,6 +72,12 @@ struct births {
 
 struct procs {
 	struct shell *shell;
+	struct processes *room;
+	struct ev_loop *loop;
+	struct actors *actors;
+	struct cgroup_root *cgroups;
+	pid_t walker_pid;
+	struct exits *exits; /* of children of the walker */
 	procs_helper_failed *on_helper_failed;
 	struct proctable *table;
 	struct births births;

@@ -30,7 +30,7 @@ may_be_of(const struct actor *actor, const struct leftover *left)
 static const struct actor *
 owner_of(const struct procs *procs, const struct leftover *left)
 {
-	const struct actors *actors = &procs->shell->actors;
+	const struct actors *actors = procs->actors;
 	const struct actor *actor = actors_get(actors, actors_find(actors, left->path));
 
 	return actor != NULL && may_be_of(actor, left) ? actor : NULL;

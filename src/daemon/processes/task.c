@@ -115,7 +115,7 @@ task_by_pid(struct tasks *tasks, pid_t pid)
 {
 	uint32_t who;
 
-	if (!map_get(&tasks->shell->proctable->by_pid, (uint64_t)pid, &who) ||
+	if (!map_get(&tasks->room->procs->table->by_pid, (uint64_t)pid, &who) ||
 	    (who & PROCS_TASK) == 0)
 		return NULL;
 	return &tasks->at[who & ~PROCS_TASK];
@@ -156,19 +156,19 @@ tasks_arm(struct tasks *tasks)
 {
 	uint64_t left_ms = time_left(tasks);
 
-	ev_timer_stop(tasks->shell->loop, &tasks->timer);
+	ev_timer_stop(tasks->loop, &tasks->timer);
 	if (left_ms == UINT64_MAX)
 		return;
 	ev_timer_set(&tasks->timer, (double)left_ms / 1e3, 0.);
-	ev_now_update(tasks->shell->loop);
-	ev_timer_start(tasks->shell->loop, &tasks->timer);
+	ev_now_update(tasks->loop);
+	ev_timer_start(tasks->loop, &tasks->timer);
 }
 
 /* The main process has ended: put down before it is reaped, told by tasks_check(). */
 void
 task_ended(struct tasks *tasks, struct task *task, const struct reap *reap)
 {
-	struct procs *procs = tasks->shell->processes->procs;
+	struct procs *procs = tasks->room->procs;
 
 	map_remove(&procs->table->by_pid, (uint64_t)task->pid);
 	held_let_go(procs, &task->pidfd);

@@ -94,7 +94,7 @@ tell(struct tasks *tasks, const struct task_order *order,
 	else if (order->kind == TASK_RUN)
 		tell_core(tasks, EVENT_REACT_DONE, order, result);
 	else
-		tasks->on_done(tasks->shell, order, result);
+		tasks->on_done(tasks->room, order, result);
 }
 
 /* It is over, and nothing of it is left: its place is free when that is known for good.
@@ -108,7 +108,7 @@ tasks_finish(struct tasks *tasks, struct task *task)
 	ASSERT(!task->told);
 	task->told = true;
 	tasks->n_told++;
-	if (actors_get(&tasks->shell->actors, order.ref) != NULL)
+	if (actors_get(tasks->actors, order.ref) != NULL)
 		tell(tasks, &order, &result);
 	map_remove(&tasks->owners, task_key(order.ref, order.kind));
 }
@@ -266,7 +266,7 @@ tasks_hook(struct tasks *tasks, const struct action *action)
 void
 tasks_react(struct tasks *tasks, const struct action *action)
 {
-	const struct actor *actor = actors_get(&tasks->shell->actors, action->ref);
+	const struct actor *actor = actors_get(tasks->actors, action->ref);
 	const struct task_order order = {
 	    .ref = action->ref,
 	    .kind = TASK_RUN,
@@ -375,7 +375,8 @@ tasks_on_turn(struct tasks *tasks)
 }
 
 struct tasks *
-tasks_new(struct shell *shell, tasks_done *on_done, struct err *err)
+tasks_new(struct shell *shell, struct processes *room, tasks_done *on_done,
+          struct err *err)
 {
 	struct tasks *tasks = calloc(1, sizeof(*tasks));
 
@@ -384,6 +385,10 @@ tasks_new(struct shell *shell, tasks_done *on_done, struct err *err)
 		return NULL;
 	}
 	tasks->shell = shell;
+	tasks->room = room;
+	tasks->loop = shell->loop;
+	tasks->actors = &shell->actors;
+	tasks->cgroups = &shell->cgroups;
 	tasks->on_done = on_done;
 	tasks->first = tasks->last = tasks->free = TASKS_NONE;
 	map_init(&tasks->owners);
@@ -411,8 +416,8 @@ tasks_free(struct tasks *tasks)
 
 	if (tasks == NULL)
 		return;
-	cgroups = &tasks->shell->cgroups;
-	ev_timer_stop(tasks->shell->loop, &tasks->timer);
+	cgroups = tasks->cgroups;
+	ev_timer_stop(tasks->loop, &tasks->timer);
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 		(void)containment_close(&tasks->at[place].containment, cgroups);
 		fd_close(&tasks->at[place].pidfd);

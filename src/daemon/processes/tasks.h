@@ -27,6 +27,7 @@
 #include "os/process/reap.h"
 #include "os/spawn/spawn.h"
 
+struct processes;
 struct shell;
 struct tasks;
 
@@ -74,10 +75,11 @@ extern const char *const task_reason_names[];
 
 /* It is over: stop and reload commands, and commands that probe.  Of hooks and commands
  * of watches the core is told. */
-typedef void tasks_done(struct shell *shell, const struct task_order *order,
+typedef void tasks_done(struct processes *room, const struct task_order *order,
                         const struct task_result *result);
 
-struct tasks *tasks_new(struct shell *shell, tasks_done *on_done, struct err *err);
+struct tasks *tasks_new(struct shell *shell, struct processes *room, tasks_done *on_done,
+                        struct err *err);
 void tasks_free(struct tasks *tasks);
 
 /* Have it done, once.  May be called while actions are performed. */

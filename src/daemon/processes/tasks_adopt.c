@@ -178,8 +178,7 @@ tasks_adopt(struct tasks *tasks)
 		}
 		/* The kill may not have been done; or the actor it was started for is
 		 * gone. */
-		if (task->killing ||
-		    actors_get(&tasks->shell->actors, task->order.ref) == NULL)
+		if (task->killing || actors_get(tasks->actors, task->order.ref) == NULL)
 			task_kill(tasks, task, task->result.is_late);
 	}
 	adopt_wishes(tasks);

@@ -8,7 +8,6 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "os/self/clock.h"
 
 /* How long they may take to be gone once they were killed, where no actor says that. */
@@ -18,7 +17,7 @@
 static void
 count_kill(struct tasks *tasks, struct task *task)
 {
-	const struct actor *actor = actors_get(&tasks->shell->actors, task->order.ref);
+	const struct actor *actor = actors_get(tasks->actors, task->order.ref);
 
 	if (task->kill_until_ms == 0)
 		task->kill_until_ms =
@@ -83,7 +82,7 @@ tasks_watch(struct tasks *tasks)
 void
 task_kill(struct tasks *tasks, struct task *task, bool is_late)
 {
-	struct procs *procs = tasks->shell->processes->procs;
+	struct procs *procs = tasks->room->procs;
 
 	if (task->told)
 		return;
@@ -103,8 +102,7 @@ task_kill(struct tasks *tasks, struct task *task, bool is_late)
 		                      SIGKILL);
 	if (containment_needs_sweep(&task->containment))
 		(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
-	(void)containment_kill(&task->containment, &tasks->shell->cgroups,
-	                       procs->sweeper);
+	(void)containment_kill(&task->containment, tasks->cgroups, procs->sweeper);
 	tasks_arm(tasks);
 }
 
@@ -122,8 +120,7 @@ tasks_collect(struct tasks *tasks, uint32_t place)
 	if (r == 0)
 		return false;
 	if (r < 0 && task->adopted) {
-		if (!foster_collect(tasks->shell->processes->procs, &task->pid,
-		                    &task->pidfd, &reap))
+		if (!foster_collect(tasks->room->procs, &task->pid, &task->pidfd, &reap))
 			return task->pid == 0;
 	} else if (r < 0) {
 		reap = end_unknown(task->pid);
@@ -140,8 +137,7 @@ tasks_collect(struct tasks *tasks, uint32_t place)
 void
 tasks_check(struct tasks *tasks)
 {
-	struct shell *shell = tasks->shell;
-	struct procs *procs = shell->processes->procs;
+	struct procs *procs = tasks->room->procs;
 	bool swept = false;
 
 	if (tasks->n_ended == 0)
@@ -159,18 +155,18 @@ tasks_check(struct tasks *tasks)
 			swept = true;
 		}
 		if (task->ended &&
-		    !containment_is_empty(&task->containment, &shell->cgroups,
+		    !containment_is_empty(&task->containment, tasks->cgroups,
 		                          procs->sweeper)) {
-			(void)containment_kill(&task->containment, &shell->cgroups,
+			(void)containment_kill(&task->containment, tasks->cgroups,
 			                       procs->sweeper);
 			count_kill(tasks, task);
-			(void)containment_watch(&task->containment, &shell->cgroups,
+			(void)containment_watch(&task->containment, tasks->cgroups,
 			                        PROCS_TASK | place);
 			continue;
 		}
-		containment_unwatch(&task->containment, &shell->cgroups);
+		containment_unwatch(&task->containment, tasks->cgroups);
 		if (!task->containment.is_cgroup)
-			(void)containment_close(&task->containment, &shell->cgroups);
+			(void)containment_close(&task->containment, tasks->cgroups);
 		tasks->n_ended--;
 		if (task->is_left) {
 			task->is_left = false;
@@ -193,10 +189,9 @@ tasks_hold_adopted(struct tasks *tasks, bool only_fosters)
 
 		if (!task_is_used(task) || !task->adopted || task->pid == 0 ||
 		    task->pidfd >= 0 ||
-		    (only_fosters &&
-		     !foster_is(tasks->shell->processes->procs, task->pid)))
+		    (only_fosters && !foster_is(tasks->room->procs, task->pid)))
 			continue;
-		task->pidfd = held_take(tasks->shell->processes->procs, task->pid, who);
+		task->pidfd = held_take(tasks->room->procs, task->pid, who);
 		if (task->pidfd < 0) {
 			const struct reap reap = end_unknown(task->pid);
 

@@ -19,7 +19,9 @@
 
 #include "base/map.h"
 #include "daemon/launch/launch.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/tasks.h"
+#include "daemon/state/actors.h"
 #include "ledger/ledger.h"
 #include "os/process/containment.h"
 
@@ -49,6 +51,10 @@ struct wish {
 
 struct tasks {
 	struct shell *shell;
+	struct processes *room;
+	struct ev_loop *loop;
+	struct actors *actors;
+	struct cgroup_root *cgroups;
 	tasks_done *on_done;
 	struct task at[LEDGER_TASKS_MAX];
 	uint32_t n;        /* places in use */

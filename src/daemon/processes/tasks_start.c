@@ -285,7 +285,7 @@ born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
 {
 	const uint32_t who = PROCS_TASK | (uint32_t)(task - tasks->at);
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = who};
-	struct procs *procs = tasks->shell->processes->procs;
+	struct procs *procs = tasks->room->procs;
 
 	task->pid = result->pid;
 	task->pidfd = fd_raise(result->pidfd);
@@ -335,5 +335,5 @@ tasks_start(struct tasks *tasks, struct task *task)
 	tasks->n++;
 	task->is_coming = true;
 	task_record(tasks, task);
-	births_order(tasks->shell->processes->procs, PROCS_TASK | place);
+	births_order(tasks->room->procs, PROCS_TASK | place);
 }
