@@ -467,7 +467,7 @@ END_TEST
 START_TEST(shutdown_is_answered_first_and_nothing_is_started_afterwards)
 {
 	check_done(client_call(&client, "Shutdown", "{}", ""));
-	ck_assert(fake->shut_down);
+	ck_assert(fake->shell.facts.shutting_down);
 	ck_assert_uint_eq(count_events(fake, "\"verb\":\"shutdown\""), 1);
 	check_error(client_call(&client, "Start", "{\"names\":[\"a\"]}", ""),
 	            "io.supd.Control.InvalidState", "message", "supd is shutting down");

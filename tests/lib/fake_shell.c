@@ -3,9 +3,6 @@
  * server. */
 #include "config.h"
 
-#include "daemon/state/actors.h"
-#include "daemon/state/keeper.h"
-#include "daemon/state/post.h"
 #include "tests/lib/fake_shell.h"
 
 #include <check.h>
@@ -22,7 +19,10 @@
 #include "daemon/processes/procs.h"
 #include "daemon/reload/additions.h"
 #include "daemon/report/shut_down.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
+#include "daemon/state/keeper.h"
+#include "daemon/state/post.h"
 #include "ledger/ledger.h"
 #include "os/self/clock.h"
 #include "tests/lib/check_main.h"
@@ -37,33 +37,6 @@ fake_of(const struct shell *shell)
 {
 	/* The shell is the first member. */
 	return (struct fake *)(uintptr_t)shell;
-}
-
-bool
-post_is_stepping(const struct shell *shell)
-{
-	(void)shell;
-	return false;
-}
-
-bool
-post_has_news(const struct shell *shell)
-{
-	return fake_of(shell)->n_queue > 0;
-}
-
-bool
-shell_post(struct shell *shell, const struct event *event)
-{
-	struct fake *fake = fake_of(shell);
-
-	ASSERT(fake->n_queue < FAKE_QUEUE_MAX);
-	if (event->kind == EVENT_UNWAIT)
-		fake->n_unwaited++;
-	if (event->kind == EVENT_SHUTDOWN)
-		fake->shut_down = true;
-	fake->queue[fake->n_queue++] = *event;
-	return true;
 }
 
 /* What the walker would keep. */
@@ -178,7 +151,8 @@ fake_new(void)
 	fake->shell.loop = ev_loop_new(EVFLAG_AUTO);
 	rig_init(&fake->rig, 8, 1);
 	fake->rig.now_ms = clock_mono_ms();
-	fake->queue = calloc(FAKE_QUEUE_MAX, sizeof(*fake->queue));
+	fake->shell.post = post_new();
+	ASSERT(post_reserve(fake->shell.post, FAKE_ACTORS_MAX) == 0);
 	fake->confs = calloc(FAKE_ACTORS_MAX, sizeof(*fake->confs));
 	fake->actors = calloc(FAKE_ACTORS_MAX, sizeof(*fake->actors));
 	for (size_t i = 0; i < FAKE_ACTORS_MAX; i++)
@@ -226,7 +200,7 @@ fake_free(struct fake *fake)
 	}
 	rig_done(&fake->rig);
 	ev_loop_destroy(fake->shell.loop);
-	free(fake->queue);
+	post_free(fake->shell.post);
 	free(fake->confs);
 	free(fake->actors);
 	free(fake);
@@ -383,6 +357,7 @@ perform(struct fake *fake, const struct action *action)
 static void
 post(struct fake *fake, const struct event *event)
 {
+	fake->n_unwaited += event->kind == EVENT_UNWAIT;
 	rig_post(&fake->rig, event);
 	if (event->token != 0 && event->kind != EVENT_UNWAIT)
 		control_on_posted(&fake->shell, event->token);
@@ -391,12 +366,15 @@ post(struct fake *fake, const struct event *event)
 static void
 turn(struct fake *fake)
 {
-	size_t n = fake->n_queue;
+	struct post *posted = fake->shell.post;
+	const struct queue queue = posted->posted;
 
-	for (size_t i = 0; i < n; i++)
-		post(fake, &fake->queue[i]);
-	memmove(fake->queue, fake->queue + n, (fake->n_queue - n) * sizeof(*fake->queue));
-	fake->n_queue -= n;
+	/* What is posted meanwhile is for the next turn. */
+	posted->posted = posted->stepping;
+	posted->stepping = queue;
+	queue_clear(&posted->posted);
+	for (size_t i = 0; i < queue.n; i++)
+		post(fake, &queue.events[i]);
 	if (core_deadline(fake->rig.core) <= fake->rig.now_ms)
 		rig_tick(&fake->rig);
 	rig_settle(&fake->rig);
@@ -418,7 +396,7 @@ fake_run(struct fake *fake)
 	for (int i = 0; i < 1000; i++) {
 		ev_run(fake->shell.loop, EVRUN_NOWAIT);
 		turn(fake);
-		if (fake->n_queue == 0 && i > 2 &&
+		if (fake->shell.post->posted.n == 0 && i > 2 &&
 		    !control_is_waiting(fake->shell.control))
 			break;
 	}

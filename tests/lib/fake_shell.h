@@ -22,7 +22,6 @@
 
 #define FAKE_ACTORS_MAX 16384
 #define FAKE_CONF_FILE  "supd.yaml"
-#define FAKE_QUEUE_MAX  65536
 #define FAKE_KEPT_MAX   16
 
 struct fake_kept {
@@ -39,17 +38,14 @@ struct fake {
 	struct conf conf;
 	struct conf_actor *confs; /* by slot */
 	struct actor *actors;     /* by slot */
-	struct event *queue;
-	size_t n_queue;
-	size_t performed;  /* of the log of the rig */
-	size_t n_unwaited; /* EVENT_UNWAITs that were posted */
-	bool keeps_alive;  /* nobody dies of a stop */
-	bool never_ready;  /* spawns are not answered */
-	int exec_error;    /* spawns fail with this errno */
+	size_t performed;         /* of the log of the rig */
+	size_t n_unwaited;        /* EVENT_UNWAITs that the core was given */
+	bool keeps_alive;         /* nobody dies of a stop */
+	bool never_ready;         /* spawns are not answered */
+	int exec_error;           /* spawns fail with this errno */
 	int last_signal;
 	size_t n_signals;
-	bool cut; /* the guardian dies before its callers hear of the turn */
-	bool shut_down;
+	bool cut;           /* the guardian dies before its callers hear of the turn */
 	int prepare_result; /* of reload_prepare() */
 	bool applied;
 	struct fake_kept kept[FAKE_KEPT_MAX];

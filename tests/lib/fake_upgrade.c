@@ -111,7 +111,7 @@ fake_guardian_dies(struct fake *fake)
 	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_OTHERS};
 
 	control_free(fake->shell.control);
-	fake->n_queue = 0;
+	queue_clear(&fake->shell.post->posted);
 	fake->cut = false;
 	fake->shell.control = control_alloc(&fake->shell);
 	tokens_init(fake->shell.control);
