@@ -67,10 +67,10 @@ control_adopt(struct control *control, int take_fd, const struct sock_peer *peer
 static void
 pause_accepting(struct control *control)
 {
-	ev_io_stop(control->shell->loop, &control->accept_io);
-	ev_timer_stop(control->shell->loop, &control->accept_timer);
+	ev_io_stop(control->loop, &control->accept_io);
+	ev_timer_stop(control->loop, &control->accept_timer);
 	ev_timer_set(&control->accept_timer, CONTROL_ACCEPT_PAUSE, 0.);
-	ev_timer_start(control->shell->loop, &control->accept_timer);
+	ev_timer_start(control->loop, &control->accept_timer);
 }
 
 static void
@@ -134,6 +134,8 @@ control_alloc(struct shell *shell)
 	if (control == NULL)
 		return NULL;
 	control->shell = shell;
+	control->loop = shell->loop;
+	control->actors = &shell->actors;
 	control->interfaces = control_interfaces;
 	control->listen_fd = -1;
 	control->reserve_fd = -1;
@@ -145,13 +147,6 @@ control_alloc(struct shell *shell)
 	control->accept_timer.data = control;
 	control->seen_seq = shell->events.next_seq;
 	return control;
-}
-
-static void
-note_file(struct control *control, const struct sockwork_seen *seen)
-{
-	control->file_dev = seen->dev;
-	control->file_ino = seen->ino;
 }
 
 /* A new socket at the path, which the walker keeps; -errno with a sentence. */
@@ -170,7 +165,7 @@ open_socket(struct control *control, struct err *err)
 	shell_keep(control->shell, VAULT_KEY(VAULT_CONTROL, 0), fd);
 	control->owns_path = true;
 	(void)control_file_look(control->shell, false, &seen);
-	note_file(control, &seen);
+	control->file = seen;
 	return fd;
 }
 
@@ -190,7 +185,7 @@ listen_at(struct control *control, struct err *err)
 		control->listen_fd = fd;
 	} else if (control_file_look(control->shell, true, &seen) == 0 && seen.is_live) {
 		/* A guardian may have died between making its file and telling. */
-		note_file(control, &seen);
+		control->file = seen;
 	}
 	return fd < 0 ? fd : 0;
 }
@@ -203,8 +198,8 @@ control_is_found(const struct control *control)
 	/* Where nothing can be seen, nothing can be made anew. */
 	if (control_file_look(control->shell, false, &seen) < 0)
 		return true;
-	return seen.ino != 0 && seen.dev == control->file_dev &&
-	       seen.ino == control->file_ino;
+	return seen.ino != 0 && seen.dev == control->file.dev &&
+	       seen.ino == control->file.ino;
 }
 
 int
@@ -265,10 +260,10 @@ control_free(struct control *control)
 		conn_free(TAILQ_FIRST(&control->conns));
 	logs_free_all(control);
 	if (control->listen_fd >= 0) {
-		ev_io_stop(control->shell->loop, &control->accept_io);
+		ev_io_stop(control->loop, &control->accept_io);
 		fd_close(&control->listen_fd);
 	}
-	ev_timer_stop(control->shell->loop, &control->accept_timer);
+	ev_timer_stop(control->loop, &control->accept_timer);
 	if (control->owns_path &&
 	    control_file_do(control->shell, SOCKWORK_REMOVE, (gid_t)-1, &err) < 0)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);

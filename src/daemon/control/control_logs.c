@@ -52,8 +52,8 @@ logs_free(struct logs *logs)
 
 	TAILQ_REMOVE(&control->readers, logs, link);
 	control->n_readers--;
-	ev_io_stop(control->shell->loop, &logs->io);
-	ev_io_stop(control->shell->loop, &logs->end_io);
+	ev_io_stop(control->loop, &logs->io);
+	ev_io_stop(control->loop, &logs->end_io);
 	fd_close(&logs->fd);
 	fd_close(&logs->pidfd);
 	strbuf_done(&logs->in);
@@ -83,7 +83,7 @@ release(struct conn *conn)
 	struct reap reap;
 
 	logs->conn = NULL;
-	ev_io_stop(logs->control->shell->loop, &logs->io);
+	ev_io_stop(logs->control->loop, &logs->io);
 	fd_close(&logs->fd);
 	strbuf_done(&logs->in);
 	/* As long as it is ours to reap the pid is its own. */
@@ -161,7 +161,7 @@ static struct logs *
 logs_new(struct conn *conn, int take_fd, const struct spawn_result *result)
 {
 	struct control *control = conn->control;
-	struct ev_loop *loop = control->shell->loop;
+	struct ev_loop *loop = control->loop;
 	struct logs *logs = calloc(1, sizeof(*logs));
 
 	if (logs == NULL)
@@ -294,7 +294,7 @@ static bool
 progress(struct conn *conn)
 {
 	struct logs *logs = conn->call.logs;
-	struct ev_loop *loop = conn->control->shell->loop;
+	struct ev_loop *loop = conn->control->loop;
 	bool any = false;
 
 	while (conn->busy && conn_unsent(conn) < CONTROL_OUT_STREAM) {
@@ -371,7 +371,7 @@ logs_on_turn(struct control *control)
 			continue;
 		logs->grows = false;
 		logs->is_over = true;
-		ev_io_stop(control->shell->loop, &logs->io);
+		ev_io_stop(control->loop, &logs->io);
 		control_attend(logs->conn);
 	}
 }

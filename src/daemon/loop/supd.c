@@ -336,7 +336,10 @@ open_rooms(struct shell *shell, struct start *start)
 	else if ((shell->proctable = proctable_new(&shell->cgroups)) == NULL)
 		err_set(&err, ENOMEM, "table of processes");
 	else if ((start->loop = loop_new(shell, &err)) != NULL &&
-	         sockets_open(shell, kill_process, &err) == 0 &&
+	         sockets_open(
+	             shell->sockets, shell, kill_process,
+	             given_new(shell, shell->origin.environ, shell->origin.walker_pid),
+	             &err) == 0 &&
 	         (shell->processes = processes_new(shell, report_helper_failed, &err)) !=
 	             NULL &&
 	         (shell->messages = messages_new(shell, take_main_pid, &err)) != NULL &&

@@ -34,6 +34,7 @@
 #include "daemon/sockets/control_file.h"
 #include "daemon/state/post.h"
 #include "os/socket/sock.h"
+#include "os/socket/sockwork.h"
 #include "varlink/varlink.h"
 
 #define CONTROL_CONNS_UID_MAX 128
@@ -285,13 +286,14 @@ struct left {
 
 struct control {
 	struct shell *shell;
+	struct ev_loop *loop;
+	const struct actors *actors;
 	const struct interface *interfaces;
 	int listen_fd;
 	int reserve_fd; /* given up to serve one more when descriptors ran out */
 	bool owns_path;
-	/* The file of the socket; 0: not known to be there. */
-	dev_t file_dev;
-	ino_t file_ino;
+	/* The file of the socket; ino 0: not known to be there. */
+	struct sockwork_seen file;
 	bool closing;
 	ev_io accept_io;
 	ev_timer accept_timer;

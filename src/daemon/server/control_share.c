@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "daemon/server/control_private.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/actors.h"
 
 /* ---- memory ------------------------------------------------------------------------ */
 
@@ -102,15 +102,15 @@ share_has_stream(const struct conn *conn, enum call_state kind, size_t max)
 bool
 share_may_search(struct conn *conn, const json_t *names)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct actors *actors = conn->control->actors;
 	size_t n = 0;
 
 	if (!conn->observes)
 		return true;
 	for (size_t i = 0; i < json_array_size(names); i++)
 		n += json_string_value(json_array_get(names, i))[0] != '/';
-	if (n <= 1 || n * shell->actors.cap <= CONTROL_SEARCH_MAX)
+	if (n <= 1 || n * actors->cap <= CONTROL_SEARCH_MAX)
 		return true;
-	reply_limit(conn, "names", (int)(CONTROL_SEARCH_MAX / shell->actors.cap));
+	reply_limit(conn, "names", (int)(CONTROL_SEARCH_MAX / actors->cap));
 	return false;
 }

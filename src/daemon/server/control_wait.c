@@ -9,8 +9,8 @@
 
 #include "base/assert.h"
 #include "daemon/server/control_private.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
 
 /* ---- tokens ----------------------------------------------------------------------- */
 
@@ -215,7 +215,7 @@ void
 wait_start_timer(struct conn *conn)
 {
 	ev_timer *timer = &conn->call.timer;
-	struct ev_loop *loop = conn->control->shell->loop;
+	struct ev_loop *loop = conn->control->loop;
 	int64_t timeout_ms = param_int(conn, "timeout_ms", -1);
 
 	if (timeout_ms < 0)

@@ -8,11 +8,13 @@
 #ifndef DAEMON_GIVEN_H
 #define DAEMON_GIVEN_H
 
+#include <sys/types.h>
+
 struct given;
 struct mailboxes;
 struct shell;
 
-struct given *given_new(struct shell *shell);
+struct given *given_new(struct shell *shell, char **variables, pid_t walker_pid);
 void given_free(struct given *given);
 
 /* Put them where they belong, by name and address, else by name, else by address. */

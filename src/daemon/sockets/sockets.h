@@ -18,8 +18,10 @@ struct sockets {
 	struct standin *standin;
 };
 
-/* Open all but the mailboxes; 0, or -errno with a sentence. */
-int sockets_open(struct shell *shell, helpers_kill_process *kill_process,
+/* Open all but the mailboxes, with what supd was started with; 0, or -errno with a
+ * sentence. */
+int sockets_open(struct sockets *sockets, struct shell *shell,
+                 helpers_kill_process *kill_process, struct given *take_given,
                  struct err *err);
 
 #endif

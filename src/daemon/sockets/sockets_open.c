@@ -3,17 +3,15 @@
  * opens. */
 #include "config.h"
 
-#include "daemon/sockets/given.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
-#include "daemon/state/shell.h"
 
 int
-sockets_open(struct shell *shell, helpers_kill_process *kill_process, struct err *err)
+sockets_open(struct sockets *sockets, struct shell *shell,
+             helpers_kill_process *kill_process, struct given *take_given,
+             struct err *err)
 {
-	struct sockets *sockets = shell->sockets;
-
-	sockets->given = given_new(shell);
+	sockets->given = take_given;
 	sockets->helpers = helpers_new(shell, kill_process, err);
 	if (sockets->helpers == NULL)
 		return -err->code;
