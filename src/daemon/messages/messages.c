@@ -11,6 +11,7 @@
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/rundir.h"
 #include "daemon/messages/stores.h"
+#include "daemon/state/shell.h"
 
 struct messages *
 messages_new(struct shell *shell, notify_main_pid *on_main_pid, struct err *err)
@@ -22,9 +23,11 @@ messages_new(struct shell *shell, notify_main_pid *on_main_pid, struct err *err)
 		return NULL;
 	}
 	if ((messages->notify = notify_new(shell, on_main_pid, err)) != NULL &&
-	    (messages->readiness = readiness_new(shell, err)) != NULL &&
-	    (messages->stores = stores_new(shell, err)) != NULL &&
-	    (messages->rundirs = rundirs_new(shell, err)) != NULL &&
+	    (messages->readiness = readiness_new(shell, shell->loop, &shell->actors,
+	                                         shell->proctable, err)) != NULL &&
+	    (messages->stores = stores_new(shell, shell->loop, err)) != NULL &&
+	    (messages->rundirs = rundirs_new(shell->loop, &shell->actors,
+	                                     shell->origin.runtime_dir, err)) != NULL &&
 	    (messages->output = output_new(shell, err)) != NULL)
 		return messages;
 	messages_free(messages);

@@ -6,6 +6,7 @@
 #include "daemon/messages/readiness.h"
 
 #include <errno.h>
+#include <ev.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,11 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 
@@ -27,6 +28,9 @@
 
 struct readiness {
 	struct shell *shell;
+	struct ev_loop *loop;
+	const struct actors *actors;
+	const struct proctable *table;
 	int epoll_fd;
 	ev_io io;
 	int scratch[2]; /* what is looked at without being taken out */
@@ -48,7 +52,7 @@ tell(const struct readiness *readiness, struct ref ref)
 	const struct event event = {
 	    .kind = EVENT_READY,
 	    .ref = ref,
-	    .life = proctable_life(readiness->shell->proctable, ref),
+	    .life = proctable_life(readiness->table, ref),
 	    .code = -1,
 	};
 
@@ -90,18 +94,18 @@ readiness_close(struct readiness *readiness, struct ref ref)
 static void
 listen_to(struct readiness *readiness, uint32_t slot)
 {
-	const struct ref ref = readiness->shell->actors.at[slot].ref;
+	const struct ref ref = readiness->actors->at[slot].ref;
 	const int fd = readiness->fds[slot];
 	char buf[LOOK_BYTES];
 	ssize_t n;
 
 	/* Else it stays where it is until the next turn. */
 	if (!shell_has_room(readiness->shell, 1) ||
-	    proctable_is_coming(readiness->shell->proctable, ref))
+	    proctable_is_coming(readiness->table, ref))
 		return;
 	n = look(readiness, fd, buf);
 	if ((n > 0 && memchr(buf, '\n', (size_t)n) != NULL) ||
-	    (n == 0 && !proctable_is_ending(readiness->shell->proctable, ref)))
+	    (n == 0 && !proctable_is_ending(readiness->table, ref)))
 		tell(readiness, ref);
 	if (n > 0)
 		(void)!read(fd, buf, (size_t)n);
@@ -206,7 +210,8 @@ readiness_reserve(struct readiness *readiness, uint32_t slots)
 }
 
 struct readiness *
-readiness_new(struct shell *shell, struct err *err)
+readiness_new(struct shell *shell, struct ev_loop *loop, const struct actors *actors,
+              const struct proctable *table, struct err *err)
 {
 	struct readiness *readiness = calloc(1, sizeof(*readiness));
 
@@ -215,6 +220,9 @@ readiness_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	readiness->shell = shell;
+	readiness->loop = loop;
+	readiness->actors = actors;
+	readiness->table = table;
 	readiness->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
 	if (readiness->epoll_fd < 0 ||
 	    pipe2(readiness->scratch, O_CLOEXEC | O_NONBLOCK) < 0) {
@@ -227,7 +235,7 @@ readiness_new(struct shell *shell, struct err *err)
 	readiness->scratch[1] = fd_raise(readiness->scratch[1]);
 	ev_io_init(&readiness->io, on_readable, readiness->epoll_fd, EV_READ);
 	readiness->io.data = readiness;
-	ev_io_start(shell->loop, &readiness->io);
+	ev_io_start(loop, &readiness->io);
 	return readiness;
 }
 
@@ -236,7 +244,7 @@ readiness_free(struct readiness *readiness)
 {
 	if (readiness == NULL)
 		return;
-	ev_io_stop(readiness->shell->loop, &readiness->io);
+	ev_io_stop(readiness->loop, &readiness->io);
 	for (uint32_t slot = 0; slot < readiness->cap; slot++)
 		fd_close(&readiness->fds[slot]);
 	fd_close(&readiness->epoll_fd);

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <ev.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "os/cgroup/cgroup.h"
 #include "os/self/fd.h"
 #include "os/self/remove.h"
@@ -28,7 +29,9 @@
 #define REMOVE_END  100000
 
 struct rundirs {
-	struct shell *shell;
+	struct ev_loop *loop;
+	const struct actors *actors;
+	const char *runtime_dir;
 	int top_fd; /* supd's runtime directory */
 	int actors_fd;
 	int gone_fd; /* -1: neither is there yet */
@@ -46,8 +49,7 @@ open_places(struct rundirs *rundirs)
 	if (rundirs->gone_fd >= 0)
 		return 0;
 	if (rundirs->top_fd < 0)
-		rundirs->top_fd =
-		    fd_raise(open(rundirs->shell->origin.runtime_dir, flags));
+		rundirs->top_fd = fd_raise(open(rundirs->runtime_dir, flags));
 	if (rundirs->top_fd < 0)
 		return -errno;
 	if ((mkdirat(rundirs->top_fd, ACTORS, 0755) < 0 && errno != EEXIST) ||
@@ -112,7 +114,7 @@ set_aside(struct rundirs *rundirs, const char *name)
 		              RENAME_NOREPLACE);
 	} while (r < 0 && errno == EEXIST);
 	if (r == 0)
-		ev_idle_start(rundirs->shell->loop, &rundirs->idle);
+		ev_idle_start(rundirs->loop, &rundirs->idle);
 	else if (errno != ENOENT)
 		(void)log_errno(-errno, "clear the runtime directory %s", name);
 }
@@ -142,14 +144,14 @@ rundirs_begin(struct rundirs *rundirs, bool is_anew)
 	bool is_there;
 
 	strbuf_init(&path, PATH_MAX);
-	strbuf_addf(&path, "%s/" GONE, rundirs->shell->origin.runtime_dir);
+	strbuf_addf(&path, "%s/" GONE, rundirs->runtime_dir);
 	is_there = !path.failed && access(strbuf_str(&path), F_OK) == 0;
 	strbuf_done(&path);
 	if (!is_there || open_places(rundirs) < 0)
 		return;
 	if (is_anew)
 		set_all_aside(rundirs);
-	ev_idle_start(rundirs->shell->loop, &rundirs->idle);
+	ev_idle_start(rundirs->loop, &rundirs->idle);
 }
 
 void
@@ -203,8 +205,7 @@ rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
 	(void)close(fd);
 	if (r < 0)
 		return r;
-	if (asprintf(ret_path, "%s/" ACTORS "/%s", rundirs->shell->origin.runtime_dir,
-	             name) < 0)
+	if (asprintf(ret_path, "%s/" ACTORS "/%s", rundirs->runtime_dir, name) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -212,14 +213,14 @@ rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
 void
 rundirs_renew(struct rundirs *rundirs)
 {
-	struct shell *shell = rundirs->shell;
+	const struct actors *actors = rundirs->actors;
 
-	ev_idle_stop(shell->loop, &rundirs->idle);
+	ev_idle_stop(rundirs->loop, &rundirs->idle);
 	fd_close(&rundirs->gone_fd);
 	fd_close(&rundirs->actors_fd);
 	fd_close(&rundirs->top_fd);
-	for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
-		const struct actor *actor = &shell->actors.at[slot];
+	for (uint32_t slot = 0; slot < actors->cap; slot++) {
+		const struct actor *actor = &actors->at[slot];
 		char *path = NULL;
 		int r;
 
@@ -236,7 +237,8 @@ rundirs_renew(struct rundirs *rundirs)
 /* ---- all of them ------------------------------------------------------------------- */
 
 struct rundirs *
-rundirs_new(struct shell *shell, struct err *err)
+rundirs_new(struct ev_loop *loop, const struct actors *actors, const char *runtime_dir,
+            struct err *err)
 {
 	struct rundirs *rundirs = calloc(1, sizeof(*rundirs));
 
@@ -244,7 +246,9 @@ rundirs_new(struct shell *shell, struct err *err)
 		err_set(err, ENOMEM, "runtime directories");
 		return NULL;
 	}
-	rundirs->shell = shell;
+	rundirs->loop = loop;
+	rundirs->actors = actors;
+	rundirs->runtime_dir = runtime_dir;
 	rundirs->top_fd = rundirs->actors_fd = rundirs->gone_fd = -1;
 	ev_idle_init(&rundirs->idle, on_idle);
 	ev_set_priority(&rundirs->idle, EV_MINPRI);
@@ -258,7 +262,7 @@ rundirs_free(struct rundirs *rundirs)
 {
 	if (rundirs == NULL)
 		return;
-	ev_idle_stop(rundirs->shell->loop, &rundirs->idle);
+	ev_idle_stop(rundirs->loop, &rundirs->idle);
 	if (rundirs->gone_fd >= 0) {
 		for (int i = 0; i < REMOVE_END / REMOVE_TURN; i++)
 			if (!remove_next(rundirs))

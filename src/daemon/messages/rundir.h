@@ -11,9 +11,11 @@
 #include "base/err.h"
 #include "daemon/state/actors.h"
 
-struct shell;
+struct actors;
+struct ev_loop;
 
-struct rundirs *rundirs_new(struct shell *shell, struct err *err);
+struct rundirs *rundirs_new(struct ev_loop *loop, const struct actors *actors,
+                            const char *runtime_dir, struct err *err);
 void rundirs_free(struct rundirs *rundirs);
 
 /* Go on with removals; at a new start all directories of earlier actors are removed. */

@@ -11,6 +11,7 @@
 #include "daemon/messages/stores.h"
 
 #include <errno.h>
+#include <ev.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <stdatomic.h>
@@ -24,7 +25,6 @@
 #include "base/log_pace.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/harmless.h"
@@ -59,6 +59,7 @@ struct store {
 
 struct stores {
 	struct shell *shell;
+	struct ev_loop *loop;
 	struct store **at; /* by slot, NULL: none */
 	uint32_t cap;
 	int epoll_fd;
@@ -421,7 +422,7 @@ stores_reserve(struct stores *stores, uint32_t slots)
 }
 
 struct stores *
-stores_new(struct shell *shell, struct err *err)
+stores_new(struct shell *shell, struct ev_loop *loop, struct err *err)
 {
 	struct stores *stores = calloc(1, sizeof(*stores));
 
@@ -433,9 +434,10 @@ stores_new(struct shell *shell, struct err *err)
 		return NULL;
 	}
 	stores->shell = shell;
+	stores->loop = loop;
 	ev_io_init(&stores->io, on_hang_up, stores->epoll_fd, EV_READ);
 	stores->io.data = stores;
-	ev_io_start(shell->loop, &stores->io);
+	ev_io_start(loop, &stores->io);
 	return stores;
 }
 
@@ -444,7 +446,7 @@ stores_free(struct stores *stores)
 {
 	if (stores == NULL)
 		return;
-	ev_io_stop(stores->shell->loop, &stores->io);
+	ev_io_stop(stores->loop, &stores->io);
 	for (uint32_t slot = 0; slot < stores->cap; slot++)
 		if (stores->at[slot] != NULL)
 			stores_clear(stores, stores->at[slot]->ref);

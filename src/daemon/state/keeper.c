@@ -132,7 +132,8 @@ keeper_new(struct shell *shell, int link_fd, const struct keeper_news *news,
 	struct keeper *keeper = calloc(1, sizeof(*keeper));
 
 	if (keeper == NULL ||
-	    (keeper->unsent = unsent_new(shell, link_fd, &keeper->pace)) == NULL) {
+	    (keeper->unsent = unsent_new(shell->loop, &shell->closers, link_fd,
+	                                 &keeper->pace)) == NULL) {
 		free(keeper);
 		err_set(err, ENOMEM, "link to the walker");
 		return NULL;

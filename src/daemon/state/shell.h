@@ -26,12 +26,12 @@ struct control;
 struct exits;
 struct handover;
 struct keeper;
-struct sockets;
-struct metrics;
 struct messages;
+struct metrics;
 struct post;
 struct processes;
 struct proctable;
+struct sockets;
 struct supd_options;
 struct system;
 struct trial;
@@ -68,8 +68,8 @@ struct shell {
 	struct metrics *metrics;
 	struct trial *trial;
 
-	struct ledger_facts
-	    facts;             /* about supd as a whole: record_facts() puts them down */
+	/* about supd as a whole: record_facts() puts them down */
+	struct ledger_facts facts;
 	struct ledger *ledger; /* the state that survives us; the core lives in it */
 	struct core *core;
 	struct post *post;           /* events on their way to the core */

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 #include "os/socket/closer.h"
 
@@ -34,7 +33,8 @@ struct item {
 };
 
 struct unsent {
-	struct shell *shell;
+	struct ev_loop *loop;
+	struct bounded *closers; /* of copies */
 	int link_fd;
 	struct log_pace *pace; /* the keeper's */
 	ev_timer timer;
@@ -51,7 +51,7 @@ send_item(const struct unsent *unsent, const struct item *item, bool may_wait)
 	int r;
 
 	if (item->kind == UNSENT_CLOSE)
-		return closer_close(&unsent->shell->closers, item->key, &item->fd, 1);
+		return closer_close(unsent->closers, item->key, &item->fd, 1);
 	if (item->kind != LINK_LOCK) {
 		message.n = 1;
 		message.keys[0] = item->key;
@@ -163,7 +163,7 @@ arm(struct unsent *unsent, double seconds)
 		return;
 	unsent->seconds = seconds < AGAIN_MAX_S ? seconds : AGAIN_MAX_S;
 	ev_timer_set(&unsent->timer, unsent->seconds, 0.);
-	ev_timer_start(unsent->shell->loop, &unsent->timer);
+	ev_timer_start(unsent->loop, &unsent->timer);
 }
 
 static void
@@ -239,13 +239,15 @@ unsent_send(struct unsent *unsent, enum link_kind kind, uint64_t key, int fd)
 
 /* Nothing is unsent; NULL without memory. */
 struct unsent *
-unsent_new(struct shell *shell, int link_fd, struct log_pace *pace)
+unsent_new(struct ev_loop *loop, struct bounded *closers, int link_fd,
+           struct log_pace *pace)
 {
 	struct unsent *unsent = calloc(1, sizeof(*unsent));
 
 	if (unsent == NULL)
 		return NULL;
-	unsent->shell = shell;
+	unsent->loop = loop;
+	unsent->closers = closers;
 	unsent->link_fd = link_fd;
 	unsent->pace = pace;
 	ev_timer_init(&unsent->timer, on_timer, AGAIN_MIN_S, 0.);
@@ -259,6 +261,6 @@ unsent_free(struct unsent *unsent)
 {
 	if (unsent == NULL)
 		return;
-	ev_timer_stop(unsent->shell->loop, &unsent->timer);
+	ev_timer_stop(unsent->loop, &unsent->timer);
 	free(unsent);
 }

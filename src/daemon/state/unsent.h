@@ -13,11 +13,13 @@
 
 #include "ledger/link.h"
 
+struct bounded;
+struct ev_loop;
 struct log_pace;
-struct shell;
 struct unsent;
 
-struct unsent *unsent_new(struct shell *shell, int link_fd, struct log_pace *pace);
+struct unsent *unsent_new(struct ev_loop *loop, struct bounded *closers, int link_fd,
+                          struct log_pace *pace);
 void unsent_free(struct unsent *unsent);
 void unsent_send(struct unsent *unsent, enum link_kind kind, uint64_t key, int fd);
 int unsent_flush(struct unsent *unsent);
