@@ -98,6 +98,7 @@ START_TEST(one_block_is_thawed_as_often_as_one_likes)
 	struct conf *two = unpack_good(fd);
 
 	same_conf(one, two);
+	ck_assert(conf_packs_alike(one, conf));
 	conf_free(one);
 	same_conf(conf, two);
 	conf_free(two);
@@ -117,6 +118,7 @@ START_TEST(a_plan_sees_what_changed_since_it_was_frozen)
 	struct conf_plan plan = {0};
 
 	conf_free(conf);
+	ck_assert(!conf_packs_alike(unpacked, now));
 	ck_assert_int_eq(conf_plan_make(unpacked, now, &plan), 0);
 	ck_assert_uint_eq(plan.n, 4);
 	ck_assert_int_eq(plan.at[1].kind, CHANGE_RESTARTED);

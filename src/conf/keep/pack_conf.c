@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -278,4 +279,41 @@ conf_pack(const struct conf *conf, struct err *err)
 		err_set(err, -r, "keeping the configuration in memory");
 	free(block);
 	return r;
+}
+
+/* All of a memory file, to be read; NULL. */
+static void *
+map_all(int fd, size_t *ret_bytes)
+{
+	struct stat st;
+	void *at;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return NULL;
+	*ret_bytes = (size_t)st.st_size;
+	at = mmap(NULL, *ret_bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+	return at == MAP_FAILED ? NULL : at;
+}
+
+/* True if two configurations are the same, with the places in their files: both are
+ * packed into the same bytes.  False also without memory. */
+bool
+conf_packs_alike(const struct conf *a, const struct conf *b)
+{
+	struct err err;
+	int a_fd = conf_pack(a, &err), b_fd = conf_pack(b, &err);
+	size_t a_bytes = 0, b_bytes = 0;
+	void *a_at = map_all(a_fd, &a_bytes), *b_at = map_all(b_fd, &b_bytes);
+	const bool is_same = a_at != NULL && b_at != NULL && a_bytes == b_bytes &&
+	                     memcmp(a_at, b_at, a_bytes) == 0;
+
+	if (a_at != NULL)
+		(void)munmap(a_at, a_bytes);
+	if (b_at != NULL)
+		(void)munmap(b_at, b_bytes);
+	if (a_fd >= 0)
+		(void)close(a_fd);
+	if (b_fd >= 0)
+		(void)close(b_fd);
+	return is_same;
 }

@@ -215,6 +215,7 @@ int conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes
                     struct err *err);
 struct conf *conf_unpack_block(const void *block, size_t bytes, struct err *err);
 int conf_pack(const struct conf *conf, struct err *err);
+bool conf_packs_alike(const struct conf *a, const struct conf *b);
 struct conf *conf_unpack(int fd, struct err *err);
 
 /* The JSON Schema of everything above; the caller frees it.  NULL: out of memory. */

@@ -10,8 +10,6 @@
 #include "daemon/reload/before.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "daemon/reload/reload.h"
 #include "daemon/state/keeper.h"
@@ -52,20 +50,10 @@ before_prepare(struct shell *shell, struct reload *ret, struct err *err)
 static bool
 is_in_force(const struct shell *shell, const struct reload *reload)
 {
-	void *now = NULL, *then = NULL;
-	size_t now_bytes, then_bytes;
-	struct err err;
-	bool is_same;
-
 	for (size_t i = 0; i < reload->plan.n; i++)
 		if (reload->plan.at[i].kind != CHANGE_UNCHANGED)
 			return false;
-	is_same = conf_pack_block(shell->conf, &now, &now_bytes, &err) == 0 &&
-	          conf_pack_block(reload->conf, &then, &then_bytes, &err) == 0 &&
-	          now_bytes == then_bytes && memcmp(now, then, now_bytes) == 0;
-	free(now);
-	free(then);
-	return is_same;
+	return conf_packs_alike(shell->conf, reload->conf);
 }
 
 /*
