@@ -40,8 +40,8 @@ struct loop {
 	ev_periodic far_away;
 	/* The turn that is under way, with post->stepping. */
 	uint64_t time_ms;
-	uint32_t n_early;   /* events that were in the journal before it */
-	uint32_t n_journal; /* … and that are there now */
+	uint32_t n_early;   /* events in the journal before the turn */
+	uint32_t n_journal; /* … and now */
 	uint32_t at;        /* the next event for the core */
 	uint32_t next;      /* the next action to be performed */
 	bool is_written;
@@ -301,7 +301,7 @@ post_due(struct loop *loop)
 		                 &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 }
 
-/* The core is done with all that it was told: now what waits for that. */
+/* The core has decided about all events: the work of the rooms at the end of a turn. */
 static void
 end_turn(struct shell *shell)
 {

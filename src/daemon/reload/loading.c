@@ -197,7 +197,7 @@ map_wait(void)
 	return wait == MAP_FAILED ? NULL : wait;
 }
 
-/* Say what prevented it, if anything did. */
+/* Name the file or database that does not answer, or the error, if there is one. */
 static void
 conclude(const struct load *load, int r, struct conf_reports *reports, struct err *err)
 {
@@ -259,7 +259,7 @@ loading_boot(struct shell *shell, struct conf_reports *ret_reports, struct err *
 	return load_with(shell, &load, ret_reports, err);
 }
 
-/* ---- one that is to take the place of that in force -------------------------------- */
+/* ---- the next configuration -------------------------------------------------------- */
 
 struct conf_loading {
 	struct shell *shell;
