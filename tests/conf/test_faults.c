@@ -107,7 +107,7 @@ static const struct {
      "1:40: error: children.x.replicas", "write a number from 0 to 100000"},
     /* scalars */
     {"children: {a: {command: [x], shutdown: 5}}\n", "1:40: error: children.a.shutdown",
-     "`5` has no unit: write 5s, not 5"},
+     "`5` has no unit: write 5s for seconds, 5ms for milliseconds"},
     {"children: {a: {command: [x], shutdown: -5s}}\n", "1:40: error: children.a.shutdown",
      "`-5s` is not allowed here; write a duration such as 5s, `brutal_kill` or"},
     {"children: {a: {command: [x], shutdown: 400000d}}\n",
@@ -135,6 +135,21 @@ static const struct {
      "1:30: error: children.a.depends_on", "did you mean `needs`?"},
     {"children: {a: {command: [x], autorestart: no}}\n",
      "1:30: error: children.a.autorestart", "did you mean `restart`?"},
+    {"children: {a: {command: [x], max_restarts: 3}}\n",
+     "1:30: error: children.a.max_restarts",
+     "unknown key `max_restarts`: its supervisor has `limit`"},
+    {"children: {a: {children: {}, max_restarts: 3}}\n",
+     "1:30: error: children.a.max_restarts", "did you mean `limit`?"},
+    {"children: {a: {command: [x], priority: 3}}\n", "1:30: error: children.a.priority",
+     "unknown key `priority`: children start in the order of the file"},
+    {"children: {a: {command: [x], ports: [80]}}\n", "1:30: error: children.a.ports",
+     "did you mean `sockets`?"},
+    {"web:\n  command: x\n", "1:1: error: web",
+     "did you mean an actor below `children`?"},
+    {"child:\n  web: {command: x}\n", "1:1: error: child",
+     "unknown key `child`; actors stand below `children`"},
+    {"web: node index.js\n", "1:1: error: web",
+     "for a Procfile 'supd --init procfile FILE' prints what it is here"},
     {"children: {}\nintensity: {restarts: 1, period: 5s}\n",
      "2:26: error: intensity.period", "did you mean `within`?"},
     {"children: {}\nlimit: {maxNrOfRetries: 1, within: 5s}\n",
@@ -286,7 +301,7 @@ static const struct {
      "1:49: error: children.a.health.after",
      "interval, timeout, failures, successes, initial_delay"},
     {"children: {a: {command: [x], health: {unix: /s, timeout: 5}}}\n",
-     "1:58: error: children.a.health.timeout", "write 5s, not 5"},
+     "1:58: error: children.a.health.timeout", "write 5s for seconds"},
     /* sockets */
     {"children: {a: {command: [x], sockets: {web: 'tpc:127.0.0.1:80'}}}\n",
      "1:45: error: children.a.sockets.web", "tcp:ADDRESS:PORT"},
@@ -362,6 +377,9 @@ static const struct {
      "1:41: error: children.a.needs.b", "write `started`, `ready` or `completed`"},
     {"children: {a: {command: [x], needs: {nobody: ready}}}\n",
      "1:46: error: children.a.needs./user/nobody", "there is no actor `/user/nobody`"},
+    {"children: {a: {command: [x], needs: {b: ready}}}\n",
+     "1:41: error: children.a.needs./user/b",
+     "there is no actor `/user/b`; this actor would never start"},
     {"children: {a: {command: [x], needs: {b: ready}}, b: {command: [x]}}\n",
      "1:41: error: children.a.needs./user/b",
      "a cycle, of which no actor could ever start: /user/a needs /user/b ready"},
@@ -524,7 +542,7 @@ START_TEST(a_fault_of_a_template_is_reported_once_for_all_its_actors)
 	             "children:\n"
 	             "  a: {use: t}\n"
 	             "  b: {use: t, replicas: 5}\n",
-	             "1:41: error: templates.t.shutdown", "write 5s, not 5");
+	             "1:41: error: templates.t.shutdown", "write 5s for seconds");
 }
 END_TEST
 

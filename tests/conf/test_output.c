@@ -64,7 +64,7 @@ static const struct {
      "1:45: error: children.a.log.max_age",
      "a duration of 1s or more, such as 7d, or `infinity`"},
     {"children: {a: {command: [x], log: {max_age: 7}}}\n",
-     "1:45: error: children.a.log.max_age", "`7` has no unit: write 7s, not 7"},
+     "1:45: error: children.a.log.max_age", "`7` has no unit: write 7s for seconds"},
     {"children: {a: {command: [x], log: {format: xml}}}\n",
      "1:44: error: children.a.log.format", "`text` or `json`"},
     {"children: {a: {command: [x], log: {timestamps: maybe}}}\n",

@@ -1937,7 +1937,7 @@ def test_usage_errors_are_2_with_a_remedy():
             (("-o", "xml", "status"), "write text or json"),
             (("--timeout", "5", "status"), "write a duration"),
             (("--nope", "status"), "unknown option '--nope'"),
-            (("status", "--nope"), "unknown option '--nope'"),
+            (("status", "--nope"), "unknown option '--nope'"), (("status", "-fx"), "unknown option '-x'"),
             (("status", "--hold"), "an option does not belong here"),
             (("start",), "something is missing (usage: supctl start"),
             (("ping", "x"), "too much (usage: supctl ping"),

@@ -133,5 +133,34 @@ def never_ready(box):
     check(said(late, "(exited with 3) in /user/b; stop, by root"), "nothing says why")
 
 
+EVIL = "x\x1b]0;x\x07\x1b[31m\u009b31m\r"
+
+
+@test("no name of a file, and no argument, controls the terminal of a supd that refuses it")
+def hostile_arguments(box):
+    hostile = box.file(EVIL, "children: {a: {command: x, user: \"\\e]0;x\\a\", \"k\\e[31m\": 1}}\n")
+    for words in (("--" + EVIL,), ("--show", EVIL), ("--log-level", EVIL), ("--log-target", EVIL),
+                  ("--seed", EVIL), ("a", EVIL), (EVIL,), ("-c", EVIL), ("--check", EVIL),
+                  ("--check", hostile), (hostile, "-r", box.path("run")), ("--simulate", hostile),
+                  ("--init", EVIL, "x"), ("--init", "procfile", EVIL), ("-d", EVIL),
+                  ("-r", hostile + "/" + EVIL, box.file("good.yaml", "children: {}\n"))):
+        result = run(SUPD, *words)
+        check(result.code not in (0, 1) and result.err, (words, result))
+        bad = set(result.out + result.err) & set(map(chr, [*range(10), *range(11, 32), *range(127, 160)]))
+        check(not bad, (words, bad, result))
+    shown = run(SUPD, "--init", "procfile", box.file("Procfile" + EVIL, "web: ./web\n"))
+    check(shown.code == 0 and "\x1b" not in shown.out and "\r" not in shown.out, shown)
+
+
+@test("an option that is not known is named, and the help is")
+def unknown_options(box):
+    for word, said_of_it in (("-x", "unknown option -x"), ("--foo", "unknown option --foo"),
+                             ("-vx", "unknown option -x"), ("-c", "missing after -c"),
+                             ("--seed", "missing after --seed")):
+        result = run(SUPD, word)
+        equal(result.code, 64, word)
+        has(result.err, f"^supd: .*{said_of_it}\nTry 'supd --help'.\n$")
+
+
 if __name__ == "__main__":
     main()

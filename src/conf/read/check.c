@@ -154,43 +154,22 @@ check_list(struct checker *checker, const struct work *work)
 		     i);
 }
 
-static const char *
-misplaced(const struct schema_key *key, unsigned int where)
-{
-	if ((key->where & (AT_WORKER | AT_SUPERVISOR | AT_NESTED)) == 0)
-		return "belongs at the top level of the main file";
-	if (where == AT_TOP)
-		return "is not a key of the top level, which describes /user; "
-		       "it belongs to an actor in `children`";
-	if (where == AT_INCLUDED)
-		return "cannot stand in an included file; that may have `children` and "
-		       "`templates`";
-	if (where == AT_DEFAULTS)
-		return "cannot stand in `defaults`; those are keys of actors with a "
-		       "command";
-	if (where == AT_TEMPLATE)
-		return "cannot stand in a template";
-	if (where == AT_SUPERVISOR)
-		return "is a key of actors with a `command`; this one has `children`";
-	return "is a key of supervisors; this actor has no `children`";
-}
-
 /* A key that resembles none: name all there are, if they are few. */
 static void
-refuse_stranger(struct reader *reader, const struct yaml *name,
-                const struct schema_table *table, const struct trail *trail)
+refuse_stranger(struct reader *reader, const struct yaml *map, const struct yaml *name,
+                const struct schema_type *type, const struct trail *trail)
 {
 	struct strbuf all;
 
-	if (table->is_long) {
-		reader_error(reader, name, trail,
-		             "unknown key `%.100s`; supd.yaml(5) has all that there are",
-		             name->text);
+	if (type->table->is_long) {
+		reader_error(reader, name, trail, "unknown key `%.100s`; %s", name->text,
+		             synonym_place(type, map, name->text));
 		return;
 	}
 	strbuf_init(&all, MESSAGE_MAX / 2);
-	for (size_t i = 0; i < table->n_keys; i++)
-		strbuf_addf(&all, "%s%s", all.len > 0 ? ", " : "", table->keys[i].name);
+	for (size_t i = 0; i < type->table->n_keys; i++)
+		strbuf_addf(&all, "%s%s", all.len > 0 ? ", " : "",
+		            type->table->keys[i].name);
 	reader_error(reader, name, trail, "unknown key `%.100s`; there are: %s",
 	             name->text, strbuf_str(&all));
 	strbuf_done(&all);
@@ -222,13 +201,14 @@ check_key(struct reader *reader, const struct yaml *map, const struct yaml *name
 {
 	const struct schema_key *key = schema_find(type->table, name->text, type->where);
 	struct trail trail = {up, name->text, 0};
+	const char *remark = synonym_remark(type, name->text);
 	const char *meant;
 
 	if (key != NULL && (key->where & type->where) != 0)
 		return key;
 	if (key != NULL) {
 		reader_error(reader, name, &trail, "`%s` %s", name->text,
-		             misplaced(key, type->where));
+		             schema_misplaced(key, type->where));
 		return NULL;
 	}
 	meant = nearest_key(type, name->text);
@@ -237,12 +217,15 @@ check_key(struct reader *reader, const struct yaml *map, const struct yaml *name
 		             "unknown key `%.100s`, did you mean an actor below "
 		             "`children`? Indent it",
 		             name->text);
+	else if (remark != NULL)
+		reader_error(reader, name, &trail, "unknown key `%.100s`: %s", name->text,
+		             remark);
 	else if (meant != NULL)
 		reader_error(reader, name, &trail,
 		             "unknown key `%.100s`, did you mean `%s`?", name->text,
 		             meant);
 	else
-		refuse_stranger(reader, name, type->table, &trail);
+		refuse_stranger(reader, map, name, type, &trail);
 	return NULL;
 }
 

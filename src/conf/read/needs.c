@@ -122,7 +122,7 @@ refuse_stranger(struct reader *reader, const struct conf_actor *actor, uint32_t 
 
 	suggest_init(&suggest, path);
 	for (uint32_t i = 0; i < conf->n_actors && !reader->reports->truncated; i++)
-		if (&conf->actors[i] != actor)
+		if (&conf->actors[i] != actor && !conf_is_below(conf, actor, i))
 			suggest_try(&suggest, conf->actors[i].path);
 	if (suggest.best != NULL)
 		(void)snprintf(message, sizeof(message),

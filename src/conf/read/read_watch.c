@@ -175,7 +175,7 @@ warn_stranger(const struct lint_watch *lint, const struct conf_actor *actor,
 	}
 	suggest_init(&suggest, path);
 	for (uint32_t i = 0; i < conf->n_actors && !lint->reports->truncated; i++)
-		if (&conf->actors[i] != actor)
+		if (&conf->actors[i] != actor && !conf_is_below(conf, actor, i))
 			suggest_try(&suggest, conf->actors[i].path);
 	if (suggest.best != NULL)
 		warn(lint, actor, watch,

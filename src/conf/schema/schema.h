@@ -161,6 +161,10 @@ int schema_scan(const struct schema_type *type, const struct yaml *node,
                 struct value *ret_value, struct err *why);
 const char *synonym_of_value(const struct schema_type *type, const char *word);
 const char *synonym_of_key(const struct schema_type *type, const char *name);
+const char *schema_misplaced(const struct schema_key *key, unsigned int where);
+const char *synonym_place(const struct schema_type *type, const struct yaml *map,
+                          const char *name);
+const char *synonym_remark(const struct schema_type *type, const char *name);
 char *schema_show(const struct schema_type *type, const struct yaml *node);
 
 #endif

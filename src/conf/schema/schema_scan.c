@@ -138,7 +138,9 @@ scan_duration(struct text_scan *scan)
 			        "`%.40s` is longer than 100 years; write `infinity`",
 			        scan->text);
 		else if (scan_digits(scan->text, UINT64_MAX, &bare) == 0)
-			err_set(scan->why, 0, "`%s` has no unit: write %ss, not %s",
+			err_set(scan->why, 0,
+			        "`%s` has no unit: write %ss for seconds, %sms for "
+			        "milliseconds",
 			        scan->text, scan->text, scan->text);
 		return -EINVAL;
 	}

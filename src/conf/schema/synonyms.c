@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* synonyms.c - words of other tools, and the word of supd for each.
+/* synonyms.c - keys and words that are wrong: those of other tools, and misplaced keys.
  *
  * Nearness of spelling misleads here: Akka's `all_for_one` is nearest to `one_for_one`,
  * its opposite.
@@ -59,6 +59,7 @@ static const struct synonym keys[] = {
     {"env", "environment"},
     {"env_file", "environment_file"},
     {"EnvironmentFile", "environment_file"},
+    {"cmd", "command"},
     {"exec", "command"},
     {"entrypoint", "command"},
     {"ExecStart", "command"},
@@ -109,6 +110,21 @@ static const struct synonym keys[] = {
     {"randomFactor", "jitter"},
     {"random_factor", "jitter"},
     {"multiplier", "factor"},
+    {"ports", "sockets"},
+    {"listen", "sockets"},
+};
+
+/* Keys of other tools without a key of supd. */
+static const struct synonym remarks[] = {
+    {"priority", "children start in the order of the file"},
+    {"startsecs", "write `ready: {after: 1s}`"},
+    {"stdout_logfile", "each actor has a log; write `output: file:PATH` for another"},
+    {"stderr_logfile", "each actor has a log; write `output: file:PATH` for another"},
+    {"redirect_stderr", "both streams go to the same log, unless `output` parts them"},
+    {"type", "write `ready: notify`, or `ready: exit` for a one-shot"},
+    {"image", "an actor is a process, not a container"},
+    {"cron", "there are no timers; cron or systemd have them"},
+    {"schedule", "there are no timers; cron or systemd have them"},
 };
 
 /*
@@ -145,4 +161,55 @@ synonym_of_key(const struct schema_type *type, const char *name)
 			return keys[i].meant;
 	}
 	return NULL;
+}
+
+/*
+ * A sentence about a key of another tool that supd has under no name at this place; NULL:
+ * the key is not known.
+ */
+const char *
+synonym_remark(const struct schema_type *type, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(remarks); i++)
+		if (strcasecmp(remarks[i].word, name) == 0)
+			return remarks[i].meant;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (type->where == AT_WORKER && strcasecmp(keys[i].word, name) == 0 &&
+		    strcmp(keys[i].meant, "limit") == 0)
+			return "its supervisor has `limit`, for each of its children";
+	return NULL;
+}
+
+/* Where to look for the right name of a key of `map` that resembles no key of supd. */
+const char *
+synonym_place(const struct schema_type *type, const struct yaml *map, const char *name)
+{
+	if (type->where == AT_TOP && node_get(map, name)->type == NODE_MAP)
+		return "actors stand below `children`";
+	if (type->where == AT_TOP && node_get(map, "children") == NULL)
+		return "for a Procfile 'supd --init procfile FILE' prints what it is "
+		       "here";
+	return "supd.yaml(5) has all that there are";
+}
+
+/* Why a key that there is may not stand at this place. */
+const char *
+schema_misplaced(const struct schema_key *key, unsigned int where)
+{
+	if ((key->where & (AT_WORKER | AT_SUPERVISOR | AT_NESTED)) == 0)
+		return "belongs at the top level of the main file";
+	if (where == AT_TOP)
+		return "is not a key of the top level, which describes /user; "
+		       "it belongs to an actor in `children`";
+	if (where == AT_INCLUDED)
+		return "cannot stand in an included file; that may have `children` and "
+		       "`templates`";
+	if (where == AT_DEFAULTS)
+		return "cannot stand in `defaults`; those are keys of actors with a "
+		       "command";
+	if (where == AT_TEMPLATE)
+		return "cannot stand in a template";
+	if (where == AT_SUPERVISOR)
+		return "is a key of actors with a `command`; this one has `children`";
+	return "is a key of supervisors; this actor has no `children`";
 }

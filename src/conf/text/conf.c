@@ -16,6 +16,17 @@ conf_find(const struct conf *conf, const char *path)
 	return map_get_name(&conf->by_path, path, &index) ? index : CONF_NONE;
 }
 
+/* True if the actor is below the supervisor of this index. */
+bool
+conf_is_below(const struct conf *conf, const struct conf_actor *actor, uint32_t top)
+{
+	uint32_t above = actor->parent;
+
+	while (above != CONF_NONE && above != top)
+		above = conf->actors[above].parent;
+	return above == top;
+}
+
 /* Call it before the configuration is changed: it is not what its memory file says any
  * more. */
 void

@@ -186,6 +186,7 @@ void conf_report_format(const struct conf_report *report, struct strbuf *out);
 void conf_reports_format(const struct conf_reports *reports, struct strbuf *out);
 void conf_reports_print(const struct conf_reports *reports);
 uint32_t conf_find(const struct conf *conf, const char *path);
+bool conf_is_below(const struct conf *conf, const struct conf_actor *actor, uint32_t top);
 bool conf_output_is_captured(const struct conf_output *output);
 
 /* ---- more actors than the files have ---- */

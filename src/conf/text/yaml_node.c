@@ -49,14 +49,16 @@ node_is_empty(const struct yaml *node)
 	       strcmp(node->text, "null") == 0;
 }
 
-/* True if an actor of this name was written below an empty `children`, not indented. */
+/* True if an actor of this name was written beside an empty `children`, not indented
+ * below it, or without any `children` in the mapping.
+ */
 bool
 node_is_unindented(const struct yaml *map, const char *name)
 {
 	const struct yaml *value = node_get(map, name);
 
 	map = node_get(map, "children");
-	return map != NULL && node_is_empty(map) &&
+	return (map == NULL || node_is_empty(map)) &&
 	       (node_get(value, "command") != NULL || node_get(value, "shell") != NULL ||
 	        node_get(value, "use") != NULL || node_get(value, "children") != NULL);
 }

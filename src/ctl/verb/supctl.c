@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,8 +152,14 @@ take_options(const struct ctl *ctl, int argc, char **argv, const char *short_opt
 	optind = 0;
 	opterr = 0;
 	while (r == 0 &&
-	       (option = getopt_long(argc, argv, short_options, all, NULL)) != -1)
-		r = take_option(ctl, option, argv[optind - 1], options);
+	       (option = getopt_long(argc, argv, short_options, all, NULL)) != -1) {
+		/* optopt is the wrong letter of several behind one dash. */
+		const char letter[] = {'-', (char)optopt, '\0'};
+		const bool is_letter = optopt > 0 && optopt <= UCHAR_MAX;
+
+		r = take_option(ctl, option, is_letter ? letter : argv[optind - 1],
+		                options);
+	}
 	return r;
 }
 

@@ -24,6 +24,7 @@
 #include "conf/text/conf.h"
 #include "daemon/state/log.h"
 #include "os/self/fd.h"
+#include "os/self/say.h"
 #include "os/socket/sdnotify.h"
 
 /* So much of supd's own log is shown when supd has ended before it was ready. */
@@ -60,7 +61,7 @@ open_log(const char *conf_file, struct own_log *ret)
 	conf_free(conf);
 	if (err.text[0] == '\0')
 		return status;
-	(void)fprintf(stderr, "supd: %s\n", err.text);
+	say_refusal("%s", err.text);
 	return EX_OSERR;
 }
 
@@ -75,7 +76,7 @@ go_on(const struct own_log *own_log, const char *address)
 	if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 ||
 	    dup2(null_fd, STDOUT_FILENO) < 0 || dup2(own_log->out, STDERR_FILENO) < 0 ||
 	    setenv("NOTIFY_SOCKET", address, 1) < 0) {
-		(void)fprintf(stderr, "supd: to the background: %s\n", strerror(errno));
+		say_refusal("to the background: %s", strerror(errno));
 		_exit(EX_OSERR);
 	}
 	return -1;
@@ -130,7 +131,7 @@ wait_for(pid_t pid, int notify_fd, const struct own_log *own_log)
 	int status = 0;
 
 	if (fds[1].fd < 0) {
-		(void)fprintf(stderr, "supd: to the background: %s\n", strerror(errno));
+		say_refusal("to the background: %s", strerror(errno));
 		return EX_OSERR;
 	}
 	do {
@@ -140,9 +141,8 @@ wait_for(pid_t pid, int notify_fd, const struct own_log *own_log)
 	} while (waitpid(pid, &status, WNOHANG) != pid);
 	status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	show_log(own_log);
-	(void)fprintf(stderr,
-	              "supd: ended with status %d before it was ready; its log is %s\n",
-	              status, own_log->path);
+	say_refusal("ended with status %d before it was ready; its log is %s", status,
+	            own_log->path);
 	return status;
 }
 
@@ -167,7 +167,7 @@ background_start(const char *conf_file)
 	own_log.start = lseek(own_log.in, 0, SEEK_END);
 	notify_fd = notify_listen("supd-d", &err);
 	if (notify_fd < 0) {
-		(void)fprintf(stderr, "supd: %s\n", err.text);
+		say_refusal("%s", err.text);
 		return EX_OSERR;
 	}
 	if (notify_address(notify_fd, address) < 0)
@@ -177,6 +177,6 @@ background_start(const char *conf_file)
 		return go_on(&own_log, address);
 	if (pid > 0)
 		return wait_for(pid, notify_fd, &own_log);
-	(void)fprintf(stderr, "supd: to the background: %s\n", strerror(errno));
+	say_refusal("to the background: %s", strerror(errno));
 	return EX_OSERR;
 }

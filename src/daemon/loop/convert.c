@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "conf/text/shell_words.h"
 #include "daemon/loop/convert_actor.h"
+#include "os/self/say.h"
 
 static const char example[] =
     "# A first tree.  'supd FILE' runs it here, 'supctl status' looks at it; "
@@ -78,11 +79,12 @@ convert_file(const char *kind, const char *path, struct strbuf *out)
 	FILE *file = fopen(path, "re");
 
 	if (file == NULL) {
-		(void)fprintf(stderr, "supd: cannot read %s: %s\n", path,
-		              strerror(errno));
+		say_refusal("cannot read %s: %s", path, strerror(errno));
 		return EX_NOINPUT;
 	}
-	strbuf_addf(out, "  # from %s\n", path);
+	strbuf_adds(out, "  # from ");
+	strbuf_add_visible(out, path, strlen(path));
+	strbuf_addc(out, '\n');
 	if (strcmp(kind, "procfile") == 0)
 		convert_procfile(file, out);
 	else if (strcmp(kind, "systemd") == 0)
@@ -110,9 +112,8 @@ convert_print(char *const *words, int n)
 	if (n == 1 ||
 	    (strcmp(words[0], "procfile") != 0 && strcmp(words[0], "supervisord") != 0 &&
 	     strcmp(words[0], "systemd") != 0)) {
-		(void)fprintf(stderr,
-		              "supd: --init takes nothing, or procfile, supervisord "
-		              "or systemd, and files\n");
+		say_refusal("--init takes nothing, or procfile, supervisord "
+		            "or systemd, and files");
 		return EX_USAGE;
 	}
 	strbuf_init(&out, CONVERT_TEXT_MAX);

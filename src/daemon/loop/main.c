@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@
 #include "os/cgroup/cgroup.h"
 #include "os/self/confine.h"
 #include "os/self/fd.h"
+#include "os/self/say.h"
 #include "os/self/signals.h"
 #include "paths.h"
 #include "walker/walker.h"
@@ -109,12 +111,13 @@ enum mode {
 static enum mode
 usage_error(const char *what, const char *value)
 {
-	(void)fprintf(stderr, "supd: %s%s\nTry 'supd --help'.\n", what, value);
+	say_refusal("%s%s", what, value);
+	(void)fputs("Try 'supd --help'.\n", stderr);
 	return MODE_USAGE;
 }
 
 static enum mode
-take_option(int code, struct supd_options *options, enum mode mode)
+take_option(int code, const char *argument, struct supd_options *options, enum mode mode)
 {
 	char *end;
 
@@ -170,9 +173,9 @@ take_option(int code, struct supd_options *options, enum mode mode)
 		(void)fputs(usage_text, stdout);
 		return MODE_DONE;
 	default:
-		/* getopt_long(3) said already what is wrong. */
-		(void)fputs("Try 'supd --help'.\n", stderr);
-		return MODE_USAGE;
+		return usage_error(code == ':' ? "a value is missing after "
+		                               : "unknown option ",
+		                   argument);
 	}
 }
 
@@ -182,8 +185,15 @@ parse(int argc, char **argv, struct supd_options *options)
 	enum mode mode = MODE_RUN;
 	int code;
 
-	while ((code = getopt_long(argc, argv, "c:r:dvVh", long_options, NULL)) != -1) {
-		mode = take_option(code, options, mode);
+	/* The colon: what is wrong is said here. */
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, ":c:r:dvVh", long_options, NULL)) != -1) {
+		/* optopt is the wrong letter of several behind one dash. */
+		const char letter[] = {'-', (char)optopt, '\0'};
+		const bool is_letter = optopt > 0 && optopt <= UCHAR_MAX;
+
+		mode = take_option(code, is_letter ? letter : argv[optind - 1], options,
+		                   mode);
 		if (mode == MODE_DONE || mode == MODE_USAGE)
 			return mode;
 	}
@@ -200,11 +210,9 @@ parse(int argc, char **argv, struct supd_options *options)
 static int
 no_conf_file(void)
 {
-	(void)fprintf(
-	    stderr,
-	    "supd: no configuration: user %u has no home directory, in which supd.yaml "
-	    "would be looked for; set XDG_CONFIG_HOME or HOME, or name the file with "
-	    "-c\n",
+	say_refusal(
+	    "no configuration: user %u has no home directory, in which supd.yaml "
+	    "would be looked for; set XDG_CONFIG_HOME or HOME, or name the file with -c",
 	    (unsigned int)geteuid());
 	return EX_CONFIG;
 }
@@ -214,14 +222,12 @@ static int
 no_such_file(const char *file, bool is_default)
 {
 	if (is_default)
-		(void)fprintf(
-		    stderr,
-		    "supd: no configuration yet: there is no %s; 'supd --init' prints "
-		    "one to begin with, and 'supd FILE' takes another file\n",
+		say_refusal(
+		    "no configuration yet: there is no %s; 'supd --init' prints one to "
+		    "begin with, and 'supd FILE' takes another file",
 		    file);
 	else
-		(void)fprintf(stderr, "supd: cannot read %s: %s\n", file,
-		              strerror(ENOENT));
+		say_refusal("cannot read %s: %s", file, strerror(ENOENT));
 	return EX_CONFIG;
 }
 
@@ -240,11 +246,9 @@ check_private(const char *directory)
 		return true;
 	if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 0022) == 0)
 		return true;
-	(void)fprintf(
-	    stderr,
-	    "supd: the runtime directory %s is not of user %u alone: remove it, "
-	    "or choose another with -r\n",
-	    directory, (unsigned int)geteuid());
+	say_refusal("the runtime directory %s is not of user %u alone: remove it, "
+	            "or choose another with -r",
+	            directory, (unsigned int)geteuid());
 	return false;
 }
 
@@ -300,7 +304,7 @@ guard(const struct supd_options *options, int link_fd)
 	int status;
 
 	if (handover_receive(link_fd, &handover, &err) < 0) {
-		(void)fprintf(stderr, "supd: %s\n", err.text);
+		say_refusal("%s", err.text);
 		return EX_OSERR;
 	}
 	status = supd_run(options, &handover);
@@ -328,7 +332,8 @@ reader_role(void)
 	return reader_run(STDIN_FILENO, STDOUT_FILENO);
 }
 
-/* Do what takes no configuration; returns the exit status, -1: it takes one. */
+/* Run a mode that needs no configuration; returns the exit status, -1 for the other
+ * modes. */
 static int
 without_conf(enum mode mode, char *const *words, int n)
 {
@@ -353,7 +358,7 @@ walk(const struct supd_options *options, bool is_named, bool chosen)
 		return no_such_file(options->conf_file, !is_named);
 	if (chosen && !check_private(options->runtime_dir))
 		return EX_CONFIG;
-	/* What was chosen is so for every guardian. */
+	/* Every guardian uses the directory that was chosen. */
 	if (chosen)
 		(void)setenv("RUNTIME_DIRECTORY", options->runtime_dir, 1);
 	if (options->background)

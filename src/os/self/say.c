@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/strbuf.h"
 #include "os/self/clock.h"
 
 /* syslog(3)'s number for a warning. */
@@ -87,9 +88,14 @@ static void
 say_as(int priority, const char *level, const char *fmt, va_list ap)
 {
 	char text[512];
+	char memory[4 * sizeof(text)];
+	struct strbuf line;
 
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	(void)say_line(STDERR_FILENO, false, priority, level, text);
+	/* A path of a stranger controls no terminal. */
+	strbuf_borrow(&line, memory, sizeof(memory));
+	strbuf_add_visible(&line, text, strlen(text));
+	(void)say_line(STDERR_FILENO, false, priority, level, strbuf_str(&line));
 }
 
 /* Warn on standard error. */
@@ -112,4 +118,25 @@ say_error(const char *fmt, ...)
 	va_start(ap, fmt);
 	say_as(PRIORITY_ERROR, "error", fmt, ap);
 	va_end(ap);
+}
+
+/* Print why a program does not start, in the form of a usage message.  Arguments and
+ * paths may come from strangers: control characters are shown as escapes.
+ */
+void
+say_refusal(const char *fmt, ...)
+{
+	struct strbuf raw;
+	struct strbuf line;
+	va_list ap;
+
+	strbuf_init(&raw, 8192);
+	strbuf_init(&line, 4 * 8192);
+	va_start(ap, fmt);
+	strbuf_vaddf(&raw, fmt, ap);
+	va_end(ap);
+	strbuf_add_visible(&line, strbuf_str(&raw), raw.len);
+	(void)fprintf(stderr, "supd: %s\n", strbuf_str(&line));
+	strbuf_done(&line);
+	strbuf_done(&raw);
 }

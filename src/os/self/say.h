@@ -11,6 +11,7 @@
 
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void say_refusal(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool say_raw(int fd, bool is_plain, const char *line);
 bool say_line(int fd, bool is_plain, int priority, const char *level, const char *line);
 bool say_is_journal(int fd);
