@@ -89,6 +89,21 @@ def commands(box):
         "the failure before")
 
 
+@test("a normal end by the signal of a command is told with that command, one without it is not")
+def ended_by_command(box):
+    s = box.supd({"a": {"success": {"signals": ["KILL"]}}, "b": {}})
+    s.started("b")
+    s.ctl_ok("kill", "-9", "a")
+    s.started("a", 2)
+    has(story(s, "a"), rf"^/user/a ended at {TIME}, which is no failure: ended by SIGKILL\.\n"
+                       rf"Its `restart` .*\nCommand at {TIME}: signal /user/a (SIGKILL|9), given by ", "by command")
+    s.tell("a", "exit=0")
+    s.started("a", 3)
+    text = story(s, "a")
+    has(text, rf"^/user/a ended by itself at {TIME}", "by itself")
+    check("Command" not in text, text)
+
+
 @test("another configuration is told as the reason of a restart")
 def applied(box):
     tree = {"a": {"environment": {"X": "1"}}}

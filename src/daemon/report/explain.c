@@ -92,6 +92,33 @@ find_told(struct story *story)
 	}
 }
 
+/* The command that sent the signal of which a process of `path` died, as the event of
+ * this number tells, a failure or a normal end.
+ */
+static void
+find_signal(struct story *story, uint64_t seq, const char *path)
+{
+	const struct events *events = &story->shell->events;
+	struct event_view event;
+	struct cause cause;
+	const char *about;
+
+	if (!events_view(events, seq, &event) || !event_cause(&event, &cause, &about) ||
+	    cause.signal == 0)
+		return;
+	while (seq-- > events->first_seq) {
+		if (!events_view(events, seq, &event) || strcmp(event.path, path) != 0)
+			continue;
+		if (is_kind(&event, REPORT_STARTED))
+			return;
+		if (event.record->kind != NOTICE_COMMAND ||
+		    signal_parse(event_text(&event, FIELD_SIGNAL)) != cause.signal)
+			continue;
+		story->explained.signal = event;
+		return;
+	}
+}
+
 /* The last that was done to the actor since the failure, without another failure. */
 static void
 find_deed(struct story *story)
@@ -105,31 +132,8 @@ find_deed(struct story *story)
 		    !explain_is_deed(events, seq, &event, story->path))
 			continue;
 		story->explained.deed = event;
-		return;
-	}
-}
-
-/* The command that sent the signal of which the process of the failure died. */
-static void
-find_signal(struct story *story)
-{
-	const struct events *events = &story->shell->events;
-	const char *origin = event_text(&story->explained.failure, FIELD_ORIGIN);
-	struct event_view event;
-	struct cause cause;
-	const char *about;
-
-	if (!event_cause(&story->explained.failure, &cause, &about) || cause.signal == 0)
-		return;
-	for (uint64_t seq = story->failure_seq; seq-- > events->first_seq;) {
-		if (!events_view(events, seq, &event) || strcmp(event.path, origin) != 0)
-			continue;
-		if (is_kind(&event, REPORT_STARTED))
-			return;
-		if (event.record->kind != NOTICE_COMMAND ||
-		    signal_parse(event_text(&event, FIELD_SIGNAL)) != cause.signal)
-			continue;
-		story->explained.signal = event;
+		if (is_kind(&event, REPORT_EXITED))
+			find_signal(story, seq, story->path);
 		return;
 	}
 }
@@ -272,8 +276,9 @@ explain_json(struct strbuf *out, const struct shell *shell, struct ref ref,
 		collect_chain(&story);
 	find_told(&story);
 	find_deed(&story);
-	if (story.failure_seq != 0)
-		find_signal(&story);
+	if (story.failure_seq != 0 && !explain_is_end(&explained->deed))
+		find_signal(&story, story.failure_seq,
+		            event_text(&explained->failure, FIELD_ORIGIN));
 	strbuf_init(&text, 4 * EVENT_BYTES_MAX);
 	explain_text(&text, shell, ref, explained);
 	strbuf_adds(out, "{\"path\":");

@@ -49,6 +49,7 @@ void explain_gone(struct strbuf *sb, const struct event_view *last);
 bool explain_is_above(const char *top, const char *path);
 bool explain_is_deed(const struct events *events, uint64_t seq,
                      const struct event_view *event, const char *path);
+bool explain_is_end(const struct event_view *deed);
 void explain_deed(struct strbuf *sb, const struct shell *shell, const char *me,
                   const struct event_view *event);
 void explain_numbers(struct strbuf *sb, const struct shell *shell,

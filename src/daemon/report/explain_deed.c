@@ -96,6 +96,13 @@ explain_is_deed(const struct events *events, uint64_t seq, const struct event_vi
 	}
 }
 
+/* True if what was done is a normal end of the process. */
+bool
+explain_is_end(const struct event_view *deed)
+{
+	return deed->record != NULL && deed->record->kind == REPORT_EXITED;
+}
+
 /* The command may have been refused: what came of it is told by the rest. */
 static void
 say_command(struct strbuf *sb, const struct event_view *event, const char *at)
@@ -112,9 +119,13 @@ say_end(struct strbuf *sb, const struct shell *shell, const struct event_view *e
 {
 	const struct actor *actor =
 	    actors_get(&shell->actors, actors_find(&shell->actors, event->path));
+	struct cause cause;
+	const char *about;
 
-	strbuf_addf(sb, "%s ended by itself at %s, which is no failure: ", event->path,
-	            at);
+	strbuf_addf(
+	    sb, "%s ended%s at %s, which is no failure: ", event->path,
+	    event_cause(event, &cause, &about) && cause.signal != 0 ? "" : " by itself",
+	    at);
 	(void)explain_cause(sb, event);
 	strbuf_adds(sb, ".\n");
 	if (event_flag(event, FIELD_LEFT))

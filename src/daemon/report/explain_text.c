@@ -418,6 +418,8 @@ explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
 
 	if (explained->deed.record != NULL)
 		explain_deed(sb, shell, me, &explained->deed);
+	if (explain_is_end(&explained->deed) && explained->signal.record != NULL)
+		explain_deed(sb, shell, me, &explained->signal);
 	if (explained->deed.record != NULL && explained->failure.record != NULL)
 		strbuf_adds(sb, "Before that: ");
 	if (explained->failure.record != NULL)
@@ -430,7 +432,7 @@ explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
 	say_consequences(sb, explained->chain, explained->n_chain);
 	if (explained->told.record != NULL)
 		say_told(sb, me, &explained->told);
-	if (explained->signal.record != NULL)
+	if (!explain_is_end(&explained->deed) && explained->signal.record != NULL)
 		explain_deed(sb, shell, me, &explained->signal);
 	if (is_gone) {
 		explain_gone(sb, &explained->gone);
