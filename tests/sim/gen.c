@@ -258,6 +258,16 @@ gen_needs(const struct tape *tape, struct spec *spec, struct need_spec *needs)
 	}
 }
 
+/* Is supd to end with this one?  From separate random numbers. */
+static bool
+gen_is_named(const struct tape *tape)
+{
+	struct rng rng;
+
+	rng_seed(&rng, tape->seed * SIM_SPECS_MAX + tape->n_specs + 1);
+	return one_in(&rng, 4);
+}
+
 /* A name that no actor has, or only one that goes; 0: there is none. */
 uint64_t
 gen_name(const struct run *run, struct rng *rng)
@@ -311,6 +321,8 @@ gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
 		                  spec->policy.auto_shutdown == AUTO_SHUTDOWN_NEVER;
 		gen_living(rng, spec, clean || tape->n_specs > HEALTHY_SPECS);
 	}
+	if (tape->seed % EXIT_ONE_IN == EXIT_REST && tape->n_specs > 0)
+		spec->gives_exit = gen_is_named(tape);
 	spec->significant = spec->restart != RESTART_PERMANENT && one_in(rng, 2);
 	return tape->n_specs++;
 }

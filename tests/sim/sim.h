@@ -34,6 +34,10 @@
 /* In runs with this remainder the actors that run once stay listed: none of `seeds`. */
 #define NEVER_ONE_IN 26
 #define NEVER_REST   4
+/* In runs with this remainder some actors are named by exit_code_from: of `seeds` only
+ * one that was found so. */
+#define EXIT_ONE_IN 31
+#define EXIT_REST   28
 
 /* ---- inputs ------------------------------------------------------------------- */
 
@@ -204,6 +208,10 @@ struct witnessed {
 	uint64_t retired;        /* as a supervisor: seq when its work was done, */
 	uint64_t may_be_retired; /* … or may have been before it went down anyway */
 
+	/* the end of supd */
+	int32_t last_status; /* of its newest process, as a shell has it */
+	bool has_status;
+
 	/* backoff */
 	uint32_t failures;
 	uint64_t due_ms;   /* no automatic start before */
@@ -263,6 +271,12 @@ struct witness {
 	bool shutdown;
 	bool exited;
 	int32_t exit_status;
+	bool ends;     /* supd by itself, for exit_code_from, */
+	size_t end_at; /* … before this action of those that are looked at */
+	bool is_status_unsure;
+	bool has_zero; /* the status of one that is named, or */
+	int32_t end_statuses[SIM_NODES_MAX];
+	uint32_t n_end_statuses;
 	bool user_failed;     /* /user did, and no supervisor is above it */
 	uint32_t climber;     /* slot of the failure that is on its way up, */
 	uint64_t climb_began; /* seq of its input */
@@ -408,6 +422,13 @@ bool witness_retires(const struct witnessed *node);
 void witness_retiring(struct witness *witness, struct witnessed *node,
                       enum node_state state);
 void witness_check_retired(struct witness *witness, const struct witnessed *node);
+
+/* witness_exit.c: what ends supd. */
+void witness_exit_status(struct witnessed *node, const struct event *event);
+void witness_exit_look(struct witness *witness);
+void witness_exit_begin(struct witness *witness);
+void witness_exit_check(struct witness *witness);
+void witness_exit_turn(struct witness *witness);
 
 /* witness_watch.c: death watch. */
 void witness_watches(struct witness *witness, struct witnessed *node);

@@ -156,6 +156,7 @@ saw_exit(struct witness *witness, struct witnessed *node, const struct event *ev
 	bool wanted = node->stop > process->asked || process->stopped || process->killed;
 
 	process->main_dead = true;
+	witness_exit_status(node, event);
 	node->passed = witness->seq;
 	process->ended_ms = witness->rig->now_ms;
 	witness_pace_ended(witness, node,
@@ -235,6 +236,7 @@ saw_process(struct witness *witness, const struct event *event)
 		}
 	} else if (event->kind == EVENT_SPAWN_FAILED && !process->spawned) {
 		process->there = false;
+		witness_exit_status(node, event);
 		node->passed = witness->seq;
 		process->ended_ms = witness->rig->now_ms;
 		witness_gone(witness, node);
@@ -446,6 +448,7 @@ saw_exit_of_supd(struct witness *witness, const struct action *action)
 	witness->exited = true;
 	witness->exit_status = action->status;
 	witness_check_exit(witness);
+	witness_exit_check(witness);
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++)
 		if (witness->nodes[i].used && ((witness->nodes[i].process.there &&
 		                                !witness->nodes[i].process.unkillable) ||
@@ -532,9 +535,12 @@ witness_actions(struct witness *witness)
 {
 	struct rig *rig = witness->rig;
 
+	witness_exit_look(witness);
 	for (size_t i = 0; i < rig->n_log; i++) {
 		const struct action *action = &rig->log[i];
 
+		if (i == witness->end_at)
+			witness_exit_begin(witness);
 		hash_action(witness, action);
 		witness->turn_actions++;
 		witness->seq++;
@@ -544,6 +550,8 @@ witness_actions(struct witness *witness)
 			              action_kind_names[action->kind]);
 		saw_action(witness, action);
 	}
+	if (witness->end_at == rig->n_log)
+		witness_exit_begin(witness);
 	witness_check_joined(witness);
 	rig_forget(rig);
 	if (rig->fault != NULL)

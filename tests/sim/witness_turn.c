@@ -138,6 +138,7 @@ witness_turn_over(struct witness *witness)
 		core_view(core, node->ref, witness->rig->now_ms, &view);
 		check_view(witness, node, &view);
 	}
+	witness_exit_turn(witness);
 	if (witness->quiet && witness->turn_events > 0 && witness->turn_actions > 0)
 		witness_blame(witness, "%s",
 		              witness->op_same ? "I30 what is as it was has an effect"

@@ -146,16 +146,26 @@ is_named_active(const struct core *core)
 	return false;
 }
 
-/* True if the node was started, and no supervisor above starts it again. */
+/* True if a named node was started at some time. */
 static bool
-has_ended(const struct core *core, const struct node *node)
+has_named_begun(const struct core *core)
 {
-	if (!node->run.started_ever)
-		return false;
+	struct node *user = node_at(core, CORE_USER);
+	struct node *node = next_named(core, user, user);
+
+	while (node != NULL && !node->run.started_ever)
+		node = next_named(core, user, node);
+	return node != NULL;
+}
+
+/* True if a supervisor above the node starts it again. */
+static bool
+is_to_come_back(const struct core *core, const struct node *node)
+{
 	for (node = node_parent(core, node); node != NULL; node = node_parent(core, node))
 		if (node_comes_back(node))
-			return false;
-	return true;
+			return true;
+	return false;
 }
 
 /*
@@ -176,7 +186,9 @@ significant_settled(struct turn *turn, struct node *top, bool was_grouped)
 		return;
 	if (!top->spec.gives_exit)
 		named = next_named(core, top, top);
-	if (named == NULL || !has_ended(core, named) || is_named_active(core))
+	/* An actor of several may be taken along before it began. */
+	if (named == NULL || !has_named_begun(core) || is_to_come_back(core, named) ||
+	    is_named_active(core))
 		return;
 	(void)named_status(core, &core->exit_status);
 	core->shutting_down = true;

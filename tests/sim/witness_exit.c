@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: ISC */
+/* witness_exit.c - supd ends with the work of actors: exit_code_from (I38). */
+#include "config.h"
+
+#include "core/tree/node.h"
+#include "tests/sim/sim.h"
+
+static bool
+is_named(const struct witnessed *node)
+{
+	return node->used && node->spec->gives_exit && node->ref.slot != CORE_USER &&
+	       !node->removing;
+}
+
+static enum node_state
+state_of(const struct witness *witness, const struct witnessed *node)
+{
+	struct node_view view;
+
+	if (!core_valid(witness->rig->core, node->ref))
+		return STATE_DONE;
+	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
+	return view.growth.removing ? STATE_STOPPED : view.state;
+}
+
+static bool
+is_down(enum node_state state)
+{
+	return state == STATE_STOPPED || state == STATE_DONE || state == STATE_FAILED ||
+	       state == STATE_UNKILLABLE;
+}
+
+/* Its main process ended, or never ran. */
+void
+witness_exit_status(struct witnessed *node, const struct event *event)
+{
+	node->has_status = event->kind == EVENT_EXITED;
+	node->last_status = event->signal > 0 ? 128 + event->signal : event->code;
+}
+
+/* How many actions the core gave before it found that supd is to end: up to the end of a
+ * named actor, or else of a supervisor above one. */
+static size_t
+find_end(struct witness *witness)
+{
+	const struct rig *rig = witness->rig;
+	size_t above = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < rig->n_log; i++) {
+		const struct witnessed *ended = witness_find(witness, rig->log[i].ref);
+
+		if (ended == NULL || rig->log[i].kind != ACTION_REPORT ||
+		    rig->log[i].report != REPORT_TERMINATED)
+			continue;
+		if (is_named(ended))
+			at = i + 1;
+		for (uint32_t k = 0; k < SIM_NODES_MAX && above == 0; k++)
+			if (is_named(&witness->nodes[k]) &&
+			    witness_below(witness, &witness->nodes[k], ended))
+				above = i + 1;
+	}
+	return at > 0 ? at : above;
+}
+
+/* Before the core's actions are looked at: did it decide that supd ends by itself? */
+void
+witness_exit_look(struct witness *witness)
+{
+	const struct witnessed *user = &witness->nodes[CORE_USER];
+	bool any_began;
+
+	witness->end_at = SIZE_MAX;
+	if (witness->shutdown || witness->ends || !witness->rig->core->shutting_down ||
+	    !user->used || is_down(state_of(witness, user)))
+		return;
+	witness->ends = true;
+	witness->end_at = find_end(witness);
+	any_began = witness->end_at > 0;
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		const struct witnessed *node = &witness->nodes[i];
+
+		if (!is_named(node))
+			continue;
+		any_began = any_began || node->process.asked > 0 || node->started > 0;
+		if (!is_down(state_of(witness, node)))
+			witness_blame(witness, "I38 supd ends, and slot %u runs", i);
+		if (!node->has_status || node->spec->kind == NODE_SUPERVISOR)
+			witness->is_status_unsure = true;
+		else if (node->last_status == 0)
+			witness->has_zero = true;
+		else
+			witness->end_statuses[witness->n_end_statuses++] =
+			    node->last_status;
+	}
+	if (!any_began)
+		witness_blame(witness, "I38 supd ends without an end");
+}
+
+/* The same as a shutdown by command, from here on. */
+void
+witness_exit_begin(struct witness *witness)
+{
+	struct witnessed *user = &witness->nodes[CORE_USER];
+
+	witness->shutdown = true;
+	witness->seq++;
+	witness_mark(witness, user, &user->stop);
+	witness_mark(witness, user, &user->down);
+	witness_mark(witness, user, &user->told_down);
+}
+
+/* ACTION_EXIT: the status is that of a named actor, and 0 only if all have it. */
+void
+witness_exit_check(struct witness *witness)
+{
+	bool is_one = witness->has_zero && witness->n_end_statuses == 0 &&
+	              witness->exit_status == 0;
+
+	if (!witness->ends || witness->is_status_unsure)
+		return;
+	for (uint32_t i = 0; i < witness->n_end_statuses; i++)
+		is_one = is_one || witness->end_statuses[i] == witness->exit_status;
+	if (!is_one)
+		witness_blame(witness, "I38 supd ends with %d, as no actor named for it",
+		              witness->exit_status);
+}
+
+/* Are all supervisors of the actor running? */
+static bool
+is_below_running(struct witness *witness, const struct witnessed *node)
+{
+	while ((node = witness_parent(witness, node)) != NULL) {
+		if (state_of(witness, node) != STATE_RUNNING)
+			return false;
+		if (node->ref.slot == CORE_USER)
+			return true;
+	}
+	return false;
+}
+
+/* The turn is over: without commands, the end of all that are named ends supd. */
+void
+witness_exit_turn(struct witness *witness)
+{
+	bool has_one = false;
+
+	if (!witness->clean || witness->shutdown || witness->rig->core->shutting_down)
+		return;
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		const struct witnessed *node = &witness->nodes[i];
+
+		if (!is_named(node))
+			continue;
+		if (!is_down(state_of(witness, node)))
+			return;
+		has_one = has_one || (node->process.asked > 0 &&
+		                      node->ended >= node->process.asked &&
+		                      state_of(witness, node) != STATE_STOPPED &&
+		                      core_valid(witness->rig->core, node->ref) &&
+		                      is_below_running(witness, node));
+	}
+	if (has_one)
+		witness_blame(witness,
+		              "I38 all that are named have ended, and supd runs");
+}
