@@ -31,9 +31,9 @@ PLAN = [
 SPEC = {"spec": {"command": ["web"], "shutdown": "5s"},
         "origin": [{"key": "command", "file": "supd.yaml", "line": 4}]}
 STEPS = [{"at_ms": 0, "event": "failure", "path": "/user/web", "delay_ms": 200, "delay_min_ms": 200,
-          "delay_max_ms": 240, "window": 1, "limit": 5, "text": "exited with 1"},
-         {"at_ms": 0, "event": "summary", "path": "/user/web", "delay_ms": None, "delay_min_ms": None,
-          "delay_max_ms": None, "window": None, "limit": None, "text": "after 1 failure it stays failed"}]
+          "delay_max_ms": 240, "window": 1, "limit": 5, "text": "exited with 1"}]
+SUMMARIES = [{"at_ms": 0, "event": "summary", "path": "/user/web", "delay_ms": None, "delay_min_ms": None,
+              "delay_max_ms": None, "window": None, "limit": None, "text": "after 1 failure it stays failed"}]
 PONG = {"version": "9.8.7", "pid": 17, "walker_pid": 16, "uptime_ms": 61000}
 LINES = [{"path": "/user/web", "time": "2024-05-01T12:00:00.000000Z", "stream": "stdout", "text": text}
          for text in ("first", "second")]
@@ -121,7 +121,8 @@ def a_supd():
     answers = {method: answer_names for method in acting}
     ended = {"path": "/user/web", "incarnation": 1, "cause": cause(), "state": "failed", "existence_confirmed": True}
     return Supd(Status=status_of(TREE), Explain=explain, Events=several("event", EVENTS), Logs=several(None, LINES),
-                Signal=reply(), Fail=reply(), Wait=wait, Delete=reply(), Reload=reply(), Shutdown=reply(), Simulate=reply(steps=STEPS),
+                Signal=reply(), Fail=reply(), Wait=wait, Delete=reply(), Reload=reply(), Shutdown=reply(),
+                Simulate=reply(steps=STEPS, summaries=SUMMARIES),
                 Add=reply(actor=actor("/user/new")), Diff=reply(plan=PLAN), Apply=reply(plan=PLAN),
                 Describe=reply(**SPEC), Ping=reply(**PONG), Watch=reply(**ended),
                 Metrics=reply(openmetrics="# EOF\n"), Upgrade=reply(**{"from": "9.8.7", "to": "9.8.8", "outage_ms": 4}),

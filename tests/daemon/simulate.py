@@ -21,6 +21,12 @@ def ranges(steps):
     return [(step["delay_min_ms"], step["delay_max_ms"]) for step in steps]
 
 
+def summaries(s, name=None):
+    """What becomes of each worker, by its path."""
+    answer = s.call("Simulate", **({"name": name} if name else {}))
+    return {x["path"]: x["text"] for x in answer["summaries"]}
+
+
 def refused(s, *arguments):
     """The exit status and the complaint."""
     done = subprocess.run([SUPCTL, "-s", s.socket, "simulate", *arguments],
@@ -58,10 +64,9 @@ def gives_up(box):
           "the giving up")
     equal([(x["window"], x["limit"]) for x in of(steps, "failure", "sup/b")], [(1, 1), (1, 1)],
           "the counters")
-    equal(steps[-2]["event"], "exit", "the last step")
-    has(steps[-2]["text"], "70", "supd's exit status")
-    equal((steps[-1]["event"], steps[-1]["path"], steps[-1]["text"]),
-          ("summary", "/user/sup/b", "after 2 failures in 0ms supd ends with status 70"), "the sum")
+    equal(steps[-1]["event"], "exit", "the last step")
+    has(steps[-1]["text"], "70", "supd's exit status")
+    equal(summaries(s, "sup/b"), {"/user/sup/b": "after 2 failures in 0ms supd ends with status 70"}, "the sum")
     equal(s.actor("sup/b")["state"], "running", "the real one")
 
 
@@ -80,7 +85,7 @@ def asked(box):
           "failures and successors")
     steps = s.json("simulate", "b", "--cause", "start_timeout", "--times", "2")
     equal([x["at_ms"] // 60000 for x in of(steps, "failure", "b")], [0, 1, 2], "minutes")
-    equal(steps[-2]["event"], "started", "the last step: this one is in time")
+    equal(steps[-1]["event"], "started", "the last step: this one is in time")
 
 
 @test("causes: a rule for one exit code, starts that fail, a kill, a normal end")
@@ -95,7 +100,7 @@ def causes(box):
           "failures: killed, then not executed")
     has(of(s.json("simulate", "a", "--cause", "killed"), "failure")[0]["text"], "stop",
         "the directive of a kill")
-    equal([x["event"] for x in s.json("simulate", "a", "--cause", "normal")], ["terminated", "summary"],
+    equal([x["event"] for x in s.json("simulate", "a", "--cause", "normal")], ["terminated"],
           "a transient that ends normally")
     status, text = refused(s, "a", "--cause", "bad")
     equal(status, 2, "the exit status of a cause that is none")
@@ -113,7 +118,7 @@ def states(box):
     s.ctl_ok("stop", "b")
     for name in ("a", "b", "n"):
         steps = s.json("simulate", name, "--times", "1")
-        equal([x["event"] for x in steps if x["event"] != "backoff"], ["failure", "started", "summary"],
+        equal([x["event"] for x in steps if x["event"] != "backoff"], ["failure", "started"],
               f"steps of {name}")
     equal(s.actor("b")["state"], "stopped", "the real one")
     s.tell("n", "notify=READY=1")
@@ -155,7 +160,7 @@ def sums(box):
                   "bare": {"backoff": "none", "on_failure": [{"when": "any", "then": "resume"}]},
                   "never": {"restart": "never"}, "gone": {"restart": "temporary"}})
     s.started("gone")
-    sums = {x["path"]: x["text"] for x in of(s.json("simulate"), "summary")}
+    sums = summaries(s)
     expected = {
         "limited/a": r"after 10 failures in [\d.ms]+ it runs again, for /user/limited was restarted 3 times, "
                      r"without a delay: this goes on for ever$",

@@ -28,26 +28,35 @@ add_cell(struct table *table, enum colour colour, const char *text)
 }
 
 /* A line a step: when, which actor, what; times count from the first failure. */
-static int
-print_steps(struct ctl *ctl, const json_t *steps)
+static void
+add_steps(struct table *table, const json_t *steps)
 {
 	char at[DURATION_TEXT_MAX];
-	struct table table;
 	const json_t *step;
 	size_t i;
-	int r;
 
-	table_init(&table, 4);
 	json_array_foreach(steps, i, step)
 	{
 		const char *event = phrase_text(step, "event");
 
-		add_cell(&table, COLOUR_DIM,
+		add_cell(table, COLOUR_DIM,
 		         age_format((uint64_t)phrase_number(step, "at_ms"), at));
-		add_cell(&table, COLOUR_NONE, phrase_text(step, "path"));
-		add_cell(&table, step_colour(event), event);
-		add_cell(&table, COLOUR_NONE, phrase_text(step, "text"));
+		add_cell(table, COLOUR_NONE, phrase_text(step, "path"));
+		add_cell(table, step_colour(event), event);
+		add_cell(table, COLOUR_NONE, phrase_text(step, "text"));
 	}
+}
+
+/* The steps, then what becomes of each worker. */
+static int
+print_answer(struct ctl *ctl, const json_t *answer)
+{
+	struct table table;
+	int r;
+
+	table_init(&table, 4);
+	add_steps(&table, json_object_get(answer, "steps"));
+	add_steps(&table, json_object_get(answer, "summaries"));
 	r = table_print(&table, &ctl->out, "");
 	table_done(&table);
 	return r < 0 ? ctl_no_memory(ctl) : 0;
@@ -92,7 +101,7 @@ verb_simulate(struct ctl *ctl, char **names, uint32_t n)
 	} else if (status == 0) {
 		status = ctl_load(ctl, &call, &reply, &answer);
 		if (status == 0) {
-			status = print_steps(ctl, json_object_get(answer, "steps"));
+			status = print_answer(ctl, answer);
 			json_decref(answer);
 		}
 	}

@@ -144,7 +144,7 @@ handle_simulate(struct conn *conn)
 
 		strbuf_adds(out, "{\"steps\":[");
 		strbuf_adds(out, strbuf_str(&steps));
-		strbuf_adds(out, steps.len > 0 && summaries.len > 0 ? "," : "");
+		strbuf_adds(out, "],\"summaries\":[");
 		strbuf_adds(out, strbuf_str(&summaries));
 		strbuf_adds(out, "]}");
 		reply_end(conn, false);
