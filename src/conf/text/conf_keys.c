@@ -13,8 +13,11 @@
 struct conf_keys
 conf_keys(const struct conf *conf, const struct conf_actor *actor)
 {
-	struct conf_keys keys = {.at = actor->keys, .end = actor->keys + actor->n_keys};
+	struct conf_keys keys = {.at = actor->keys, .end = actor->keys};
 
+	/* Without any there may be no array, and NULL plus 0 is undefined. */
+	if (actor->n_keys > 0)
+		keys.end += actor->n_keys;
 	if (actor->defaults < conf->n_defaults) {
 		const struct conf_defaults *defaults = &conf->defaults[actor->defaults];
 

@@ -105,7 +105,7 @@ be_ready(struct turn *turn, struct node *node)
 	node->failed.brings_down = false;
 	suspend_decided(core, node);
 	if (node_has_process(node) && !node->process.main_alive) {
-		/* A one-shot is ready at its end. */
+		/* An actor with `ready: exit` is ready at its end. */
 		(void)turn_report(turn, REPORT_READY, node);
 		if (node_is_leaving(node))
 			down_bring(turn, node);

@@ -77,7 +77,7 @@ struct restarts_view {
 struct missed_view {
 	int64_t dead_letters;
 	struct span blocked; /* why its log files cannot be written; NULL: they are */
-	int64_t lost;        /* bytes of output that were dropped for that */
+	int64_t lost;        /* bytes of output dropped meanwhile */
 };
 
 struct actor_view {
