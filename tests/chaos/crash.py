@@ -301,6 +301,7 @@ def causes(box):
 
     outage(s, during)
     s.until(lambda: all(s.counts["S", name] == 2 for name in names), "all to be back", 30)
+    s.settle()
     s.consistent()
     for name, code in names.items():
         [ended] = s.seen("exited", name, seq)
@@ -745,6 +746,7 @@ def queued(box):
     client.settimeout(10)
     equal(client.recv(100).split()[0], b"a", "who answered")
     client.close()
+    s.settle()
     s.consistent()
 
 
