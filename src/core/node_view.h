@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* node_view.h - an actor as readers see it: its states, its last failure, what counts. */
+/* node_view.h - an actor as readers see it: states, last failure, counted restarts. */
 #ifndef CORE_NODE_VIEW_H
 #define CORE_NODE_VIEW_H
 
@@ -113,7 +113,7 @@ struct run_view {
 	uint32_t restarts_by[RESTART_KIND_MAX];
 };
 
-/* Restarts that count: of its children, or its own in the `limit` of its supervisor. */
+/* Restarts that count: of the children, or of the child in a supervisor's `limit`. */
 struct counted_view {
 	uint32_t window;    /* counted now */
 	uint32_t limit;     /* how many of them are allowed; 0 with has_limit: none */

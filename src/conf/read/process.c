@@ -41,32 +41,6 @@ read_words(struct reader *reader, const struct yaml *node, const struct trail *t
 	*ret_argv = argv;
 }
 
-/* `command`: what the actor is. */
-void
-read_command(struct reader *reader, const struct yaml *node, void *target,
-             const struct trail *trail)
-{
-	read_words(reader, node, trail, &((struct conf_actor *)target)->process.argv);
-}
-
-/* `stop_command`: the command that asks the process to end. */
-void
-read_stop_command(struct reader *reader, const struct yaml *node, void *target,
-                  const struct trail *trail)
-{
-	read_words(reader, node, trail,
-	           &((struct conf_actor *)target)->process.orders.stop_command);
-}
-
-/* `reload_command`: the command that makes the process read its configuration again. */
-void
-read_reload_command(struct reader *reader, const struct yaml *node, void *target,
-                    const struct trail *trail)
-{
-	read_words(reader, node, trail,
-	           &((struct conf_actor *)target)->process.orders.reload_command);
-}
-
 /* `environment`: what the file adds, as KEY=value. */
 void
 read_environment(struct reader *reader, const struct yaml *node, void *target,

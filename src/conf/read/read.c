@@ -78,13 +78,17 @@ store_number(uint64_t number, void *member, size_t size)
 /* Into the member of `target` that the table names: a copy of a text, a word's index. */
 static void
 store(struct reader *reader, const struct schema_key *key, const struct yaml *node,
-      void *target)
+      void *target, const struct trail *trail)
 {
 	char *member = (char *)target + key->offset;
 	struct value value;
 
 	if (key->size == 0)
 		return;
+	if (key->type == &schema_command) {
+		read_words(reader, node, trail, (char ***)(void *)member);
+		return;
+	}
 	if (key->type->scan == scan_text || key->type->scan == scan_path) {
 		char *copy = key->type->scan == scan_path
 		                 ? read_path(reader, node, node->text)
@@ -107,7 +111,7 @@ read_key(struct reader *reader, const struct schema_key *key, const struct yaml 
 	if (key->read != NULL)
 		key->read(reader, node, target, trail);
 	else
-		store(reader, key, node, target);
+		store(reader, key, node, target, trail);
 }
 
 /* Take over the plain keys of one of the small mappings. */
@@ -121,7 +125,7 @@ read_table(struct reader *reader, const struct yaml *map,
 
 		ASSERT(key != NULL);
 		ASSERT(key->read == NULL);
-		store(reader, key, map->pairs[i].value, target);
+		store(reader, key, map->pairs[i].value, target, NULL);
 	}
 }
 

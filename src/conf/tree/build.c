@@ -353,6 +353,33 @@ forget_actors(struct builder *builder)
 	recipes_forget(builder->reader);
 }
 
+static void
+end_build(struct builder *builder)
+{
+	if (builder != NULL)
+		map_done(&builder->templates);
+	free(builder);
+}
+
+/* A builder for this input; NULL: out of memory, which the reader is told. */
+static struct builder *
+begin_build(struct reader *reader, const struct tree_input *input)
+{
+	struct builder *builder = calloc(1, sizeof(*builder));
+
+	if (builder != NULL) {
+		builder->reader = reader;
+		builder->input = input;
+		builder->supervisor_defaults =
+		    defaults_of_supervisors(reader, input->defaults);
+		if (index_names(input->templates, &builder->templates))
+			return builder;
+	}
+	reader->scratch->failed = true;
+	end_build(builder);
+	return NULL;
+}
+
 /*
  * Fill conf->actors with /user and everything below it.  All that is wrong is reported;
  * the list is complete only if nothing was.
@@ -360,30 +387,20 @@ forget_actors(struct builder *builder)
 void
 tree_build(struct reader *reader, const struct tree_input *input)
 {
-	struct builder *builder = calloc(1, sizeof(*builder));
+	struct builder *builder = begin_build(reader, input);
 
-	if (builder == NULL) {
-		reader->scratch->failed = true;
+	if (builder == NULL)
 		return;
-	}
-	builder->reader = reader;
-	builder->input = input;
-	builder->supervisor_defaults = defaults_of_supervisors(reader, input->defaults);
-	if (index_names(input->templates, &builder->templates)) {
-		builder->only_checks = true;
+	builder->only_checks = true;
+	build_user(builder);
+	build_all(builder);
+	builder->only_checks = false;
+	if (builder->left_out_some && reader->reports->n_errors == 0) {
+		forget_actors(builder);
 		build_user(builder);
 		build_all(builder);
-		builder->only_checks = false;
-		if (builder->left_out_some && reader->reports->n_errors == 0) {
-			forget_actors(builder);
-			build_user(builder);
-			build_all(builder);
-		}
-	} else {
-		reader->scratch->failed = true;
 	}
-	map_done(&builder->templates);
-	free(builder);
+	end_build(builder);
 }
 
 /* An actor that exists already, above the actor to be added. */
@@ -413,21 +430,12 @@ void
 tree_build_below(struct reader *reader, const struct tree_input *input,
                  const char *parent, const struct scope *scope, uint32_t replica)
 {
-	struct builder *builder = calloc(1, sizeof(*builder));
+	struct builder *builder = begin_build(reader, input);
 
-	if (builder == NULL) {
-		reader->scratch->failed = true;
+	if (builder == NULL)
 		return;
-	}
-	builder->reader = reader;
-	builder->input = input;
 	builder->is_addition = true;
 	builder->replica = replica;
-	builder->supervisor_defaults = defaults_of_supervisors(reader, input->defaults);
-	if (index_names(input->templates, &builder->templates))
-		build_below(builder, parent, scope);
-	else
-		reader->scratch->failed = true;
-	map_done(&builder->templates);
-	free(builder);
+	build_below(builder, parent, scope);
+	end_build(builder);
 }

@@ -132,7 +132,7 @@ command_want_down(struct turn *turn, struct node *node)
 	wait_state_changed(turn->core, node);
 }
 
-/* Have it go down and stay there. */
+/* Stop the actor; a hold outlives restarts of its supervisor. */
 void
 command_stop(struct turn *turn, struct node *node, const struct event *event)
 {

@@ -268,7 +268,7 @@ living_probed(struct turn *turn, struct node *node, const struct event *event)
 
 /* ---- the process's own reports, and stops from outside ---- */
 
-/* The process says that it failed. */
+/* The process reports a failure of its own. */
 void
 living_self_report(struct turn *turn, struct node *node, const struct event *event)
 {

@@ -151,7 +151,7 @@ process_gone(struct turn *turn, struct node *node)
 		down_step(turn, node);
 }
 
-/* The process says that it is ready. */
+/* READY=1, or another sign of readiness, has come from the process. */
 void
 process_told_ready(struct turn *turn, struct node *node)
 {

@@ -10,29 +10,12 @@
 static bool
 cause_is_end(const struct cause *cause)
 {
-	switch (cause->kind) {
-	case CAUSE_NORMAL:
-	case CAUSE_EXIT:
-	case CAUSE_SIGNAL:
-	case CAUSE_CORE:
-	case CAUSE_OOM:
-	case CAUSE_EXEC:
-	case CAUSE_EARLY_EXIT:
-	case CAUSE_UNKNOWN:
-		return true;
-	case CAUSE_KILLED:
-	case CAUSE_START_TIMEOUT:
-	case CAUSE_WATCHDOG:
-	case CAUSE_HEALTH:
-	case CAUSE_SELF_REPORT:
-	case CAUSE_STOPPED:
-	case CAUSE_DEATH_PACT:
-	case CAUSE_INTENSITY:
-	case CAUSE_UNKILLABLE:
-	case CAUSE_KIND_MAX:
-		break;
-	}
-	return false;
+	const unsigned int ends = 1u << CAUSE_NORMAL | 1u << CAUSE_EXIT |
+	                          1u << CAUSE_SIGNAL | 1u << CAUSE_CORE |
+	                          1u << CAUSE_OOM | 1u << CAUSE_EXEC |
+	                          1u << CAUSE_EARLY_EXIT | 1u << CAUSE_UNKNOWN;
+
+	return (ends >> cause->kind & 1) != 0;
 }
 
 /*

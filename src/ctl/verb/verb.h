@@ -33,7 +33,7 @@ enum {
 
 #define OPTIONS_MAX 64
 
-/* An option: how it is written and completed, and what it sets. */
+/* An option: its spellings, its completion, the member of struct options. */
 struct verb_option {
 	unsigned int bit; /* OPTION_…; 0: of every verb */
 	const char *name;
