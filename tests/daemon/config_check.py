@@ -235,13 +235,15 @@ def ports(box):
       two: udp:127.0.0.1:{udp}
       three: tcp:192.0.2.1:4711
       four: unix:{box.path("four.sock")}
+metrics: {{listen: "tcp:127.0.0.1:{tcp}"}}
 """)
     place = box.path("run")
     result = run(SUPD, "--check", "-r", place, "-c", path)
     equal(result.code, 0, "exit status")
     for line, words in ((5, f"127.0.0.1 port {tcp} of /user/a .*another process has it"),
                         (6, f"127.0.0.1 port {udp} of /user/a .*another process has it"),
-                        (7, "192.0.2.1 port 4711 .*no network interface")):
+                        (7, "192.0.2.1 port 4711 .*no network interface"),
+                        (9, f"127.0.0.1 port {tcp} of metrics .*another process has it")):
         has(result.err, rf"{path}:{line}:\d+: warning: .*{words}", "what it says")
     check(not os.path.exists(place) and not os.path.exists(box.path("four.sock")),
           "it left a file")

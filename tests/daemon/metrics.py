@@ -25,6 +25,11 @@ def free_port():
         return one.getsockname()[1]
 
 
+def log(s):
+    with open(s.stderr, encoding="utf8") as text:
+        return text.read()
+
+
 def connect(address, timeout=20):
     if isinstance(address, int):
         client = socket.create_connection(("127.0.0.1", address), timeout)
@@ -203,6 +208,33 @@ def called(box):
     equal(os.stat(box.path("m")).st_mode & 0o777, 0o660, "who may connect")
     s.stop()
     check(not os.path.exists(box.path("m")), "the socket's file is left")
+
+
+@test("a port that is taken keeps no actor from its start: it is said once, and tried until it is free")
+def taken(box):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        listen = {"listen": f"tcp:127.0.0.1:{port}"}
+        s = box.supd({"a": {}}, metrics=listen)
+        s.started("a")
+        s.crash()
+        s.until(lambda: log(s).count("tried again until it can be had") == 2,
+                "the sentence of the next guardian")
+        s.write({"a": {}, "b": {}}, metrics=listen)
+        s.ctl_ok("apply")
+        s.started("b")
+        with socket.socket() as third:
+            third.bind(("127.0.0.1", 0))
+            third.listen()
+            s.write({"a": {}}, metrics={"listen": f"tcp:127.0.0.1:{third.getsockname()[1]}"})
+            check(s.ctl("apply").code != 0, "it was applied")
+        s.actor("b")
+    s.until(lambda: "is served at" in log(s), "the socket")
+    figures = parse(fetch(port)[2])
+    equal(figures[of("supd_actor_up", "/user/b")], 1, "b")
+    equal(log(s).count("tried again until"), 2, "how often it is said")
 
 
 @test("/healthz says whether all is well, as is-healthy does")
@@ -395,18 +427,6 @@ def applied(box):
     except ConnectionRefusedError:
         pass
     equal(s.actor("a")["generation"], 1, "starts of a")
-
-
-@test("an address that cannot be had prevents a start, with its name")
-def taken_at_start(box):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        s = box.supd({"a": {}}, wait=False,
-                     metrics={"listen": f"tcp:127.0.0.1:{taken.getsockname()[1]}"})
-        s.ended(71)
-    with open(s.stderr, encoding="utf8") as text:
-        has(text.read(), "metrics.listen.*in use", "the log")
 
 
 @test("what is read of an actor takes at most 16 system calls", timeout=60)

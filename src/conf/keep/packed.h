@@ -17,7 +17,7 @@
 #include "conf/text/conf.h"
 
 /* Count up when something in struct conf, or below, means something else than before. */
-#define PACKED_VERSION 7
+#define PACKED_VERSION 8
 
 #define PACKED_MAGIC UINT64_C(0x6e657a6f72665573)
 

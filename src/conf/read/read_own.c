@@ -52,6 +52,8 @@ read_metrics(struct reader *reader, const struct yaml *node, void *target,
 	        ? read_socket_path(reader, listen, address.text, &below)
 	        : arena_dup(reader->keep, address.text);
 	conf->metrics_port = address.port;
+	conf->metrics_place = (struct place){listen->file, listen->line};
+	conf->metrics_column = listen->column;
 }
 
 /* A group of `control`; false: there is none.  At boot supd does without an unknown one,

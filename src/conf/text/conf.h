@@ -123,6 +123,8 @@ struct conf {
 	enum socket_kind metrics_kind; /* SOCKET_TCP or SOCKET_UNIX */
 	char *metrics_address;         /* as of a struct conf_socket; NULL without */
 	uint16_t metrics_port;
+	struct place metrics_place; /* of the address */
+	uint32_t metrics_column;
 	/* log */
 	enum log_level log_level; /* LOG_LEVEL_MAX: as is usual */
 	enum log_show log_show;

@@ -55,13 +55,42 @@ why_not(const struct conf_socket *sock, const char *runtime_dir)
 	return strerror(-r);
 }
 
+/* Warn at this spot if it is no port that `owner` can have. */
+static void
+try_port(const struct conf_socket *sock, const struct spot *spot, const char *owner,
+         const char *runtime_dir, struct conf_reports *reports)
+{
+	char message[512];
+	const char *why;
+
+	if (sock->kind != SOCKET_TCP && sock->kind != SOCKET_UDP)
+		return;
+	why = why_not(sock, runtime_dir);
+	if (why == NULL)
+		return;
+	(void)snprintf(
+	    message, sizeof(message), "%.100s port %u of %.200s cannot be had: %s",
+	    sock->address[0] != '\0' ? sock->address : "*", sock->port, owner, why);
+	reports_add(reports, CONF_WARNING, spot, sock->name, message);
+}
+
 /*
- * Warn of each tcp and udp socket that could not be opened now.  Nothing listens, and
- * nothing stays open.  Sockets that are files are left alone.
+ * Warn of each tcp and udp socket, that of the metrics too, that could not be opened now.
+ * Nothing listens, and nothing stays open.  Sockets that are files are left alone.
  */
 void
 try_ports(const struct conf *conf, const char *runtime_dir, struct conf_reports *reports)
 {
+	char name[] = "metrics.listen";
+	const struct conf_socket metrics = {.name = name,
+	                                    .kind = conf->metrics_kind,
+	                                    .address = conf->metrics_address,
+	                                    .port = conf->metrics_port};
+	const struct spot at = {conf->files[conf->metrics_place.file],
+	                        conf->metrics_place.line, conf->metrics_column};
+
+	if (conf->has_metrics)
+		try_port(&metrics, &at, "metrics", runtime_dir, reports);
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_process *process = &conf->actors[i].process;
 
@@ -69,19 +98,8 @@ try_ports(const struct conf *conf, const char *runtime_dir, struct conf_reports 
 			const struct conf_socket *sock = &process->sockets[k];
 			const struct spot spot = {conf->files[sock->place.file],
 			                          sock->place.line, sock->column};
-			char message[512];
-			const char *why;
 
-			if (sock->kind != SOCKET_TCP && sock->kind != SOCKET_UDP)
-				continue;
-			why = why_not(sock, runtime_dir);
-			if (why == NULL)
-				continue;
-			(void)snprintf(message, sizeof(message),
-			               "%.100s port %u of %.200s cannot be had: %s",
-			               sock->address[0] != '\0' ? sock->address : "*",
-			               sock->port, conf->actors[i].path, why);
-			reports_add(reports, CONF_WARNING, &spot, sock->name, message);
+			try_port(sock, &spot, conf->actors[i].path, runtime_dir, reports);
 		}
 	}
 }

@@ -24,13 +24,19 @@
 
 #define BACKLOG 64
 
+/* A socket that cannot be had is tried again after this time, then after twice that. */
+#define AGAIN_MIN_S 1.
+#define AGAIN_MAX_S 60.
+
 struct metrics {
 	struct shell *shell;
 	int fd;          /* listening, or -1 */
-	uint64_t key;    /* the key in the walker's vault */
+	uint64_t key;    /* the key in the walker's vault, also while `again` is active */
 	char *unix_path; /* its file, or NULL */
 	bool is_told;    /* /system/metrics knows of fd */
 	bool is_owed;    /* it asked for figures, and they could not be sent */
+	ev_timer again;  /* active while the socket is wanted, and cannot be had */
+	double again_s;  /* how long it waits */
 	struct scrape_request request;
 };
 
@@ -151,14 +157,9 @@ do_file(struct metrics *metrics, enum sockwork_kind kind, const char *path, uint
 	return sockwork_once(&metrics->shell->bounded, key, kind, &file, err);
 }
 
-/*
- * Open what the configuration asks for: the caller then uses or cancels it.  *ret_fd is
- * -1 where there is nothing to be opened: it listens there already, or nowhere.  -errno
- * and a sentence.
- */
-int
-metrics_open(struct metrics *metrics, const struct conf *conf, int *ret_fd,
-             struct err *err)
+static int
+open_socket(struct metrics *metrics, const struct conf *conf, int *ret_fd,
+            struct err *err)
 {
 	int fd;
 
@@ -180,6 +181,21 @@ metrics_open(struct metrics *metrics, const struct conf *conf, int *ret_fd,
 	*ret_fd = fd_raise(fd);
 	shell_keep(metrics->shell, key_of(conf), *ret_fd);
 	return 0;
+}
+
+/*
+ * Open what the configuration asks for: the caller then uses or cancels it.  *ret_fd is
+ * -1 where there is nothing to be opened: it listens there already, or nowhere; or the
+ * configuration before could not listen there either.  -errno and a sentence.
+ */
+int
+metrics_open(struct metrics *metrics, const struct conf *conf, int *ret_fd,
+             struct err *err)
+{
+	const bool was_missing = ev_is_active(&metrics->again);
+	int r = open_socket(metrics, conf, ret_fd, err);
+
+	return r < 0 && was_missing && metrics->key == key_of(conf) ? 0 : r;
 }
 
 static void
@@ -227,8 +243,10 @@ metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 	struct err err;
 	int r = 0;
 
-	if (!conf->has_metrics || take_fd >= 0)
+	if (!conf->has_metrics || take_fd >= 0) {
+		ev_timer_stop(metrics->shell->loop, &metrics->again);
 		stop_listening(metrics);
+	}
 	if (take_fd >= 0) {
 		metrics->fd = take_fd;
 		metrics->key = key_of(conf);
@@ -243,6 +261,53 @@ metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 		(void)log_errno(r, "mode of %s", metrics->unix_path);
 }
 
+static void
+wait_to_try(struct metrics *metrics, double seconds)
+{
+	metrics->again_s = seconds < AGAIN_MAX_S ? seconds : AGAIN_MAX_S;
+	ev_timer_set(&metrics->again, metrics->again_s, 0.);
+	ev_timer_start(metrics->shell->loop, &metrics->again);
+}
+
+static void
+on_again(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct metrics *metrics = timer->data;
+	const struct conf *conf = metrics->shell->conf;
+	struct err err;
+	int fd;
+
+	(void)loop;
+	(void)revents;
+	if (open_socket(metrics, conf, &fd, &err) < 0) {
+		wait_to_try(metrics, 2 * metrics->again_s);
+		return;
+	}
+	metrics_use(metrics, conf, fd);
+	log_line(LOG_LEVEL_INFO, "metrics.listen: it is served at %s now",
+	         conf->metrics_address);
+}
+
+/*
+ * supd begins with this configuration, or a guardian takes over: as metrics_open() and
+ * metrics_use().  Actors need not wait for a socket that cannot be had: it is said, and
+ * tried again until it can, or until another configuration wants another (DECISIONS 62).
+ */
+void
+metrics_begin(struct metrics *metrics, const struct conf *conf)
+{
+	struct err err;
+	int fd;
+
+	if (open_socket(metrics, conf, &fd, &err) == 0) {
+		metrics_use(metrics, conf, fd);
+		return;
+	}
+	log_line(LOG_LEVEL_ERROR, "%s; it is tried again until it can be had", err.text);
+	metrics->key = key_of(conf);
+	wait_to_try(metrics, AGAIN_MIN_S);
+}
+
 /* NULL: out of memory. */
 struct metrics *
 metrics_new(struct shell *shell)
@@ -254,6 +319,8 @@ metrics_new(struct shell *shell)
 	metrics->shell = shell;
 	metrics->fd = -1;
 	metrics->request.on_text = on_text;
+	ev_timer_init(&metrics->again, on_again, 0., 0.);
+	metrics->again.data = metrics;
 	helpers_use(shell->sockets->helpers, HELPER_METRICS, &user);
 	return metrics;
 }
@@ -265,6 +332,7 @@ metrics_free(struct metrics *metrics)
 	if (metrics == NULL)
 		return;
 	scraper_cancel(&metrics->request);
+	ev_timer_stop(metrics->shell->loop, &metrics->again);
 	stop_listening(metrics);
 	free(metrics);
 }

@@ -17,6 +17,7 @@ struct shell;
 struct metrics *metrics_new(struct shell *shell);
 void metrics_free(struct metrics *metrics);
 
+void metrics_begin(struct metrics *metrics, const struct conf *conf);
 int metrics_open(struct metrics *metrics, const struct conf *conf, int *ret_fd,
                  struct err *err);
 void metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd);

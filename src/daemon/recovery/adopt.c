@@ -353,19 +353,6 @@ count_performed(struct shell *shell)
 		ledger_set_performed(shell->ledger, number);
 }
 
-/* Where they cannot be served any more, actors need not end for that. */
-static void
-adopt_metrics(struct shell *shell)
-{
-	struct err err;
-	int fd;
-
-	if (metrics_open(shell->metrics, shell->conf, &fd, &err) < 0)
-		log_line(LOG_LEVEL_ERROR, "%s", err.text);
-	else
-		metrics_use(shell->metrics, shell->conf, fd);
-}
-
 int
 adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 {
@@ -384,7 +371,7 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 		                   err);
 	if (r < 0)
 		return r;
-	adopt_metrics(shell);
+	metrics_begin(shell->metrics, shell->conf);
 	additions_open(shell);
 	proc_sweep_include_left(shell->processes->procs->sweeper,
 	                        shell->handover->hello.left, LINK_LEFT_MAX);

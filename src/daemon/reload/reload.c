@@ -428,11 +428,8 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	if (r == 0)
 		r = mailboxes_open(shell, &shell->sockets->mailboxes, conf, NULL, err);
 	if (r == 0)
-		r = metrics_open(shell->metrics, conf, &tables.metrics_fd, err);
-	if (r == 0)
 		ledger = reload_new_ledger(shell, conf, tables.n_added, seed, err);
 	if (ledger == NULL) {
-		metrics_cancel(shell->metrics, conf, tables.metrics_fd);
 		mailboxes_cancel(shell, &shell->sockets->mailboxes);
 		tables_done(&tables);
 		return r < 0 ? r : -ENOMEM;
@@ -444,7 +441,7 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	shell->facts.conf_id = tables.conf_id;
 	shell->facts.conf_wall_us = clock_wall_us();
 	shell->conf = conf;
-	metrics_use(shell->metrics, conf, tables.metrics_fd);
+	metrics_begin(shell->metrics, conf);
 	tables_done(&tables);
 	return 0;
 }
