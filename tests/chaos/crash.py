@@ -746,7 +746,7 @@ def queued(box):
     client.settimeout(10)
     equal(client.recv(100).split()[0], b"a", "who answered")
     client.close()
-    s.settle()
+    s.event("started", "a", 2)  # it can serve before its start is told
     s.consistent()
 
 
@@ -797,17 +797,23 @@ def waiting_ctl(box):
 @test("a stop that was done during the outage is answered, whatever came of it since",
       timeout=60)
 def answered(box):
-    s = start(box, {"g": {"strategy": "rest_for_one",
-                          "children": {"a": {}, "b": {"do": ["delay=150"]}}}})
+    flag = box.file("flag")
+    s = start(box, {"g": {"strategy": "rest_for_one", "children": {
+        "a": {}, "b": {"do": [f"?{flag}:ignore"], "shutdown": "1m"}}}})
     wish = Wish(s, "Stop", names=["/user/g/b"])
     s.until(lambda: wish.done() or s.lines("t", "b"), "the signal")
 
     def during():
+        os.unlink(flag)  # for b's next life, which the stop that is repeated ends
         s.tell("a", "exit=1")
+        s.tell("b", "exit=0")
+        s.line("x", "a")
         s.line("x", "b")
 
     outage(s, during)
     s.until(wish.done, "the reply", 10)
+    equal(s.actor("g/b")["state"], "stopped", "b's state")
+    s.event("started", "g/a", 2)
     s.consistent()
 
 
@@ -1070,6 +1076,7 @@ def upgrades(box):
     equal(s.process.pid, walker, "the walker's pid")
     equal((s.pids["a"], s.pids["b"]), (pids["a"], pids["b"]), "the pids")
     check(any("upgraded" in json.dumps(event) for event in s.seen("supd")), "no event")
+    s.settle()
     s.consistent()
     fds = s.descriptors_of(walker), s.descriptors_of(s.guardian())
     comment(f"descriptors of walker and guardian: {fds}")

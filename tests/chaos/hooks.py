@@ -46,6 +46,7 @@ def die_within(hook, before, steps, go):
         open_gate(box)
         wait_told(s, pairs(*before, *steps))
         s.until(lambda: s.actor("a")["state"] in ("running", "stopped"), "a's state")
+        s.event("started", "b")  # which waited for a, and is under way until this is told
         equal(s.seen("hook_failed"), [], "hooks that failed")
         s.consistent()
 
