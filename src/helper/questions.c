@@ -85,8 +85,10 @@ on_connected(void *arg, int error)
 {
 	struct open_question *open = arg;
 
-	open->result = error == 0 ? (struct probe_result){.answer = PROBE_IS_GOOD}
-	                          : probe_failed(error);
+	if (error == 0)
+		open->result = (struct probe_result){.answer = PROBE_IS_GOOD};
+	else
+		open->result = probe_failed(error);
 	answer(open);
 }
 

@@ -109,11 +109,11 @@ journal_open(struct journal *journal, struct ctl *ctl, char **paths, size_t n_pa
 static struct span
 keep(struct journal *journal, const char *text, size_t len)
 {
-	const size_t start = journal->text.len;
+	const size_t quote = journal->text.len;
 
 	strbuf_add_json_bytes(&journal->text, text, len);
-	return (struct span){.at = (const char *)start + 1,
-	                     .len = journal->text.len - start - 2};
+	return (struct span){.at = (const char *)quote + 1,
+	                     .len = journal->text.len - quote - 2};
 }
 
 /* MESSAGE is an array of numbers where it is not UTF-8. */

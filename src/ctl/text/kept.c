@@ -23,14 +23,14 @@ drop(struct kept_lines *kept, struct kept_line *line)
 {
 	struct kept_origin *origin = line->origin;
 
-	if (line->older != NULL)
-		line->older->newer = line->newer;
-	else
+	if (line == kept->oldest)
 		kept->oldest = line->newer;
-	if (line->newer != NULL)
-		line->newer->older = line->older;
 	else
+		line->older->newer = line->newer;
+	if (line == kept->newest)
 		kept->newest = line->older;
+	else
+		line->newer->older = line->older;
 	origin->first = line->newer_of_origin;
 	if (origin->first == NULL)
 		origin->last = NULL;
@@ -68,7 +68,8 @@ kept_add(struct kept_lines *kept, struct kept_origin *origin, int64_t max,
 	kept->bytes += sizeof(*line) + len;
 	if (max > 0 && origin->n > max)
 		drop(kept, origin->first);
-	for (; kept->bytes > KEPT_BYTES_MAX && kept->oldest != line; kept->left_out++)
+	for (; kept->bytes > KEPT_BYTES_MAX && kept->oldest != kept->newest;
+	     kept->left_out++)
 		drop(kept, kept->oldest);
 	return 0;
 }

@@ -60,13 +60,13 @@
 static bool
 is_safe_place(const char *directory)
 {
-	struct safety_report report;
+	struct safety_report safety;
 	char text[SAFETY_TEXT_MAX];
 
-	if (geteuid() != 0 || safety_of(directory, 0, &report) < SAFE_BUT_FOR_GROUP)
+	if (geteuid() != 0 || safety_of(directory, 0, &safety) < SAFE_BUT_FOR_GROUP)
 		return true;
 	log_line(LOG_LEVEL_ERROR, "the runtime directory %s: %s", directory,
-	         safety_format(&report, text, sizeof(text)));
+	         safety_format(&safety, text, sizeof(text)));
 	return false;
 }
 
@@ -272,9 +272,9 @@ start_end_leftovers(struct shell *shell, const struct conf *conf)
 static size_t
 end_actors(struct shell *shell)
 {
-	const struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = shell};
+	const struct leftover_hunt any_user = {.beat = keeper_beat_of, .arg = shell};
 	size_t n = 0;
-	int r = leftover_kill_below(&hunt, shell->origin.walker_pid,
+	int r = leftover_kill_below(&any_user, shell->origin.walker_pid,
 	                            shell->handover->hello.left, LINK_LEFT_MAX, &n);
 
 	if (r < 0)

@@ -79,7 +79,7 @@ void flow_show(struct logd *logd);
 
 /* trouble.c: sinks that do not take what comes. */
 void trouble_begin(struct logd *logd, struct sink *sink, int error);
-void trouble_end(struct logd *logd, struct sink *sink, const struct stream *stream);
+void trouble_end(struct logd *logd, struct sink *sink, const struct stream *written);
 void trouble_tell(struct logd *logd);
 void trouble_leave(struct logd *logd, struct sink *sink);
 uint64_t trouble_wake(struct logd *logd, uint64_t now_ms);

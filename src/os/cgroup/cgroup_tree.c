@@ -68,7 +68,7 @@ static int
 walk_down(struct walk *walk, int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int r = 0;
+	int r;
 
 	if (fd < 0)
 		return -errno;
@@ -144,7 +144,7 @@ walk_tree(const char *path, const struct visit *visit)
 
 	walk.n = 0;
 	r = walk_down(&walk, AT_FDCWD, path);
-	if (r < 0)
+	if (walk.n == 0)
 		return r == -ENOENT ? 0 : r;
 	if (visit->on_enter != NULL)
 		r = visit->on_enter(dirfd(walk.dirs[0]), visit->arg);

@@ -68,11 +68,11 @@ static const char *
 value_of(const struct hunt *hunt, const char *name)
 {
 	const char *at = hunt->environment;
-	const char *end = at + hunt->environment_len;
+	const char *last = at + hunt->environment_len; /* its NUL */
 	const size_t len = strlen(name);
 
-	for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1)
-		if ((size_t)(end - at) > len && memcmp(at, name, len) == 0)
+	for (; at < last; at += strnlen(at, (size_t)(last - at)) + 1)
+		if ((size_t)(last - at) > len && memcmp(at, name, len) == 0)
 			return at + len;
 	return NULL;
 }

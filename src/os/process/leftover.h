@@ -39,12 +39,12 @@ struct leftovers {
 };
 
 void leftover_mark(pid_t walker, char ret[LEFTOVER_MARK_MAX]);
-pid_t leftover_owner(const struct leftover_hunt *hunt, pid_t walker);
-int leftover_kill(const struct leftover_hunt *hunt, struct leftovers *ret);
+pid_t leftover_owner(const struct leftover_hunt *of, pid_t walker);
+int leftover_kill(const struct leftover_hunt *of, struct leftovers *ret);
 bool leftovers_add(struct leftovers *list, const struct leftover *left);
 bool leftovers_take(struct leftovers *list, const char *path, struct leftover *ret);
 void leftovers_done(struct leftovers *found);
-int leftover_kill_below(const struct leftover_hunt *hunt, pid_t walker, const pid_t *left,
+int leftover_kill_below(const struct leftover_hunt *of, pid_t walker, const pid_t *left,
                         size_t n_left, size_t *ret_killed);
 
 #endif

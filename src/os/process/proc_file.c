@@ -60,7 +60,8 @@ take_last_fields(const char *stat, uint64_t code, struct proc_stat *ret)
 	}
 	end = at[1] == NULL ? 0 : strtoull(at[1], NULL, 10);
 	ret->exit_code = at[2] == NULL ? 0 : (int)strtol(at[2], NULL, 10);
-	ret->is_bare = code != 0 && end != 0 && strtoull(at[0], NULL, 10) == end;
+	ret->is_bare =
+	    code != 0 && end != 0 && at[0] != NULL && strtoull(at[0], NULL, 10) == end;
 }
 
 /* Read /proc/PID/stat; -errno: there is no such process, or it cannot be understood. */

@@ -366,7 +366,8 @@ bounded_run(struct bounded *bounded, uint64_t owner, bounded_fn *run, void *data
 {
 	const uint64_t until_ms = clock_mono_ms() + (uint64_t)timeout_ms;
 	ssize_t n;
-	int fd, id;
+	int fd = -1;
+	int id;
 
 	if (bounded_hangs(bounded, owner) && !bounded_has_room(bounded, owner))
 		return -ETIMEDOUT;

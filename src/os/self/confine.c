@@ -215,11 +215,11 @@ filter_calls(enum confine_kind kind)
 	r = allow_names(filter, allowed[kind]);
 	if (r == 0)
 		r = allow_uses(filter, kind);
-	/* A table instead of a list, for kernels that look at it for each call. */
-	if (r == 0)
+	if (r == 0) {
+		/* A table, not a list, for kernels that look at it for each call. */
 		(void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	if (r == 0)
 		r = seccomp_load(filter);
+	}
 	seccomp_release(filter);
 	return r;
 }

@@ -161,7 +161,7 @@ notify_listen(const char *prefix, struct err *err)
 int
 notify_address(int fd, char ret[NOTIFY_NAME_MAX])
 {
-	struct sockaddr_un address;
+	struct sockaddr_un address = {0};
 	socklen_t size = sizeof(address);
 	int len;
 
