@@ -6,7 +6,7 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import alive, check, equal, main, test
+from harness import alive, check, equal, has, main, test
 
 
 def kids(names, **common):
@@ -246,6 +246,16 @@ def nested(box):
     equal((failure["path"], failure["origin"]), ("/user/top/mid", "/user/top/mid/b"),
           "where it was handled and where it began")
     check(s.event("escalated"), "no escalated event")
+
+
+@test("after rest_for_one a younger sibling says that it waits for the elder one")
+def remark(box):
+    s = box.supd({"g": {"strategy": "rest_for_one", "children": {
+        "a": {"backoff": {"min": "1h", "max": "1h"}}, "b": {}}}})
+    s.started("b")
+    s.tell("a", "exit=1", s.started("a"))
+    s.wait_for("g/b", state="waiting", waits_for=["/user/g/a"])
+    has(s.ctl_ok("list").out, r"/user/g/b +waiting .* waits for /user/g/a\n", "the remark")
 
 
 if __name__ == "__main__":

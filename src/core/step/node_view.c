@@ -55,12 +55,26 @@ start_due(const struct core *core, const struct node *node)
 	return deadline_due(core, node, TIMER_STATE);
 }
 
+/* The elder sibling whose failure stopped a child, which comes back behind it. */
+static struct ref
+elder_leader(const struct core *core, const struct node *node)
+{
+	const struct node *leader =
+	    node_at(core, node_parent(core, node)->children.group_leader);
+
+	return leader != NULL && leader->links.index < node->links.index
+	           ? node_ref(core, leader)
+	           : REF_NONE;
+}
+
 /* The sibling that a waiting child waits for. */
 static struct ref
 waits_for(const struct core *core, const struct node *node)
 {
 	const struct node *parent = node_parent(core, node);
 
+	if (node->state == STATE_WAITING && parent != NULL && node->part.grouped)
+		return elder_leader(core, node);
 	if (node->state != STATE_WAITING || parent == NULL ||
 	    parent->children.op != OP_START || parent->children.cursor == NONE ||
 	    parent->children.cursor == node_slot(core, node))
