@@ -1710,7 +1710,7 @@ def test_an_invalid_configuration_has_every_error_on_a_line():
         supctl(s, "apply").err ==
         "a.yaml:3:5: children.x: unknown key `comand`\n"
         "b.yaml:1:1: empty\n"
-        "c.yaml: cannot read c.yaml\n"
+        "cannot read c.yaml\n"
         "supctl: apply: the configuration has 3 errors, nothing was changed\n", supd.calls))
 
 
@@ -1727,19 +1727,20 @@ def test_cat_prints_yaml_with_origins():
     one(Supd(Describe=answer), "cat", "web", out=(
         '# web\n'
         'command: ["sleep", "1"]  # supd.yaml:4\n'
+        'backoff:\n'
+        '  min: "200ms"  # supd.yaml:9\n'
+        '  max: "30s"\n'
+        '  jitter: 0.2\n'
+        'decider:  # supd.yaml:11\n'
+        '  - {"on": "exit", "do": "restart"}\n'
+        '\n# defaults\n'
         'restart: permanent  # default\n'
         'umask: "022"\n'
         'shutdown: "5s"\n'
         'greeting: "yes"\n'
         'port: 80\n'
         'held: false\n'
-        'backoff:\n'
-        '  min: "200ms"  # supd.yaml:9\n'
-        '  max: "30s"\n'
-        '  jitter: 0.2\n'
-        'environment: {}\n'
-        'decider:  # supd.yaml:11\n'
-        '  - {"on": "exit", "do": "restart"}\n'))
+        'environment: {}\n'))
 
 
 def test_check_runs_supd_and_passes_its_status_on():

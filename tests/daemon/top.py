@@ -44,6 +44,16 @@ def once(box):
     equal(found["/user/off"][1:6], ["stopped", "-", "-", "-", "-"], "one without a process")
 
 
+@test("top says degraded of a supervisor below which something has failed, as status does")
+def degraded(box):
+    s = box.supd({"g": {"children": {"a": {"restart": "never"}, "b": {}}}})
+    s.tell("a", "exit=3", s.started("a"))
+    s.wait_for("g/a", state="failed")
+    states = {line[0]: line[1] for line in rows(s.ctl_ok("top", "-n", "1").out)}
+    equal((states["/user"], states["/user/g"], states["/user/g/b"]),
+          ("degraded", "degraded", "running"), "states")
+
+
 @test("top -n prints so often, and --sort gives the order")
 def several(box):
     s = box.supd(TREE)

@@ -159,7 +159,7 @@ on_actor_seen(void *user, const struct actor_view *actor)
 	row = &seen->rows[seen->n];
 	*row = (struct row){
 	    .path = snapshot_keep_text(seen, actor->path),
-	    .state = snapshot_keep_text(seen, actor->state),
+	    .state = snapshot_keep_text(seen, actor_state(actor)),
 	    .remark = snapshot_keep_remark(seen, actor),
 	    .order = (uint32_t)seen->n,
 	    .depth = (uint32_t)roster_path_depth(actor->path),

@@ -132,10 +132,49 @@ add_elements(struct ctl *ctl, const char *key, const json_t *array, const json_t
 	}
 }
 
+/* Is the key, or a part of it, in a file? */
+static bool
+is_set(const json_t *origins, const char *key)
+{
+	const size_t len = strlen(key);
+	const json_t *origin;
+	size_t i;
+
+	json_array_foreach(origins, i, origin)
+	{
+		const char *name = phrase_text(origin, "key");
+
+		if (strncmp(name, key, len) == 0 &&
+		    (name[len] == '\0' || name[len] == '.') &&
+		    phrase_number(origin, "line") > 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+print_key(struct ctl *ctl, const char *key, json_t *value, const json_t *origins)
+{
+	add_string(ctl, key);
+	strbuf_addc(&ctl->out.buf, ':');
+	if (json_is_object(value) && json_object_size(value) > 0) {
+		add_members(ctl, key, value, origins);
+	} else if (json_is_object(json_array_get(value, 0))) {
+		add_elements(ctl, key, value, origins);
+	} else {
+		strbuf_addc(&ctl->out.buf, ' ');
+		add_value(ctl, value);
+		add_origin(&ctl->out.buf, origins, key, NULL);
+		strbuf_addc(&ctl->out.buf, '\n');
+	}
+}
+
+/* What was set first, then the defaults. */
 static void
 print_spec(struct ctl *ctl, const char *name, json_t *spec, const json_t *origins)
 {
 	struct strbuf *sb = &ctl->out.buf;
+	const char *heading = "\n# defaults\n";
 	const char *key;
 	json_t *value;
 
@@ -146,18 +185,16 @@ print_spec(struct ctl *ctl, const char *name, json_t *spec, const json_t *origin
 	strbuf_addc(sb, '\n');
 	json_object_foreach(spec, key, value)
 	{
-		add_string(ctl, key);
-		strbuf_addc(sb, ':');
-		if (json_is_object(value) && json_object_size(value) > 0) {
-			add_members(ctl, key, value, origins);
-		} else if (json_is_object(json_array_get(value, 0))) {
-			add_elements(ctl, key, value, origins);
-		} else {
-			strbuf_addc(sb, ' ');
-			add_value(ctl, value);
-			add_origin(sb, origins, key, NULL);
-			strbuf_addc(sb, '\n');
-		}
+		if (is_set(origins, key))
+			print_key(ctl, key, value, origins);
+	}
+	json_object_foreach(spec, key, value)
+	{
+		if (is_set(origins, key))
+			continue;
+		strbuf_adds(sb, heading);
+		heading = "";
+		print_key(ctl, key, value, origins);
 	}
 }
 

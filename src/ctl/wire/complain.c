@@ -253,6 +253,23 @@ say_limit(const struct ctl *ctl, const char *name, const json_t *parameters)
 		         limit);
 }
 
+/* Where it is: "FILE:LINE:COLUMN: ", and nothing where the message names the file. */
+static void
+say_spot(struct strbuf *line, const json_t *error)
+{
+	const json_int_t at = json_integer_value(json_object_get(error, "line"));
+	const char *file = text_of(error, "file");
+
+	/* Line 0: the file as a whole. */
+	if (at == 0 && strstr(text_of(error, "message"), file) != NULL)
+		return;
+	print_text(line, file, strlen(file));
+	if (at != 0)
+		strbuf_addf(line, ":%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT, at,
+		            json_integer_value(json_object_get(error, "column")));
+	strbuf_adds(line, ": ");
+}
+
 /* Every error of the file on a line of its own, as compilers do. */
 static void
 say_config_invalid(const struct ctl *ctl, const char *name, const json_t *parameters)
@@ -267,14 +284,7 @@ say_config_invalid(const struct ctl *ctl, const char *name, const json_t *parame
 		struct strbuf line;
 
 		strbuf_init(&line, LINE_BYTES_MAX);
-		print_text(&line, text_of(error, "file"), strlen(text_of(error, "file")));
-		/* Line 0: the file as a whole. */
-		if (json_integer_value(json_object_get(error, "line")) != 0)
-			strbuf_addf(&line,
-			            ":%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT,
-			            json_integer_value(json_object_get(error, "line")),
-			            json_integer_value(json_object_get(error, "column")));
-		strbuf_adds(&line, ": ");
+		say_spot(&line, error);
 		print_text(&line, path, strlen(path));
 		strbuf_adds(&line, path[0] != '\0' ? ": " : "");
 		print_text(&line, text_of(error, "message"),
