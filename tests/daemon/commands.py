@@ -72,6 +72,19 @@ def in_the_way(box):
         has(r.err, words, f"what {arguments} says")
 
 
+@test("a pattern that stops the whole tree starts it again, and one of /system finds what is below")
+def whole_tree(box):
+    s = box.supd({"a": {}, "d": {"enabled": False}, "g": {"children": {"x": {}}}})
+    s.started("x")
+    s.ctl_ok("stop", "**")
+    s.ctl_ok("start", "**")
+    s.started("a", 2)
+    s.started("x", 2)
+    equal(s.actor("d")["state"], "stopped", "what is not enabled")
+    has(s.ctl("list", "/system/**").out, "/system/log +running", "below /system")
+    check("/system" not in s.ctl("list", "**").out, "/system is among the others")
+
+
 @test("a stopped actor stays stopped when a sibling crashes")
 def stop_sticks(box):
     s = box.supd(kids("ab"))

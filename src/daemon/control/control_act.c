@@ -214,6 +214,35 @@ carry_out(struct conn *conn, const struct command *command, enum token_state sta
 	call->state = CALL_TARGETS;
 }
 
+/* A supervisor of the list starts it: one above it that is down. */
+static bool
+comes_with_another(const struct shell *shell, const struct ref_list *list, struct ref ref)
+{
+	struct node_view view;
+	uint32_t index;
+
+	core_view(shell->core, ref, shell->now_ms, &view);
+	while (!ref_is_none(view.parent)) {
+		core_view(shell->core, view.parent, shell->now_ms, &view);
+		if (map_get(&list->slots, view.ref.slot, &index) &&
+		    view.state != STATE_RUNNING && view.state != STATE_STARTING)
+			return true;
+	}
+	return false;
+}
+
+/* Start the supervisors of the list that are down, rather than what is below them. */
+static void
+leave_to_supervisors(const struct shell *shell, struct ref_list *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!comes_with_another(shell, list, list->at[i]))
+			list->at[n++] = list->at[i];
+	list->n = n;
+}
+
 static bool
 refuses_starts(struct conn *conn)
 {
@@ -233,6 +262,8 @@ start_stop_restart(struct conn *conn, const struct command *command)
 		return;
 	if (command->kind != EVENT_STOP && refuses_starts(conn))
 		return;
+	if (command->kind == EVENT_START)
+		leave_to_supervisors(conn->control->shell, &call->list);
 	if (!wait_prepare(conn, call->list.n) || !token_begin(conn, &state))
 		return;
 	call->finish = reply_actors;

@@ -11,6 +11,7 @@
 #include "base/suggest.h"
 #include "daemon/state/glob.h"
 #include "daemon/state/shell.h"
+#include "daemon/state/system.h"
 
 /* Is it the reference to no actor? */
 bool
@@ -129,12 +130,13 @@ is_base_of_last_name(const struct shell *shell, struct ref ref, const char *name
 
 /* Add all that the name means in this sense; how many they are, or -ENOMEM. */
 static int
-collect(const struct shell *shell, meaning *means, const char *name,
-        struct ref_list *list)
+collect_below(const struct shell *shell, struct ref top, meaning *means, const char *name,
+              struct ref_list *list)
 {
 	int found = 0;
 
-	for (struct ref ref = first(shell); !ref_is_none(ref); ref = next(shell, ref)) {
+	for (struct ref ref = top; !ref_is_none(ref);
+	     ref = core_next(shell->core, top, ref)) {
 		if (!means(shell, ref, name))
 			continue;
 		if (append(list, ref) < 0)
@@ -142,6 +144,28 @@ collect(const struct shell *shell, meaning *means, const char *name,
 		found++;
 	}
 	return found;
+}
+
+static int
+collect(const struct shell *shell, meaning *means, const char *name,
+        struct ref_list *list)
+{
+	return collect_below(shell, first(shell), means, name, list);
+}
+
+/* Add what the pattern matches: below /user, and only if it says so below /system. */
+static int
+collect_matches(const struct shell *shell, const char *name, struct ref_list *list)
+{
+	const struct ref system = actors_find(&shell->actors, SYSTEM_PATH);
+	int r = collect(shell, is_glob_of_path, name, list);
+
+	if (r == 0 && strncmp(name, SYSTEM_PATH, strlen(SYSTEM_PATH)) == 0 &&
+	    !ref_is_none(system))
+		r = collect_below(shell, system, is_glob_of_path, name, list);
+	if (r == 0)
+		r = collect(shell, is_glob_of_last_name, name, list);
+	return r;
 }
 
 /* An exact path, with or without "/user/": a lookup. */
@@ -245,9 +269,7 @@ resolve_name(const struct shell *shell, const char *name, struct ref_list *list,
 	if (!ref_is_none(ref))
 		return append(list, ref) < 0 ? -ENOMEM : 1;
 	if (glob_is_pattern(name)) {
-		r = collect(shell, is_glob_of_path, name, list);
-		if (r == 0)
-			r = collect(shell, is_glob_of_last_name, name, list);
+		r = collect_matches(shell, name, list);
 		return r == 0 ? -ENOENT : r;
 	}
 	r = collect(shell, is_base_of_path, name, list);
