@@ -178,6 +178,110 @@ exit n@2 5
 report failure n@2 exit:5 stop
 expect exit 5
 
+story DECISIONS 52 nor is a stop by hand while its group waits to be restarted
+tree one_for_all
+  a
+  n gives_exit backoff=1s/1s
+boot
+expect S a, S n
+exit n 3
+report failure n exit:3 restart
+expect t a, x a
+stop n
+reply stop n done
+expect nothing
+after 1s
+expect S a
+
+story DECISIONS 52 nor one while its group goes down to be restarted
+tree one_for_all
+  a
+  n gives_exit
+slow n 1s
+boot
+expect S a, S n
+exit a 3
+report failure a exit:3 restart
+expect t n
+stop n
+expect nothing
+after 1s
+expect x n, S a
+reply stop n done
+
+story DECISIONS 52 a stop by hand of what its group takes along changes nothing
+tree rest_for_one decider=stopping
+  a
+  b
+  n gives_exit
+slow n 1s
+boot
+expect S a, S b, S n
+exit b 3
+reports
+expect t n
+stop n
+after 1s
+reply stop n done
+expect x n, t a, x a, exit 143
+
+story DECISIONS 52 of several that its group takes along before it has begun
+tree rest_for_one decider=stopping
+  n@1 gives_exit ready=told
+  n@2 gives_exit
+boot
+expect S n@1
+exit n@1 3
+reports
+expect exit 3
+
+story DECISIONS 52 so is one that runs once when the supervisor of it restarts its children
+tree
+  s one_for_one both keep_children=restart
+    a
+    n never gives_exit
+  b
+boot
+expect S s, S a, S n, S b
+exit s 1
+reports
+expect S s, t a, t n, x a, x n, t b, x b, t s, x s, exit 143
+
+story DECISIONS 52 a top that fails because another could not start is 70
+tree decider=escalating
+  s one_for_one decider=escalating
+    n gives_exit
+    b
+broken b ENOENT
+boot
+expect S n, S b, t n, x n
+reports
+expect exit 70
+
+story DECISIONS 52 so is one that gives up because of another
+tree intensity=0/60s
+  s one_for_one decider=escalating
+    n gives_exit
+    b
+  a
+boot
+expect S n, S b, S a
+exit b 1
+reports
+expect t a, x a, t n, x n, exit 70
+
+story DECISIONS 52 one that gives up because of the actor itself has its code
+tree intensity=0/60s
+  s one_for_one decider=escalating
+    n gives_exit
+    b
+  a
+boot
+expect S n, S b, S a
+exit n 5
+reports
+expect t a, x a, t b, x b, exit 5
+
 story DECISIONS 52 without exit_code_from a significant actor that failed is 70
 tree auto_shutdown=any_significant
   a

@@ -391,6 +391,8 @@ witness_op(struct witness *witness, const struct op *op, const struct spec *spec
 		if (node->spec->policy.strategy != spec->policy.strategy)
 			witness_forget_barriers(witness, node);
 		node->spec = spec;
+		/* The failure of /user may be one of it. */
+		witness->user_failed = witness->user_failed && !spec->gives_exit;
 		witness_watches(witness, node);
 		node->spec_changed = true;
 		node->renewed = true;

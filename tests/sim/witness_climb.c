@@ -176,12 +176,16 @@ void
 witness_decided(struct witness *witness, struct witnessed *node, struct witnessed *failed,
                 const struct action *report)
 {
+	const struct witnessed *origin = witness_find(witness, report->origin);
+
 	witness->climber = UINT32_MAX;
 	witness->escalated.ref = REF_NONE;
 	failed->gave_up = 0;
 	failed->start_failed = false;
 	node->gave_up = 0;
+	/* Of an actor named by exit_code_from the status is its own. */
 	witness->user_failed = node->ref.slot == CORE_USER &&
+	                       (origin == NULL || !origin->spec->gives_exit) &&
 	                       report->ruling.directive == DIRECTIVE_STOP &&
 	                       !witness->shutdown;
 }

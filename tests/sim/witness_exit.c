@@ -38,6 +38,14 @@ witness_exit_status(struct witnessed *node, const struct event *event)
 	node->last_status = event->signal > 0 ? 128 + event->signal : event->code;
 }
 
+/* Of a temporary actor that never began the removal is all that is told. */
+static bool
+is_end(const struct action *action)
+{
+	return action->kind == ACTION_REMOVED ||
+	       (action->kind == ACTION_REPORT && action->report == REPORT_TERMINATED);
+}
+
 /* How many actions the core gave before it found that supd is to end: up to the end of a
  * named actor, or else of a supervisor above one. */
 static size_t
@@ -50,8 +58,7 @@ find_end(struct witness *witness)
 	for (size_t i = 0; i < rig->n_log; i++) {
 		const struct witnessed *ended = witness_find(witness, rig->log[i].ref);
 
-		if (ended == NULL || rig->log[i].kind != ACTION_REPORT ||
-		    rig->log[i].report != REPORT_TERMINATED)
+		if (ended == NULL || !is_end(&rig->log[i]))
 			continue;
 		if (is_named(ended))
 			at = i + 1;
@@ -139,6 +146,17 @@ is_below_running(struct witness *witness, const struct witnessed *node)
 	return false;
 }
 
+/* Does a supervisor of the actor come up, or go down?  What that ends is decided then. */
+static bool
+is_below_moving(struct witness *witness, const struct witnessed *node)
+{
+	while ((node = witness_parent(witness, node)) != NULL)
+		if (!is_down(state_of(witness, node)) &&
+		    state_of(witness, node) != STATE_RUNNING)
+			return true;
+	return false;
+}
+
 /* The turn is over: without commands, the end of all that are named ends supd. */
 void
 witness_exit_turn(struct witness *witness)
@@ -152,7 +170,7 @@ witness_exit_turn(struct witness *witness)
 
 		if (!is_named(node))
 			continue;
-		if (!is_down(state_of(witness, node)))
+		if (!is_down(state_of(witness, node)) || is_below_moving(witness, node))
 			return;
 		has_one = has_one || (node->process.asked > 0 &&
 		                      node->ended >= node->process.asked &&

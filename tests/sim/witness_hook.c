@@ -114,8 +114,11 @@ witness_hook_done(struct witness *witness, const struct event *event)
 		begun = node->hook.asked;
 	if (begun == 0 || begun > node->hook.asked)
 		begun = node->hook.asked;
-	if (node->hook.hook == HOOK_PRE_START)
+	if (node->hook.hook == HOOK_PRE_START) {
 		node->prepared = !failed && !node->hook.killed;
+		/* A start that failed may end supd with the code of its hook. */
+		node->has_status = node->has_status && node->prepared;
+	}
 	if (node->hook.hook != HOOK_PRE_START && node->hook.hook != HOOK_POST_RESTART)
 		return true;
 	if (node->hook.killed || node->stop > begun || node->may_be_stopped ||

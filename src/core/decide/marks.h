@@ -87,7 +87,7 @@ bool strategy_in_scope(const struct core *core, const struct node *child,
 /* significant.c */
 void significant_ended(struct turn *turn, struct node *child);
 void significant_group_stopped(struct turn *turn, struct node *supervisor);
-void significant_settled(struct turn *turn, struct node *top, bool was_grouped);
+void significant_settled(struct turn *turn, struct node *top);
 int32_t significant_status(const struct core *core);
 
 /* react.c */

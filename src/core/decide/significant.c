@@ -168,21 +168,40 @@ is_to_come_back(const struct core *core, const struct node *node)
 	return false;
 }
 
+/* True if the node goes down for good with /user, which fails because of another actor.
+ */
+static bool
+is_for_another(const struct core *core, const struct node *node)
+{
+	const struct node *user = node_at(core, CORE_USER);
+	const struct node *origin = node_find(core, node->failure.origin);
+	const bool fails = user->ending.gave_up
+	                       ? !user->ending.retired
+	                       : user->failed.brings_down &&
+	                             user->failure.ruling.directive == DIRECTIVE_STOP;
+
+	return fails && node->state == STATE_FAILED &&
+	       (origin == NULL || !origin->spec.gives_exit);
+}
+
 /*
  * The node is down for good.  If it has ended by itself, or its group was stopped for
  * good, and it is named by exit_code_from, or one below is, supd stops in order.
  */
 void
-significant_settled(struct turn *turn, struct node *top, bool was_grouped)
+significant_settled(struct turn *turn, struct node *top)
 {
 	struct core *core = turn->core;
 	struct node *named = top;
 
 	if (core->shutting_down || top->links.depth <= 1 || top->growth.removing)
 		return;
-	/* The children of a supervisor that goes down are a group, too. */
+	/* What the end of a supervisor is, is decided by that of the supervisor. */
 	if (top->state == STATE_STOPPED &&
-	    (!was_grouped || node_supervisor(core, top)->state == STATE_STOPPING))
+	    (!top->plan.with_group ||
+	     node_supervisor(core, top)->state == STATE_STOPPING))
+		return;
+	if (is_for_another(core, top))
 		return;
 	if (!top->spec.gives_exit)
 		named = next_named(core, top, top);

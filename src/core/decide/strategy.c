@@ -119,7 +119,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 				                       member->plan.delay_ms);
 			member->ending.gave_up = member == node && member->ending.gave_up;
 		} else {
-			goal_down(member);
+			goal_down_with_group(member);
 			wait_state_changed(core, member);
 			if (node_is_down(member))
 				continue;
@@ -160,7 +160,7 @@ strategy_stop(struct turn *turn, struct node *node)
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;
-		goal_down(member);
+		goal_down_with_group(member);
 		if (member != node)
 			member->ending.gave_up = false;
 		/* A stopped member changes no state, so its waiters are told here. */

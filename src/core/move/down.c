@@ -49,7 +49,6 @@ void
 down_settle(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
-	const bool was_grouped = node->part.grouped;
 
 	goal_settled(node);
 	node->run.was_up = false;
@@ -73,7 +72,7 @@ down_settle(struct turn *turn, struct node *node)
 	else
 		/* Of an actor that has not begun there will be no end to tell. */
 		core->look_early = true;
-	significant_settled(turn, node, was_grouped);
+	significant_settled(turn, node);
 	if (node->links.parent == NONE)
 		turn_exit(turn);
 	else if (node_slot(core, node) == CORE_USER &&

@@ -53,9 +53,21 @@ goal_renew(struct node *node, bool is_wanted, enum restart_kind kind)
 void
 goal_down(struct node *node)
 {
-	if (node->goal != GOAL_DOWN)
+	if (node->goal != GOAL_DOWN) {
 		node->plan.down_as = STATE_STOPPED;
+		node->plan.with_group = false;
+	}
 	node->goal = GOAL_DOWN;
+}
+
+/* The same, as its group is stopped for good: a stop of before counts. */
+void
+goal_down_with_group(struct node *node)
+{
+	const bool is_new = node->goal != GOAL_DOWN;
+
+	goal_down(node);
+	node->plan.with_group = node->plan.with_group || is_new;
 }
 
 /* The node is to be down for good, in this state. */
@@ -64,6 +76,7 @@ goal_down_as(struct node *node, enum node_state down_as)
 {
 	node->goal = GOAL_DOWN;
 	node->plan.down_as = down_as;
+	node->plan.with_group = false;
 }
 
 /* The node is down for good. */

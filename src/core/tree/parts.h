@@ -79,6 +79,7 @@ struct node_plan {
 	enum start_reason start_reason;
 	enum stop_how stop_how;
 	enum node_state down_as;
+	bool with_group; /* down for good with its group, and not by command */
 	enum comeback comeback;
 	enum stay stay;
 	bool start_now;    /* do not wait for the backoff */
