@@ -155,11 +155,11 @@ void
 intake_show_kept(struct logd *logd)
 {
 	const char *at = logd->kept.data;
-	const char *end = at + logd->kept.len;
+	const char *behind = at + logd->kept.len;
 
 	if (logd->kept.len > 0 && !logd->pending)
 		flow_hurry(logd);
-	for (; at < end; at += strlen(at) + 1)
+	for (; at < behind; at += strlen(at) + 1)
 		display_say(&logd->delivery.display, at[0] - '0', at + 1);
 	strbuf_clear(&logd->kept);
 }
