@@ -190,6 +190,8 @@ def in_use(box):
               ("exec", "EADDRINUSE", "open socket"), "the failure")
         with open(s.stderr, encoding="utf8") as text:
             has(text.read(), f"/user/a: socket web: .*{port}", "the log")
+        has(s.ctl_ok("explain", "a").out, rf"`sockets\.web`, tcp:127.0.0.1 port {port}, at \S+:\d+",
+            "where the address is")
         s.event("failure", "group/d", 2)
         s.ctl_ok("stop", "group/d")
         s.crash()

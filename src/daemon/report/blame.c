@@ -9,6 +9,8 @@
 
 #include "base/assert.h"
 #include "daemon/sockets/grown.h"
+#include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/sockets.h"
 #include "daemon/state/actors.h"
 #include "os/spawn/spawn.h"
 
@@ -60,6 +62,33 @@ find_written(const struct conf_actor *conf, const char *name, const char *detail
 	return NULL;
 }
 
+/* The socket that could not be opened, or cannot now; false: all of them are open. */
+static bool
+blame_socket(struct strbuf *sb, const struct shell *shell, const struct actor *actor)
+{
+	const struct conf *conf = shell_conf_of(shell, actor);
+	uint32_t index = 0;
+	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);
+	const struct conf_socket *found;
+	const struct mailbox *mailbox;
+	size_t i = 0;
+
+	if (mailboxes == NULL)
+		return false;
+	while ((mailbox = mailboxes_of(mailboxes, index, i)) != NULL && mailbox->fd >= 0)
+		i++;
+	if (mailbox == NULL || mailbox->socket->place.file >= conf->n_files)
+		return false;
+	found = mailbox->socket;
+	strbuf_addf(sb, "`sockets.%s`, %s:%s", found->name,
+	            socket_kind_names[found->kind], found->address);
+	if (found->kind == SOCKET_TCP || found->kind == SOCKET_UDP)
+		strbuf_addf(sb, " port %u", (unsigned int)found->port);
+	strbuf_addf(sb, ", at %s:%u", conf->files[found->place.file],
+	            (unsigned int)found->place.line);
+	return true;
+}
+
 /* What follows the name of the step, "" if nothing does; NULL: that is another step. */
 static const char *
 detail_of(const char *text, enum spawn_step step)
@@ -88,6 +117,8 @@ blame_step(struct strbuf *sb, const struct shell *shell, const struct actor *act
 	if (actor == NULL || actor->conf == NULL)
 		return false;
 	conf = shell_conf_of(shell, actor);
+	if (detail_of(name, SPAWN_STEP_SOCKET) != NULL)
+		return blame_socket(sb, shell, actor);
 	for (size_t i = 0; i < ARRAY_SIZE(asking); i++) {
 		const char *detail = detail_of(name, asking[i].step);
 
