@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import (PATIENCE, SUPCTL, SUPD, Skip, alive, bury, check, equal, has, main, now_ns,
+from harness import (PATIENCE, SUPCTL, SUPD, Skip, alive, bury, check, children, equal, has, main, now_ns,
                      run, test)
 
 
@@ -135,6 +135,33 @@ def leftovers(box):
     equal(run(SUPCTL, "-s", s.socket, "is-active", "a").code, 0, "is-active")
     again.terminate()
     equal(again.wait(), 0, "its exit status")
+
+
+@test("two supds with `-r run`, each in a directory of its own, touch nothing of each other")
+def relative(box):
+    def start(name):
+        """The supd, the pid of its actor and the socket that the actor knows."""
+        os.makedirs(box.path(name), exist_ok=True)
+        with open(box.path(f"{name}/tree.yaml"), "w", encoding="utf8") as file:
+            file.write("children:\n  a: {command: [sh, -c, 'echo $$$$ $SUPD_SOCKET; exec sleep 1000'], output: inherit}\n")
+        supd = box.popen(SUPD, "tree.yaml", "-r", "run", cwd=box.path(name), text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        pid, known = supd.stdout.readline().split()
+        equal(known, box.path(f"{name}/run/control.sock"), "SUPD_SOCKET")
+        return supd, int(pid)
+
+    one, orphan = start("one")
+    two, other = start("two")
+    os.kill(one.pid, signal.SIGSTOP)
+    for pid in children(one.pid) + [one.pid]:
+        os.kill(pid, signal.SIGKILL)
+    one.wait()
+    one, _ = start("one")
+    check(not alive(orphan), "what the dead one left is still there")
+    check(alive(other), "the other one's actor was killed")
+    for supd in (one, two):
+        supd.terminate()
+        equal(supd.wait(), 0, "its exit status")
 
 
 @test("-V tells the version, -h helps, an unknown option is usage (64)")

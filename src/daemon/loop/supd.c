@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -258,15 +260,22 @@ set_signals(void)
 
 /* ---- start ------------------------------------------------------------------------- */
 
+/* Absolute, if a socket can have so long a name: it marks our actors, so that no supd of
+ * another directory takes them for its own, and they find it from any directory. */
 static char *
 control_path(const struct conf *conf, const char *runtime_dir)
 {
+	static const char file[] = "/control.sock";
+	const size_t longest = sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof(file);
+	char absolute[PATH_MAX];
+	const char *dir = realpath(runtime_dir, absolute);
 	struct strbuf sb;
 
 	if (conf->control_socket != NULL)
 		return strdup(conf->control_socket);
 	strbuf_init(&sb, SUPD_PATH_MAX);
-	strbuf_addf(&sb, "%s/control.sock", runtime_dir);
+	strbuf_addf(&sb, "%s%s",
+	            dir != NULL && strlen(dir) <= longest ? dir : runtime_dir, file);
 	return strbuf_take(&sb);
 }
 
