@@ -37,7 +37,7 @@ def come(address):
 @test("a helper is there only when it is needed, and has no rights")
 def letters(box):
     s, address = refusing(box)
-    equal(s.actor("/system/letters")["state"], "waiting", "before it is needed")
+    s.until(lambda: s.actor("/system/letters")["state"] == "waiting", "letters wait before they are needed")
     s.ctl_ok("stop", "a")
     equal(come(address), b"", "what a client got")
     pid = pid_of(s, "letters")

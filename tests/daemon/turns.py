@@ -91,6 +91,18 @@ def commands(box):
     equal(len(s.brood()), ACTORS - len(clients), "processes")
 
 
+@test("replicas by the thousand come and go with one guardian, whose work grows with their number", timeout=60)
+def masses(box):
+    replicas = {"enabled": False, "containment": "session", "output": "inherit"}
+    s = box.supd({"w": {**replicas, "replicas": 10}})
+    guardian = s.guardian()
+    for n in (8000, 10):
+        s.write({"w": {**replicas, "replicas": n}})
+        s.ctl_ok("apply", "--no-wait")
+        equal(len(s.call("Status", names=["w@*"])["actors"]), n, "replicas")
+    equal(s.guardian(), guardian, "the guardian")
+
+
 @test("a client is answered while the file is read for another one", timeout=60)
 def loading(box):
     s = parallel(box)

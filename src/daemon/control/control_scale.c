@@ -9,6 +9,7 @@
 #include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
 #include "daemon/state/glob.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/shell.h"
 
 #define SCALE_MAX WAITERS_MAX
@@ -123,6 +124,8 @@ replicas_add(struct conn *conn, const struct replicas *replicas, struct grown **
 		grown[n] = grow_prepare(conn, replicas->parent, &addition);
 		if (grown[n++] == NULL)
 			return false;
+		/* Thousands of them take a while. */
+		keeper_beat(conn->control->shell);
 	}
 	return true;
 }

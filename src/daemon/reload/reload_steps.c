@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "daemon/reload/reload_private.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "ledger/ledger.h"
@@ -190,6 +191,44 @@ namesake(const struct conf *old, const struct conf *conf,
 	return NULL;
 }
 
+static bool
+are_replicas_of_one(const struct conf_actor *a, const struct conf_actor *b)
+{
+	const size_t folder = (size_t)(strrchr(a->path, '/') - a->path) + 1;
+
+	return a->base != NULL && b->base != NULL && strcmp(a->base, b->base) == 0 &&
+	       strncmp(a->path, b->path, folder) == 0 &&
+	       strchr(b->path + folder, '/') == NULL;
+}
+
+/* The replicas of each actor of which some came or went, in the order of the plan: those
+ * of one actor follow each other in it, and are looked at once for all of them. */
+static void
+follow_all_replicas(struct shell *shell, const struct conf *old, const struct conf *conf,
+                    const struct conf_plan *plan)
+{
+	const struct conf_actor *last = NULL;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct conf_change *change = &plan->at[i];
+		const struct conf_actor *actor = change->new_index != CONF_NONE
+		                                     ? &conf->actors[change->new_index]
+		                                     : &old->actors[change->old_index];
+		const struct conf_actor *one = NULL;
+
+		if (change->kind != CHANGE_ADDED && change->kind != CHANGE_REMOVED)
+			continue;
+		if (actor->base == NULL ||
+		    (last != NULL && are_replicas_of_one(last, actor)))
+			continue;
+		last = actor;
+		one = namesake(old, conf, change);
+		if (one != NULL)
+			follow_replicas(shell, conf, one);
+		keeper_beat(shell);
+	}
+}
+
 void
 reload_carry_out(struct shell *shell, const struct reload *reload, struct tables *tables,
                  struct retired *retired)
@@ -208,15 +247,9 @@ reload_carry_out(struct shell *shell, const struct reload *reload, struct tables
 			reload_add(shell, conf, change->new_index, tables);
 		else if (change->kind != CHANGE_REMOVED)
 			keep(shell, reload, change, tables->conf_id);
+		/* Ten thousand actors take a while. */
+		keeper_beat(shell);
 	}
 	put_in_order(shell, conf, tables->seen);
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct conf_change *change = &plan->at[i];
-		const struct conf_actor *one = NULL;
-
-		if (change->kind == CHANGE_ADDED || change->kind == CHANGE_REMOVED)
-			one = namesake(old, conf, change);
-		if (one != NULL && one->base != NULL)
-			follow_replicas(shell, conf, one);
-	}
+	follow_all_replicas(shell, old, conf, plan);
 }
