@@ -35,7 +35,7 @@
 #define NEVER_ONE_IN 26
 #define NEVER_REST   4
 /* In runs with this remainder some actors are named by exit_code_from: of `seeds` only
- * one that was found so. */
+ * those that were found so. */
 #define EXIT_ONE_IN 31
 #define EXIT_REST   28
 
