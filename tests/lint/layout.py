@@ -59,6 +59,14 @@ def banners(path):
                 if line.startswith("/* ----") and "*/" not in line]
 
 
+def undistributed(files):
+    """Sources that `make dist` forgets: a clone builds without their names, a tarball does not."""
+    with open(os.path.join(TOP, "Makefile.am"), encoding="utf-8") as file:
+        named = set(re.findall(r"[\w./-]+\.[ch]\b", file.read()))
+    return [f"{path}: is not named in Makefile.am" for path in files
+            if os.path.relpath(path, TOP) not in named]
+
+
 def version():
     try:
         said = subprocess.run(["clang-format", "--version"], capture_output=True, text=True).stdout
@@ -72,13 +80,17 @@ def main():
     files = list(sources())
     offences = [offence for offence in map(order, files) if offence]
     offences += [offence for path in files for offence in banners(path)]
-    print("1..2")
+    forgotten = undistributed(files)
+    print("1..3")
+    for offence in forgotten:
+        print(f"# {offence}")
+    print(f"{'not ok' if forgotten else 'ok'} 3 - every source is named in Makefile.am")
     for offence in offences:
         print(f"# {offence}")
     print(f"{'not ok' if offences else 'ok'} 1 - includes stand in one order, a banner in one line")
     if version() != VERSION:
         print(f"ok 2 - clang-format lays out the sources # SKIP no clang-format {VERSION}")
-        return bool(offences)
+        return bool(offences or forgotten)
     style = f"--style=file:{os.path.join(TOP, '.clang-format')}"
     run = subprocess.run(["clang-format", "--dry-run", style, *files], capture_output=True, text=True)
     unlike = sorted({line.split(": warning")[0] for line in run.stderr.splitlines() if ": warning" in line})
@@ -86,7 +98,7 @@ def main():
         print(f"# {place}: clang-format lays it out otherwise")
     wrong = bool(unlike) or run.returncode != 0
     print(f"{'not ok' if wrong else 'ok'} 2 - clang-format lays out the sources")
-    return bool(offences) or wrong
+    return bool(offences or forgotten) or wrong
 
 
 if __name__ == "__main__":
