@@ -84,12 +84,12 @@ def main():
     print("1..3")
     for offence in forgotten:
         print(f"# {offence}")
-    print(f"{'not ok' if forgotten else 'ok'} 3 - every source is named in Makefile.am")
+    print(f"{'not ok' if forgotten else 'ok'} 1 - every source is named in Makefile.am")
     for offence in offences:
         print(f"# {offence}")
-    print(f"{'not ok' if offences else 'ok'} 1 - includes stand in one order, a banner in one line")
+    print(f"{'not ok' if offences else 'ok'} 2 - includes stand in one order, a banner in one line")
     if version() != VERSION:
-        print(f"ok 2 - clang-format lays out the sources # SKIP no clang-format {VERSION}")
+        print(f"ok 3 - clang-format lays out the sources # SKIP no clang-format {VERSION}")
         return bool(offences or forgotten)
     style = f"--style=file:{os.path.join(TOP, '.clang-format')}"
     run = subprocess.run(["clang-format", "--dry-run", style, *files], capture_output=True, text=True)
@@ -97,7 +97,7 @@ def main():
     for place in unlike[:40]:
         print(f"# {place}: clang-format lays it out otherwise")
     wrong = bool(unlike) or run.returncode != 0
-    print(f"{'not ok' if wrong else 'ok'} 2 - clang-format lays out the sources")
+    print(f"{'not ok' if wrong else 'ok'} 3 - clang-format lays out the sources")
     return bool(offences or forgotten) or wrong
 
 
