@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
@@ -211,7 +212,7 @@ def small(box):
 
 @test("status of 1,000 actors takes no system call for each of them")
 def calls(box):
-    if run("strace", "-o", "/dev/null", "true").code != 0:
+    if not shutil.which("strace") or run("strace", "-o", "/dev/null", "true").code != 0:
         raise Skip("strace cannot trace")
     s = box.supd({f"a{i}": {"enabled": False} for i in range(1000)})
     told = os.path.join(box.dir, "calls")
