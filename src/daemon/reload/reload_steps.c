@@ -169,6 +169,16 @@ follow_replicas(struct shell *shell, const struct conf *conf,
 	}
 }
 
+static bool
+are_replicas_of_one(const struct conf_actor *a, const struct conf_actor *b)
+{
+	const size_t folder = (size_t)(strrchr(a->path, '/') - a->path) + 1;
+
+	return a->base != NULL && b->base != NULL && strcmp(a->base, b->base) == 0 &&
+	       strncmp(a->path, b->path, folder) == 0 &&
+	       strchr(b->path + folder, '/') == NULL;
+}
+
 /* The actor in the new configuration, or any other of the same base; NULL: none is left.
  */
 static const struct conf_actor *
@@ -180,25 +190,10 @@ namesake(const struct conf *old, const struct conf *conf,
 	if (change->new_index != CONF_NONE)
 		return &conf->actors[change->new_index];
 	gone = &old->actors[change->old_index];
-	for (uint32_t i = 1; i < conf->n_actors && gone->base != NULL; i++) {
-		const struct conf_actor *actor = &conf->actors[i];
-
-		if (actor->base != NULL && strcmp(actor->base, gone->base) == 0 &&
-		    strcmp(conf->actors[actor->parent].path,
-		           old->actors[gone->parent].path) == 0)
-			return actor;
-	}
+	for (uint32_t i = 1; i < conf->n_actors; i++)
+		if (are_replicas_of_one(gone, &conf->actors[i]))
+			return &conf->actors[i];
 	return NULL;
-}
-
-static bool
-are_replicas_of_one(const struct conf_actor *a, const struct conf_actor *b)
-{
-	const size_t folder = (size_t)(strrchr(a->path, '/') - a->path) + 1;
-
-	return a->base != NULL && b->base != NULL && strcmp(a->base, b->base) == 0 &&
-	       strncmp(a->path, b->path, folder) == 0 &&
-	       strchr(b->path + folder, '/') == NULL;
 }
 
 /* The replicas of each actor of which some came or went, in the order of the plan: those
