@@ -23,7 +23,7 @@ struct log_place {
 	struct kept_origin lines;
 };
 
-/* Actors whose output is in the journal. */
+/* Actors with `output: journal`: journalctl reads their lines for supctl. */
 struct log_journal {
 	char *paths[LOGS_ACTORS_MAX]; /* of the places */
 	uint32_t n;

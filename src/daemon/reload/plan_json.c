@@ -73,7 +73,8 @@ is_below_down(const struct shell *shell, struct ref ref)
 	return false;
 }
 
-/* The effect on an actor whose new keys need a new process. */
+/* The effect of a reload on an actor whose changed keys take effect at a start of its
+ * process. */
 static const char *
 effect_of_restart(const struct shell *shell, const struct reload *reload,
                   const struct conf_change *change)

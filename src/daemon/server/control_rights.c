@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* control_rights.c - clients that send descriptors, which supd never wants.
+/* control_rights.c - descriptors that clients send over the control socket: all refused.
  *
  * Where the kernel can, it refuses them for us.  Where it cannot, a connection whose
  * queue may hold some is closed by a child: see os/socket/closer.h.
