@@ -121,6 +121,24 @@ split_commands(struct reader *reader, const struct yaml *node,
 	return copy;
 }
 
+/* The command that runs a text of `shell`, checked already.  NULL: out of memory. */
+static const struct yaml *
+shell_command(struct reader *reader, const struct yaml *text)
+{
+	struct arena *arena = reader->scratch;
+	struct yaml *list = node_new(arena, NODE_LIST, text);
+
+	if (list == NULL)
+		return NULL;
+	list->items = arena_alloc(arena, 3, sizeof(*list->items));
+	if (list->items == NULL)
+		return NULL;
+	list->items[list->n++] = node_text(arena, text, "/bin/sh");
+	list->items[list->n++] = node_text(arena, text, "-c");
+	list->items[list->n++] = text;
+	return list;
+}
+
 /* Warn of a text that only a shell would understand: none reads it. */
 static void
 warn_of_shell(struct reader *reader, const struct yaml *command,
@@ -151,16 +169,24 @@ take_keys(struct reader *reader, const struct yaml *map, const struct schema_typ
 	for (size_t i = 0; i < map->n; i++) {
 		const struct yaml *name = map->pairs[i].key;
 		const struct schema_key *key = check_key(reader, map, name, view, up);
-		struct trail trail = {up, name->text, 0};
-		const struct yaml *value;
+		struct trail trail = {up, name->is_shell ? "shell" : name->text, 0};
+		const struct yaml *value = map->pairs[i].value;
+		const struct schema_type *type = name->is_shell ? &schema_text : NULL;
 
 		if (key == NULL || key->is_structure)
 			continue;
-		if (key->type == &schema_command)
-			warn_of_shell(reader, map->pairs[i].value, &trail);
-		value = split_commands(reader, map->pairs[i].value, key->type);
+		if (type == NULL) {
+			type = key->type;
+			if (type == &schema_command)
+				warn_of_shell(reader, value, &trail);
+			value = split_commands(reader, value, type);
+		}
 		value = expand(reader, value, scope, &trail);
-		if (value == NULL || !check_value(reader, value, key->type, &trail))
+		if (value == NULL || !check_value(reader, value, type, &trail))
+			continue;
+		if (name->is_shell)
+			value = shell_command(reader, value);
+		if (value == NULL)
 			continue;
 		read_key(reader, key, value, actor, &trail);
 		good->pairs[good->n++] = (struct node_pair){name, value};

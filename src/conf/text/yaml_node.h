@@ -38,6 +38,7 @@ struct yaml {
 	bool plain;    /* text: written without quotes */
 	bool bad;      /* text: found wrong and reported already */
 	bool dollar;   /* the node or a node below has a '$' */
+	bool is_shell; /* key `command`: written as `shell`, its value is for /bin/sh */
 	bool used;     /* key of a parameter: a ${…} has asked for it */
 	uint32_t file; /* index into the list of files */
 	uint32_t line;

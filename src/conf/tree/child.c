@@ -32,7 +32,8 @@ find_template(struct builder *builder, const struct yaml *use, const struct trai
 	return NULL;
 }
 
-/* `shell: TEXT` is `command: [/bin/sh, -c, TEXT]`, before anything is laid over it. */
+/* `shell: TEXT` is the command, before anything is laid over it; its key says how its
+ * value is read, and what reports name. */
 static const struct yaml *
 take_shell(struct builder *builder, const struct yaml *map, const struct trail *trail)
 {
@@ -40,37 +41,29 @@ take_shell(struct builder *builder, const struct yaml *map, const struct trail *
 	struct arena *arena = reader->scratch;
 	const struct yaml *text = node_get(map, "shell");
 	struct trail below = {trail, "shell", 0};
-	struct yaml *command;
+	struct yaml *key;
 	struct yaml *copy;
 
-	if (text == NULL || text->type != NODE_TEXT || node_is_empty(text))
+	if (text == NULL)
 		return map;
 	if (node_get(map, "command") != NULL) {
 		reader_error(reader, text, &below,
 		             "an actor has a `shell` or a `command`, not both");
 		return map;
 	}
-	command = node_new(arena, NODE_LIST, text);
+	key = node_text(arena, node_key(map, "shell"), "command");
 	copy = node_new(arena, NODE_MAP, map);
-	if (command == NULL || copy == NULL)
+	if (key == NULL || copy == NULL)
 		return map;
-	command->items = arena_alloc(arena, 3, sizeof(*command->items));
 	copy->pairs = arena_alloc(arena, map->n, sizeof(*copy->pairs));
-	if (command->items == NULL || copy->pairs == NULL)
+	if (copy->pairs == NULL)
 		return map;
-	command->items[command->n++] = node_text(arena, text, "/bin/sh");
-	command->items[command->n++] = node_text(arena, text, "-c");
-	command->items[command->n++] = text;
-	command->dollar = text->dollar;
+	key->is_shell = true;
 	copy->dollar = map->dollar;
-	for (size_t i = 0; i < map->n; i++) {
-		copy->pairs[copy->n] = map->pairs[i];
-		if (map->pairs[i].value == text) {
-			copy->pairs[copy->n].key =
-			    node_text(arena, map->pairs[i].key, "command");
-			copy->pairs[copy->n].value = command;
-		}
-		copy->n++;
+	for (copy->n = 0; copy->n < map->n; copy->n++) {
+		copy->pairs[copy->n] = map->pairs[copy->n];
+		if (map->pairs[copy->n].value == text)
+			copy->pairs[copy->n].key = key;
 	}
 	return copy;
 }
