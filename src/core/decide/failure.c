@@ -43,7 +43,7 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 	if (ret->directive == DIRECTIVE_RESUME && node_is_supervisor(node) &&
 	    node->ending.gave_up)
 		ret->directive = DIRECTIVE_RESTART;
-	is_down = (node_has_process(origin) && !origin->process.main_alive) ||
+	is_down = (node_has_process(origin) && !process_is_main_there(origin)) ||
 	          failure_was_start(origin);
 	if (ret->directive == DIRECTIVE_RESUME && is_down &&
 	    !limits_admit_resume(origin, turn->now_ms)) {

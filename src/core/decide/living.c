@@ -18,7 +18,7 @@
 static bool
 is_lived_in(const struct node *node)
 {
-	return node->process.main_alive &&
+	return process_is_main_there(node) &&
 	       (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED);
 }
 
@@ -152,7 +152,7 @@ interval_ms(const struct node *node, enum probing probing)
 static void
 probe(struct turn *turn, struct node *node)
 {
-	if (node->living.probing != PROBING_NOTHING || !node->process.main_alive)
+	if (node->living.probing != PROBING_NOTHING || !process_is_main_there(node))
 		return;
 	node->living.probing =
 	    node->phase == PHASE_PROCESS ? PROBING_START : PROBING_HEALTH;
@@ -306,7 +306,7 @@ living_extend(struct core *core, struct node *node, uint64_t period_ms)
 	if (period_ms > most_ms)
 		period_ms = most_ms;
 	if (node->phase == PHASE_PROCESS ||
-	    (node->phase == PHASE_END && !node->process.kill_sent))
+	    (node->phase == PHASE_END && node->process.killed == KILL_NOT_SENT))
 		deadline_extend(core, node, TIMER_STATE, core->now_ms, period_ms);
 }
 
@@ -363,8 +363,7 @@ is_repeated(struct node *node, const struct event *event)
 bool
 living_hears(struct node *node, const struct event *event)
 {
-	return node->process.spawned && node->process.main_alive &&
-	       !is_repeated(node, event);
+	return node->process.state == PROCESS_RUNS && !is_repeated(node, event);
 }
 
 /* The watchdog expired, or the time for a probe has come. */
@@ -417,7 +416,7 @@ void
 living_resume(struct turn *turn, struct node *node, const struct cause *cause)
 {
 	node->living.watchdog_expired = false;
-	if (node->phase == PHASE_PROCESS && node->process.spawned)
+	if (node->phase == PHASE_PROCESS && node->process.state >= PROCESS_RUNS)
 		living_grant(turn, node, node->spec.start.timeout_ms);
 	if (cause->kind == CAUSE_STOPPED && node->living.sigstopped) {
 		turn_act(turn, ACTION_CONTINUE, node)->life = node->process.life;

@@ -31,7 +31,8 @@ react_cause(const struct event *event)
 static bool
 is_there(const struct node *node)
 {
-	return !node_is_dead(node) && (node->process.spawned || !node_has_process(node));
+	return node_has_process(node) ? node->process.state == PROCESS_RUNS
+	                              : !node_is_dead(node);
 }
 
 /*

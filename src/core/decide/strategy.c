@@ -81,7 +81,7 @@ begin_group(struct turn *turn, struct node *supervisor, struct node *leader,
 	queue_node(core, supervisor);
 	/* A dead leader is down already, or has leftovers that can go at once. */
 	if (leader->ending.gave_up ||
-	    (node_has_process(leader) && !leader->process.main_alive))
+	    (node_has_process(leader) && !process_is_main_there(leader)))
 		down_bring(turn, leader);
 }
 

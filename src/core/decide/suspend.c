@@ -156,8 +156,7 @@ can_stand_still(const struct node *node)
 {
 	if (node->state != STATE_STARTING && node->state != STATE_RUNNING)
 		return false;
-	return !node_has_process(node) ||
-	       (node->process.spawned && node->process.main_alive);
+	return !node_has_process(node) || node->process.state == PROCESS_RUNS;
 }
 
 /* Freeze or thaw the node according to the counts, and its clocks with it. */
@@ -191,6 +190,6 @@ suspend_end(struct turn *turn, struct node *node)
 		return;
 	node->suspend.frozen = false;
 	deadline_look(turn->core, node, turn->now_ms);
-	if (node->process.alive)
+	if (process_is_there(node))
 		turn_act(turn, ACTION_THAW, node)->life = node->process.life;
 }

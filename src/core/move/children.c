@@ -13,7 +13,7 @@ static bool
 has_failed_alive(const struct node *child)
 {
 	return child->failed.brings_down && child->goal == GOAL_UP &&
-	       child->process.main_alive;
+	       process_is_main_there(child);
 }
 
 /* A supervisor stops: its children's goals are taken away, in reverse they go. */

@@ -159,11 +159,11 @@ finish_stop(struct turn *turn, struct node *node)
 }
 
 static void
-send_kill(struct turn *turn, struct node *node)
+send_kill(struct turn *turn, struct node *node, enum process_kill how)
 {
-	if (node->process.kill_sent)
+	if (node->process.killed != KILL_NOT_SENT)
 		return;
-	node->process.kill_sent = true;
+	node->process.killed = how;
 	turn_act(turn, ACTION_KILL, node)->life = node->process.life;
 	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms,
 	             node->spec.stop.kill_timeout_ms);
@@ -177,7 +177,7 @@ send_stop(struct turn *turn, struct node *node)
 	struct action *action;
 
 	if (stop_kills(node) || spec->stop.mode == SHUTDOWN_BRUTAL_KILL) {
-		send_kill(turn, node);
+		send_kill(turn, node, KILL_SENT);
 		return;
 	}
 	action = turn_act(turn, ACTION_STOP, node);
@@ -203,7 +203,7 @@ down_spawned(struct turn *turn, struct node *node)
 void
 down_stop_sent(struct turn *turn, struct node *node)
 {
-	if (node->phase == PHASE_END && !node->process.kill_sent &&
+	if (node->phase == PHASE_END && node->process.killed == KILL_NOT_SENT &&
 	    node->spec.stop.mode == SHUTDOWN_TIMEOUT)
 		deadline_extend(turn->core, node, TIMER_STATE, turn->now_ms,
 		                node->spec.stop.shutdown_ms);
@@ -217,7 +217,7 @@ static bool
 run_pre_hook(struct turn *turn, struct node *node)
 {
 	const bool is_there = node_has_process(node)
-	                          ? node->process.main_alive
+	                          ? process_is_main_there(node)
 	                          : node->children.are != CHILDREN_DOWN;
 
 	node->phase = PHASE_PRE_STOP;
@@ -264,10 +264,10 @@ end_process(struct turn *turn, struct node *node)
 {
 	deadline_clear(turn->core, node, TIMER_STATE);
 	node->phase = PHASE_END;
-	if (!node->process.alive || node->process.unkillable)
+	if (!process_is_there(node) || node->process.unkillable)
 		return false;
 	/* Before the spawn is acknowledged there is no process to be told. */
-	if (node->process.spawned)
+	if (node->process.state != PROCESS_ORDERED)
 		send_stop(turn, node);
 	return true;
 }
@@ -309,7 +309,7 @@ down_step(struct turn *turn, struct node *node)
 static bool
 is_over(const struct node *node)
 {
-	if (node->process.alive || node->hooks.serial != 0)
+	if (process_is_there(node) || node->hooks.serial != 0)
 		return false;
 	if (node_has_process(node))
 		return node->children.are == CHILDREN_DOWN ||
@@ -334,7 +334,6 @@ begin_stop(struct turn *turn, struct node *node)
 	}
 	state_set(turn->core, node, STATE_STOPPING);
 	(void)turn_report(turn, REPORT_STOPPING, node);
-	node->process.kill_sent = node->process.overdue = false;
 	goal_begin_stop(node, node_is_supervisor(node) &&
 	                          node->spec.stop.mode == SHUTDOWN_BRUTAL_KILL);
 	if (node->hooks.serial != 0) {
@@ -367,8 +366,9 @@ hasten(struct turn *turn, struct node *node)
 		if (node->phase == PHASE_DISMISS)
 			children_stop(turn, node);
 	}
-	if (node->phase == PHASE_END && node->process.spawned && node->process.alive)
-		send_kill(turn, node);
+	if (node->phase == PHASE_END && process_is_there(node) &&
+	    node->process.state != PROCESS_ORDERED)
+		send_kill(turn, node, KILL_SENT);
 }
 
 /* Whatever is left of it is killed, at once. */
@@ -386,7 +386,7 @@ down_overdue(struct turn *turn, struct node *node)
 {
 	const bool is_process = node->phase == PHASE_END;
 
-	if (is_process && node->process.kill_sent) {
+	if (is_process && node->process.killed != KILL_NOT_SENT) {
 		unkillable_found(turn, node);
 		return;
 	}
@@ -394,10 +394,9 @@ down_overdue(struct turn *turn, struct node *node)
 	if (is_process || !stop_kills_children(node))
 		turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node)->delay_ms =
 		    node->spec.stop.shutdown_ms;
-	node->process.overdue = is_process;
 	/* The children of a process have all the time that they need. */
 	if (is_process)
-		send_kill(turn, node);
+		send_kill(turn, node, KILL_SENT_LATE);
 	else
 		hasten(turn, node);
 }

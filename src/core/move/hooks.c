@@ -38,7 +38,7 @@ cause_for(const struct node *node)
 
 	if (node->failed.brings_down)
 		cause = node->failure.cause;
-	if (node_has_process(node) && node->run.created && !node->process.main_alive) {
+	if (node_has_process(node) && node->run.created && !process_is_main_there(node)) {
 		cause.code = node->process.end.code;
 		cause.signal = node->process.end.signal;
 		cause.core = node->process.end.core;

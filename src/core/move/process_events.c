@@ -8,15 +8,45 @@
 
 #include "core/pure.h"
 
+/* Another process is asked for. */
+void
+process_order(struct turn *turn, struct node *node)
+{
+	node->process.life++;
+	node->process.state = PROCESS_ORDERED;
+	node->process.killed = KILL_NOT_SENT;
+	living_renewed(node);
+	turn_act(turn, ACTION_SPAWN, node)->life = node->process.life;
+}
+
+/* Before the boot: the actor has a process of a supd that died, which SIGKILL has not
+ * ended. */
+void
+process_found(struct node *node, uint32_t life)
+{
+	node->process.life = life;
+	node->process.state = PROCESS_RUNS;
+	node->process.killed = KILL_SENT;
+	node->process.unkillable = true;
+}
+
+/* Nothing is there any more of a process that was asked for. */
+void
+process_lost(struct node *node)
+{
+	node->process.state =
+	    node->process.state == PROCESS_ORDERED ? PROCESS_NONE : PROCESS_GONE;
+}
+
 /* The start of the process is acknowledged. */
 void
 process_spawned(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
-	if (node->process.spawned)
+	if (node->process.state != PROCESS_ORDERED)
 		return;
-	node->process.spawned = true;
+	node->process.state = PROCESS_RUNS;
 	node->run.created = true;
 	node->run.generation++;
 	turn_report(turn, REPORT_STARTED, node)->window = node->pace.no_room;
@@ -45,10 +75,9 @@ process_spawned(struct turn *turn, struct node *node)
 void
 process_spawn_failed(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (node->process.spawned)
+	if (node->process.state != PROCESS_ORDERED)
 		return;
-	node->process.alive = false;
-	node->process.main_alive = false;
+	process_lost(node);
 	node->process.end = (struct cause){
 	    .kind = CAUSE_EXEC,
 	    .code = -1,
@@ -97,29 +126,27 @@ end_cause(const struct node *node, const struct event *event)
 void
 process_exited(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (!node->process.main_alive || !node->process.spawned)
+	if (node->process.state != PROCESS_RUNS)
 		return;
-	node->process.main_alive = false;
+	node->process.state = event->gone ? PROCESS_GONE : PROCESS_LEFT;
 	pace_ended(turn, node, node->state != STATE_STOPPING && !node_is_leaving(node));
 	living_ended(turn->core, node);
-	if (event->gone)
-		node->process.alive = false;
 	suspend_end(turn, node);
 	node->process.end = end_cause(node, event);
 	node->process.last_end = (struct last_end){
 	    .is_known = true,
-	    .overdue = node->process.kill_sent && node->process.overdue,
+	    .overdue = node->process.killed == KILL_SENT_LATE,
 	    .cause = node->process.end,
 	    .at_ms = turn->now_ms,
 	};
 	turn_report(turn, REPORT_EXITED, node)->cause = node->process.end;
-	if (node->process.unkillable && !node->process.alive)
+	if (node->process.unkillable && event->gone)
 		unkillable_gone(turn, node);
 	/* The node was left behind, or waits for this end. */
 	if (!node_is_live(node))
 		return;
 	if (node->state == STATE_STOPPING) {
-		if (!node->process.alive && node->phase == PHASE_END)
+		if (event->gone && node->phase == PHASE_END)
 			down_step(turn, node);
 		return;
 	}
@@ -142,9 +169,9 @@ process_exited(struct turn *turn, struct node *node, const struct event *event)
 void
 process_gone(struct turn *turn, struct node *node)
 {
-	if (node->process.main_alive || !node->process.alive)
+	if (node->process.state != PROCESS_LEFT)
 		return;
-	node->process.alive = false;
+	process_lost(node);
 	if (node->process.unkillable)
 		unkillable_gone(turn, node);
 	if (node->phase == PHASE_END)
@@ -155,7 +182,7 @@ process_gone(struct turn *turn, struct node *node)
 void
 process_told_ready(struct turn *turn, struct node *node)
 {
-	if (node->process.spawned && node->process.main_alive &&
-	    node->phase == PHASE_PROCESS && node->spec.start.ready == READY_TOLD)
+	if (node->process.state == PROCESS_RUNS && node->phase == PHASE_PROCESS &&
+	    node->spec.start.ready == READY_TOLD)
 		up_step(turn, node);
 }

@@ -36,6 +36,9 @@ void children_stop(struct turn *turn, struct node *supervisor);
 void children_advance(struct turn *turn, struct node *supervisor);
 
 /* process_events.c */
+void process_order(struct turn *turn, struct node *node);
+void process_found(struct node *node, uint32_t life);
+void process_lost(struct node *node);
 void process_spawned(struct turn *turn, struct node *node);
 void process_spawn_failed(struct turn *turn, struct node *node,
                           const struct event *event);

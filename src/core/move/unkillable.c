@@ -26,7 +26,7 @@ unkillable_found(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
-	if (node->process.unkillable || !node->process.alive)
+	if (node->process.unkillable || !process_is_there(node))
 		return;
 	node->process.unkillable = true;
 	node->run.ready = false;
@@ -47,13 +47,10 @@ unkillable_found(struct turn *turn, struct node *node)
 void
 unkillable_left(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (!node_has_process(node) || node->process.alive || !node_is_down(node) ||
+	if (!node_has_process(node) || process_is_there(node) || !node_is_down(node) ||
 	    event->life != node->process.life + 1)
 		return;
-	node->process.life = event->life;
-	node->process.alive = node->process.main_alive = true;
-	node->process.spawned = node->process.kill_sent = true;
-	node->process.unkillable = true;
+	process_found(node, event->life);
 	turn->core->n_unkillable++;
 	turn_report(turn, REPORT_UNKILLABLE, node)->cause = unkillable_cause;
 	wait_state_changed(turn->core, node);
@@ -110,7 +107,7 @@ unkillable_gone(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
-	ASSERT(node->process.unkillable && !node->process.alive);
+	ASSERT(node->process.unkillable && !process_is_there(node));
 	node->process.unkillable = false;
 	core->n_unkillable--;
 	if (node_is_live(node))

@@ -80,13 +80,7 @@ create(struct turn *turn, struct node *node)
 		return;
 	}
 	node->phase = PHASE_PROCESS;
-	node->process.life++;
-	node->process.alive = true;
-	node->process.main_alive = true;
-	node->process.spawned = false;
-	node->process.kill_sent = node->process.overdue = false;
-	living_renewed(node);
-	turn_act(turn, ACTION_SPAWN, node)->life = node->process.life;
+	process_order(turn, node);
 }
 
 /* The node is ready: its younger siblings may start, its backoff may heal. */
@@ -104,7 +98,7 @@ be_ready(struct turn *turn, struct node *node)
 	goal_end_resume(node);
 	node->failed.brings_down = false;
 	suspend_decided(core, node);
-	if (node_has_process(node) && !node->process.main_alive) {
+	if (node_has_process(node) && !process_is_main_there(node)) {
 		/* An actor with `ready: exit` is ready at its end. */
 		(void)turn_report(turn, REPORT_READY, node);
 		if (node_is_leaving(node))

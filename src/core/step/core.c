@@ -165,7 +165,7 @@ process_of(const struct turn *turn, const struct event *event)
 {
 	struct node *node = actor_of(turn, event);
 	const bool is_there =
-	    node != NULL && node_has_process(node) && node->process.alive;
+	    node != NULL && node_has_process(node) && process_is_there(node);
 
 	return is_there && node->process.life == event->life ? node : NULL;
 }

@@ -113,12 +113,12 @@ view_process(const struct node *node, struct process_view *ret)
 	*ret = (struct process_view){
 	    .unkillable = node->process.unkillable,
 	    .life = node->process.life,
-	    .alive = node->process.alive,
-	    .spawned = node->process.spawned,
-	    .main_alive = node->process.main_alive,
+	    .alive = process_is_there(node),
+	    .spawned = node->process.state >= PROCESS_RUNS,
+	    .main_alive = process_is_main_there(node),
 	    .sigstopped = node->living.sigstopped,
 	    .probing = node->living.probing != PROBING_NOTHING,
-	    .watchdog = node->process.main_alive && node->living.watchdog_ms > 0,
+	    .watchdog = process_is_main_there(node) && node->living.watchdog_ms > 0,
 	    .last_end = node->process.last_end,
 	};
 }
@@ -271,6 +271,25 @@ check_suspend(const struct node *node)
 }
 
 static const char *
+check_process(const struct node *node)
+{
+	if (node->process.state > PROCESS_GONE || node->process.killed > KILL_SENT_LATE)
+		return "a process in a state that does not exist";
+	if (!process_is_there(node))
+		return node->process.unkillable
+		           ? "an unkillable process of an actor without a process"
+		           : NULL;
+	if (!node_is_live(node) && !node->process.unkillable)
+		return "a process of an actor that is down";
+	if (node->process.unkillable && node->process.killed == KILL_NOT_SENT)
+		return "an unkillable process that was not killed";
+	if (node->process.killed != KILL_NOT_SENT && node->state != STATE_STOPPING &&
+	    !node->process.unkillable)
+		return "a killed process of an actor that does not stop";
+	return NULL;
+}
+
+static const char *
 check_node(const struct core *core, const struct node *node)
 {
 	const struct node *parent = node_parent(core, node);
@@ -283,13 +302,9 @@ check_node(const struct core *core, const struct node *node)
 		return wrong;
 	if (!node_is_supervisor(node) && node->links.n_children > 0)
 		return "a worker with children";
-	if (node->process.alive && !live && !node->process.unkillable)
-		return "a process of an actor that is down";
-	if (node->process.unkillable &&
-	    (!node->process.alive || !node->process.kill_sent))
-		return "an unkillable process that is not there, or was not killed";
-	if (node->process.main_alive && !node->process.alive)
-		return "a main process outside of what is alive";
+	wrong = check_process(node);
+	if (wrong != NULL)
+		return wrong;
 	if ((live || node_is_pending(node)) && parent != NULL && !node_is_live(parent) &&
 	    parent->children.are == CHILDREN_DOWN)
 		return "a child that runs below a supervisor that does not";
@@ -315,7 +330,7 @@ check_node(const struct core *core, const struct node *node)
 	if (node->part.sequenced && parent != NULL && parent->children.op == OP_NONE)
 		return "a child waits in a sequence while its supervisor is at rest";
 	if ((node->living.sigstopped || node->living.probing != PROBING_NOTHING) &&
-	    !node->process.main_alive)
+	    !process_is_main_there(node))
 		return "a process that was stopped, or is probed, and is no more";
 	if (node->living.sigstopped && deadline_due(core, node, TIMER_WATCHDOG) != 0)
 		return "a watchdog that runs while the clock stands";

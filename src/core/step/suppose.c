@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/decide/marks.h"
+#include "core/move/steps.h"
 
 #include "core/pure.h"
 
@@ -32,15 +33,14 @@ core_suppose(struct core *core, uint64_t now_ms, struct ref ref,
 	struct node *node = node_lookup(core, ref);
 
 	core->now_ms = now_ms;
-	if (node == NULL || !node->process.main_alive || node_is_leaving(node) ||
+	if (node == NULL || !process_is_main_there(node) || node_is_leaving(node) ||
 	    node->state == STATE_STOPPING)
 		return false;
 	if (!cause_is_end(cause)) {
 		failure_handle(&turn, node, cause, node);
 		return true;
 	}
-	node->process.main_alive = false;
-	node->process.alive = false;
+	process_lost(node);
 	node->process.end = *cause;
 	if (cause->kind != CAUSE_EXEC)
 		turn_report(&turn, REPORT_EXITED, node)->cause = *cause;

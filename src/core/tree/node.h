@@ -264,12 +264,28 @@ node_has_process(const struct node *node)
 	return node->spec.kind != NODE_SUPERVISOR;
 }
 
+/* A process of the newest life may be there. */
+static inline bool
+process_is_there(const struct node *node)
+{
+	return node->process.state >= PROCESS_ORDERED &&
+	       node->process.state <= PROCESS_LEFT;
+}
+
+/* The main process was asked for, and its end is not known. */
+static inline bool
+process_is_main_there(const struct node *node)
+{
+	return node->process.state == PROCESS_ORDERED ||
+	       node->process.state == PROCESS_RUNS;
+}
+
 /* What it was started for is not there: no process, or not even a beginning. */
 static inline bool
 node_is_dead(const struct node *node)
 {
 	return node_has_process(node)
-	           ? !node->process.main_alive
+	           ? !process_is_main_there(node)
 	           : node->state == STATE_STARTING && node->phase == PHASE_PRE_START;
 }
 

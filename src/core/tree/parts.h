@@ -103,15 +103,39 @@ struct node_run {
 	enum restart_kind started_as;   /* … and of its newest */
 };
 
-/* The newest process: move/process_events.c. */
+/* How far the newest process has come. */
+enum process_state {
+	PROCESS_NONE,    /* none was asked for yet, or the start failed */
+	PROCESS_ORDERED, /* asked for; no word yet of what came of that */
+	PROCESS_RUNS,
+	PROCESS_LEFT, /* the main process has ended, what it forked may be there */
+	PROCESS_GONE,
+};
+
+/* SIGKILL for the newest process. */
+enum process_kill {
+	KILL_NOT_SENT,
+	KILL_SENT,
+	KILL_SENT_LATE, /* because the process had not stopped in time */
+};
+
+/*
+ * The newest process: move/process_events.c; `killed`: move/down.c.
+ *
+ *	NONE, GONE  a start            ORDERED
+ *	ORDERED     SPAWNED            RUNS
+ *	ORDERED     SPAWN_FAILED       NONE
+ *	RUNS        EXITED             LEFT, or GONE if the event says so
+ *	LEFT        GONE               GONE
+ *
+ * Down, the actor has a process that is ORDERED, RUNS or is LEFT only if that is
+ * unkillable; killed, such a process has an actor that is STOPPING, or is unkillable.
+ */
 struct node_process {
 	uint32_t life;
-	bool alive; /* something of it may be left */
-	bool main_alive;
-	bool spawned;    /* the spawn was acknowledged */
-	bool kill_sent;  /* to the process */
-	bool overdue;    /* … because it had not stopped in time */
-	bool unkillable; /* … and something is left for longer than its kill_timeout */
+	enum process_state state;
+	enum process_kill killed;
+	bool unkillable;       /* killed, and there for longer than its kill_timeout */
 	bool exited_by_itself; /* without a stop */
 	struct cause end;
 	struct last_end last_end;
@@ -174,7 +198,7 @@ struct node_limits {
 	uint32_t guard_n;
 };
 
-/* Whether there was a failure: decide/failure.c. */
+/* The newest failure: decide/failure.c. */
 struct node_failed {
 	bool is_set;      /* `failure` is the last one */
 	bool brings_down; /* it brings the node down, or brought it down last */
