@@ -143,7 +143,7 @@ struct node_view {
 	bool on_standby;    /* WAITING until it is demanded */
 	bool demanded;      /* it starts on demand, and was needed */
 	bool has_health;    /* it has a health check, */
-	bool is_unwell;     /* … which it did not pass when it was last asked */
+	bool is_unwell;     /* … which failed at the newest probe */
 	bool has_failure;   /* see `failure` */
 	uint32_t suspended; /* how often, by itself and by all above it */
 	uint32_t suspends;  /* … of these, by commands about itself */

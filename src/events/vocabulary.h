@@ -112,7 +112,7 @@ struct report_sentences {
 };
 extern const struct report_sentences report_sentences[NOTICE_MAX];
 
-/* Append the value of that name, as this reader has it; false: there is none. */
+/* Append the value of the field of that name; false: the event has no such field. */
 typedef bool report_value(const void *user, struct strbuf *sb, const char *name);
 
 /* What the values of a field are. */

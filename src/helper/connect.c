@@ -59,7 +59,7 @@ begin(struct connecting *connecting)
 	connecting->id = connector->id;
 	connecting->fd = connector->fd;
 	connector->id = -1;
-	/* If the child has died, that is what its channel says. */
+	/* The channel of a child that died ends. */
 	(void)pass_send(connecting->fd, connecting->path, sizeof(connecting->path), NULL,
 	                0, MSG_DONTWAIT);
 	ev_io_set(&connecting->io, connecting->fd, EV_READ);
@@ -146,7 +146,7 @@ on_channel(struct ev_loop *loop, ev_io *io, int revents)
 	go_on(connector);
 }
 
-/* Make it, when it has its turn; the path is copied. */
+/* Connect when the turn of the connection comes; the path is copied. */
 void
 connecting_start(struct connecting *connecting, const char *path)
 {

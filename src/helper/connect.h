@@ -44,7 +44,7 @@ struct connector {
  * not be tried. */
 typedef void connecting_done(void *arg, int error);
 
-/* One connection; all of it is private. */
+/* One connection; only connect.c looks into it. */
 struct connecting {
 	struct connector *connector;
 	connecting_done *done;
@@ -52,7 +52,7 @@ struct connecting {
 	struct connecting *next; /* of those that wait */
 	char path[CONNECTING_PATH_BYTES];
 	bool waits;
-	int id; /* the child that makes it; -1: none, … */
+	int id; /* the child that makes the connection; -1: none, … */
 	int fd; /* … and the channel to it */
 	ev_io io;
 };

@@ -48,7 +48,8 @@ struct walker {
 	struct notifier systemd;
 	int signal_fd;
 	int exit_status; /* -1: goes on */
-	int told_status; /* by this guardian: what supd exits with if it ends with 0 */
+	int told_status; /* by this guardian: supd exits with it, if the guardian with 0
+	                  */
 	uint64_t now_ms;
 	struct log_pace losses; /* of the lines about what the guardian sent in vain */
 	char **arguments;       /* with a place for the role */

@@ -192,7 +192,7 @@ synonym_place(const struct schema_type *type, const struct yaml *map, const char
 	return "supd.yaml(5) has all that there are";
 }
 
-/* Why a key that there is may not stand at this place. */
+/* Why a known key may not stand at this place. */
 const char *
 schema_misplaced(const struct schema_key *key, unsigned int where)
 {

@@ -50,7 +50,7 @@ struct yaml {
 	union {
 		const struct yaml **items; /* list */
 		struct node_pair *pairs;   /* map */
-		struct value value;        /* text: what it is as a `scanned_as` */
+		struct value value;        /* text: the value of `scanned_as` */
 	};
 	const struct schema_type *scanned_as; /* text: NULL until it was scanned */
 };

@@ -14,7 +14,7 @@
 #define MINUTE_MS 60000
 #define MINUTE_NS UINT64_C(60000000000)
 
-/* Give back what it holds; it is empty then. */
+/* Free the samples; the history is empty then. */
 void
 history_done(struct history *history)
 {

@@ -9,7 +9,7 @@
 
 /* The lines around the rows: what there is, titles, the pane's title, keys. */
 #define LINES_AROUND 3
-/* Below this height there is no pane. */
+/* A page of fewer lines has no pane. */
 #define HEIGHT_WITH_PANE 14
 /* From this width on there are all columns. */
 #define WIDTH_OF_ALL   110
@@ -155,7 +155,7 @@ put_column(const struct page *page, const struct row *row, enum column column,
 	strbuf_done(&sb);
 }
 
-/* The lines that lead from its supervisors to it. */
+/* The lines of the tree, from the supervisors above to the actor. */
 static void
 add_branches(const struct page *page, const struct page_row *shown, uint32_t top_depth,
              struct strbuf *sb)

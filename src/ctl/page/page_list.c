@@ -71,7 +71,7 @@ page_chosen(const struct page *page)
 	           : NULL;
 }
 
-/* Move the cursor so many rows down, or up, and show there what it stands on. */
+/* Move the cursor so many rows down, or up, and select the actor there. */
 void
 page_move(struct page *page, int64_t by)
 {

@@ -50,7 +50,7 @@ pane_init(struct pane *pane, const struct ctl *ctl)
 	strbuf_init(&pane->partial, OUT_BYTES_MAX);
 }
 
-/* Give back what it holds, and end the verb that it runs. */
+/* Free the lines of the pane, and end its verb. */
 void
 pane_done(struct pane *pane)
 {
@@ -186,7 +186,7 @@ take_lines(struct pane *pane)
 	}
 }
 
-/* Do what is due: run the verb, or take what it says. */
+/* Do what is due: run the verb, or read its output. */
 void
 pane_turn(struct pane *pane, uint64_t now_ms, bool readable)
 {

@@ -60,7 +60,7 @@ rows_add_age(struct strbuf *sb, int64_t ms)
 
 /* ---- a look ------------------------------------------------------------------------ */
 
-/* Give back what it holds; it is empty then. */
+/* Free the rows; the list is empty then. */
 void
 snapshot_done(struct snapshot *seen)
 {

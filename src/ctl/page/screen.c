@@ -113,7 +113,7 @@ is_suitable(void)
 	if (setupterm(NULL, STDOUT_FILENO, &(int){0}) == ERR)
 		return false;
 	result = cursor_address != NULL;
-	/* newterm(3) makes its own, and forgets this without freeing it. */
+	/* newterm(3) makes another screen, and forgets the first without freeing it. */
 	(void)del_curterm(cur_term);
 	return result;
 }

@@ -93,7 +93,7 @@ find_actors(struct ctl *ctl, char **names, uint32_t n, struct rolling *rolling)
 	return status;
 }
 
-/* Say which actors the failure of the one before them has spared. */
+/* Print the actors that were not restarted, because an earlier actor failed. */
 static void
 tell_untouched(const struct ctl *ctl, const struct strbuf *paths, size_t at)
 {

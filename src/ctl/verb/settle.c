@@ -368,7 +368,7 @@ tell_last_lines(struct ctl *ctl, const char *path)
 	strbuf_done(&lines);
 }
 
-/* Tell of those that failed: CTL_FAILED if there are any. */
+/* Print the actors that failed: CTL_FAILED if an actor did. */
 static int
 tell(struct settle *settle)
 {

@@ -74,7 +74,7 @@ places_done(struct log_stream *stream)
 	map_done(&stream->by_path);
 }
 
-/* Are some lines not wanted, so that supd cannot count those that are? */
+/* Does the call filter lines, so that supd cannot count those to print? */
 static bool
 selects(const struct log_stream *stream)
 {

@@ -206,7 +206,7 @@ grow_prepare(struct conn *conn, struct ref parent, const struct conf_addition *a
 	return grown;
 }
 
-/* Post what was prepared; the call waits for it as its target of this number. */
+/* Post the prepared addition; the call waits for it as its target of this number. */
 void
 grow_post(struct conn *conn, size_t target, struct ref parent, const struct grown *grown)
 {

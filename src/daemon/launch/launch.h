@@ -13,7 +13,7 @@ struct shell;
 
 #define LAUNCH_LIMITS_MAX 32
 
-/* What a child reads until it is at its program: a start under way has one of its own. */
+/* What a child reads until its exec: each start under way has a struct launch. */
 struct launch {
 	struct environment environment;
 	struct spawn spawn;

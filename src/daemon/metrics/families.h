@@ -20,7 +20,7 @@ struct sample {
 	uint64_t failed_at_us; /* of the last failure, since the Epoch; 0: none */
 	uint64_t dead_letters;
 	bool is_blocked;    /* its log files cannot be written */
-	uint64_t lost;      /* bytes of output that were dropped for that */
+	uint64_t lost;      /* bytes of output dropped meanwhile */
 	uint64_t uptime_ms; /* of its process */
 	bool has_uptime;
 	bool has_usage;

@@ -36,7 +36,7 @@ static struct scraper {
 	struct ref_list list;
 	struct sample *samples;
 	size_t n_looked;  /* of the list */
-	size_t n_samples; /* the samples of actors that were there */
+	size_t n_samples; /* samples of actors that exist */
 	size_t n_written; /* of the family that is being written */
 	size_t family;
 	uint64_t now_ms;    /* when it began */

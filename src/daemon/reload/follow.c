@@ -100,7 +100,7 @@ follow_log(const struct shell *shell, const struct conf *conf)
 		level = (enum log_level)options->log_level;
 	if (options->log_target >= 0)
 		target = (enum log_target)options->log_target;
-	/* Standard error is that file already, and this one is kept within its limits. */
+	/* Standard error is that file already, which the guardian rotates. */
 	if (options->background &&
 	    (target == LOG_TARGET_AUTO || target == LOG_TARGET_STDERR))
 		target = LOG_TARGET_FILE;

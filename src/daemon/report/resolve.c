@@ -37,7 +37,7 @@ ref_list_done(struct ref_list *list)
 	ref_list_init(list);
 }
 
-/* Add an actor that is not there; -ENOMEM. */
+/* Add an actor that the list does not have; -ENOMEM. */
 static int
 append_new(struct ref_list *list, struct ref ref)
 {

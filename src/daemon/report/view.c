@@ -21,7 +21,7 @@
 
 /* Append a string that is known when compiling. */
 #define ADD(sb, text) strbuf_add_fixed(sb, text, sizeof(text) - 1)
-/* Append a key and what it has. */
+/* Append a key and the value. */
 #define ADD_BOOL(sb, key, value) \
 	((value) ? ADD(sb, ",\"" key "\":true") : ADD(sb, ",\"" key "\":false"))
 #define ADD_NUMBER(sb, key, value) \

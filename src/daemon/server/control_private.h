@@ -169,7 +169,7 @@ struct served_call {
 	uint64_t turn; /* CALL_NEXT_TURN: in which it came; CALL_HELD: the next */
 	/* CALL_AGAIN to CALL_LOGS: go on with it; false: it waits */
 	bool (*progress)(struct conn *conn);
-	/* It is over: give back what its state holds; NULL: nothing. */
+	/* The call is over: free its state; NULL: nothing to free. */
 	void (*release)(struct conn *conn);
 	ev_timer timer;
 

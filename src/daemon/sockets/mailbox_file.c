@@ -62,7 +62,7 @@ mailboxes_mend(struct shell *shell, const struct actor *actor)
 		const struct conf_socket *socket = mailbox->socket;
 		int r;
 
-		/* Mostly it is there: no child is needed to see that. */
+		/* Mostly the file is there: that is seen without a child. */
 		if (mailbox->fd < 0 || mailbox->is_given ||
 		    socket_has_port(socket->kind) || sockfile_is_there(socket->address))
 			continue;

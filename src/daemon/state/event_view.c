@@ -196,7 +196,7 @@ event_cause(const struct event_view *view, struct cause *ret, const char **ret_a
 	return true;
 }
 
-/* Is this text its path, or one of the texts of its fields? */
+/* Is the text the path of the event, or a text of its fields? */
 bool
 event_mentions(const struct event_view *view, const char *text)
 {

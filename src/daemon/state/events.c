@@ -175,7 +175,7 @@ events_number(struct events *events, enum field field, int64_t value)
 	add_field(events, field, &value, sizeof(value));
 }
 
-/* Add a number that there is none of. */
+/* Add a number that is not known: null. */
 void
 events_null(struct events *events, enum field field)
 {

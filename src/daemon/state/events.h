@@ -87,7 +87,7 @@ void events_number(struct events *events, enum field field, int64_t value);
 void events_null(struct events *events, enum field field);
 void events_flag(struct events *events, enum field field, bool value);
 void events_cause(struct events *events, const struct cause *cause, const char *about);
-/* An array: open it, add its texts, of a change the path and what it is. */
+/* An array: open it, add its texts; of a change the path and the kind. */
 void events_open(struct events *events, enum field field);
 void events_add(struct events *events, const char *text, size_t len);
 void events_close(struct events *events);

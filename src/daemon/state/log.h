@@ -23,7 +23,7 @@ int log_set_aside(const char *path, int fd, const struct conf_log *limits);
 /* What may take a line instead of standard error; false: it cannot. */
 typedef bool log_taker(void *arg, int priority, const char *line);
 void log_divert(log_taker *take, void *arg);
-/* The file that is written to, and whether it has JSON; NULL: it is no file. */
+/* The log file, and if its lines are JSON; NULL: supd logs to no file. */
 const char *log_file(bool *ret_json);
 /* Where the lines go. */
 enum log_target log_goes_to(void);

@@ -54,7 +54,7 @@ struct origin {
 	pid_t walker_pid;
 	/* pid and start of the walker, as in the environment of actors */
 	char walker_mark[LEFTOVER_MARK_MAX];
-	uint32_t crashes;   /* guardians that crashed or hung before this one, */
+	uint32_t crashes;   /* guardians before that crashed or hung, */
 	uint64_t outage_ms; /* and how long no guardian was there, before it */
 };
 
@@ -64,7 +64,7 @@ struct shell {
 	struct conf *conf; /* the effective configuration */
 	struct origin origin;
 
-	struct sockets *sockets; /* of actors, and what serves them */
+	struct sockets *sockets; /* mailboxes of actors, helper processes */
 	struct metrics *metrics;
 	struct trial *trial;
 
@@ -77,7 +77,7 @@ struct shell {
 	struct actors actors;        /* what the shell knows of each slot of the core */
 	struct events events;        /* the event stream */
 	struct proctable *proctable; /* the processes of the actors */
-	struct processes *processes; /* of the actors, and what serves them */
+	struct processes *processes; /* their ends, hooks and probes */
 	struct messages *messages;   /* what the actors say */
 	struct system *system;       /* supd's own actors */
 	struct control *control;

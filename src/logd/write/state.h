@@ -41,7 +41,7 @@ struct state_entry {
 	uint64_t matched;    /* where the newest line ends that its pattern matched */
 	uint64_t awaits;     /* of which line to tell: feed.h; 0: of none */
 	uint64_t lost;       /* bytes of `total` that are in no file: dropped */
-	uint64_t lost_noted; /* of these, those that the file has a line about */
+	uint64_t lost_noted; /* bytes lost of which a line of the file tells */
 	uint32_t turns;      /* odd while `total` and the ring may not agree */
 	/* the error that keeps its file from being written, as the guardian was told; 0:
 	 * none */

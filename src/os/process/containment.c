@@ -316,7 +316,7 @@ containment_freeze(struct containment *c, const struct cgroup_root *root, bool f
 	return r;
 }
 
-/* Add what the main process, wherever it is, has below it. */
+/* Add all processes below the main process, wherever that is. */
 static void
 add_below_main(const struct containment *c, struct proc_sweep *sweep)
 {

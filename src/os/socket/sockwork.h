@@ -23,7 +23,7 @@ enum sockwork_kind {
 	SOCKWORK_ADJUST,  /* both names, mode and owner of what is open */
 	SOCKWORK_RESTORE, /* sockfile_restore(): 1 if that was necessary */
 	SOCKWORK_REMOVE,  /* sockfile_remove() */
-	SOCKWORK_WATCH,   /* fd_watch_directory() of its directory: returns that */
+	SOCKWORK_WATCH, /* fd_watch_directory() of its directory: returns a descriptor */
 };
 
 /* What is at a path. */
