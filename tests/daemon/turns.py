@@ -16,7 +16,7 @@ from chaos import Killer
 from harness import check, comment, equal, main, test
 from varlink import Varlink
 
-ACTORS, REAPED, ACTED = 150, 64, 32
+ACTORS, REAPED, ACTED, NAMED = 150, 64, 32, 64
 NAMES = [f"a{i}" for i in range(ACTORS)]
 
 
@@ -75,6 +75,15 @@ def stop(box):
     text = trace(s, lambda: s.call("Stop", names=["/user/*"]),
                  lambda: s.wait_for("/user/a0", state="stopped"))
     check(most(text, "kill") <= ACTED, "requests to stop")
+    check(most(text, "openat") <= 2 * REAPED, "each end is looked at, the caller is once")
+
+
+@test("an apply names no more than 64 streams to the log process without a look at clients",
+      timeout=60)
+def naming(box):
+    s = parallel(box)
+    text = trace(s, lambda: s.call("Apply"), lambda: [s.call("Ping") for _ in range(200)])
+    check(most(text, "openat") <= NAMED + 16, "streams that are named anew")
 
 
 @test("commands that come in the midst of a turn are carried out after it", timeout=60)

@@ -103,16 +103,19 @@ call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone)
 /* Add to an event the verb, and the user, process and program of the caller; a process
  * that is gone has no program. */
 void
-command_fields(const struct conn *conn, const char *verb)
+command_fields(struct conn *conn, const char *verb)
 {
 	struct events *events = &conn->control->shell->events;
-	char program[PROC_PROGRAM_MAX];
+	struct caller *caller = &conn->caller;
 
 	events_text(events, FIELD_VERB, verb);
 	events_number(events, FIELD_UID, conn->peer.uid);
 	events_number(events, FIELD_PID, conn->peer.pid);
-	if (proc_program(conn->peer.pid, program))
-		events_text(events, FIELD_PROGRAM, program);
+	if (!caller->is_known && !proc_program(conn->peer.pid, caller->program))
+		caller->program[0] = '\0';
+	caller->is_known = true;
+	if (caller->program[0] != '\0')
+		events_text(events, FIELD_PROGRAM, caller->program);
 }
 
 static void

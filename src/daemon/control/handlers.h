@@ -33,7 +33,7 @@ bool call_resolve_past(struct conn *conn, const char *name, struct ref_list *lis
                        struct event_view *gone);
 bool call_resolve(struct conn *conn, struct ref_list *list);
 bool call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone);
-void command_fields(const struct conn *conn, const char *verb);
+void command_fields(struct conn *conn, const char *verb);
 void command_event(struct conn *conn, struct ref ref, const char *verb);
 void handle_start(struct conn *conn);
 void handle_stop(struct conn *conn);

@@ -2,6 +2,7 @@
 /* output_feed.c - what the log process is told of streams, and says of them. */
 #include "config.h"
 
+#include <errno.h>
 #include <ev.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,6 +19,9 @@
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 #define SYSLOG_SOCKET  "/dev/log"
+
+/* So many streams are named before others have their turn. */
+#define NAMED_AT_ONCE 64
 
 static void
 output_watch_feed(struct output *output, int events)
@@ -148,10 +152,11 @@ output_say(struct output *output, enum feed_kind kind, uint64_t key)
 	return feed_send(output->feed[0], &output->message, -1);
 }
 
-/* Go on naming all streams, as far as the feed takes it now. */
+/* Go on naming all streams: some of them, as far as the feed takes it now. */
 void
 output_name_all(struct output *output)
 {
+	const size_t end = output->cursor + NAMED_AT_ONCE;
 	int r = 0;
 
 	if (output->cursor == IDLE)
@@ -169,8 +174,8 @@ output_name_all(struct output *output)
 		if (r == 0 && pipe->is_quiet)
 			r = output_say(output, FEED_FLUSH, pipe->stream.key);
 		/* Without a descriptor for it now it is named another time. */
-		if (r == 0)
-			output->cursor++;
+		if (r == 0 && ++output->cursor == end)
+			r = -EAGAIN;
 	}
 	if (r == 0)
 		r = output_say(output, FEED_END, 0);

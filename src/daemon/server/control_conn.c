@@ -266,6 +266,7 @@ next_call(struct conn *conn)
 	if (r == 0)
 		return false;
 	conn->call = (struct served_call){0};
+	conn->caller.is_known = false;
 	ref_list_init(&conn->call.list);
 	if (r > 0)
 		r = varlink_call_parse(message, &conn->call.message, NULL);

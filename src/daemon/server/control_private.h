@@ -33,6 +33,7 @@
 #include "daemon/server/server.h"
 #include "daemon/sockets/control_file.h"
 #include "daemon/state/post.h"
+#include "os/process/proc.h"
 #include "os/socket/sock.h"
 #include "os/socket/sockwork.h"
 #include "varlink/varlink.h"
@@ -206,6 +207,12 @@ struct served_call {
 	bool keeps; /* the call goes on when its client goes away */
 };
 
+/* The program that calls: looked at once a call, which may have thousands of events. */
+struct caller {
+	bool is_known;
+	char program[PROC_PROGRAM_MAX]; /* its name, or "" */
+};
+
 /* What of a connection is over. */
 struct conn_over {
 	bool in;   /* nothing more comes in */
@@ -236,6 +243,7 @@ struct conn {
 	bool held_back;  /* its next call waits until others of its kind were answered */
 	bool may_bring;  /* the kernel lets descriptors through: see os/socket/rights.h */
 	bool is_kept;    /* the walker has it, too: for the next supd, or until the end */
+	struct caller caller; /* of that call */
 	struct served_call call;
 };
 
