@@ -138,12 +138,20 @@ strbuf_utf8_length(const char *p, const char *end)
 void
 strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap)
 {
+	const size_t room = sb->failed ? 0 : sb->cap - sb->len;
 	va_list again;
 	int n;
 
+	/* Mostly there is room, and it is not formatted a second time. */
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
+	n = vsnprintf(room > 0 ? sb->data + sb->len : NULL, room, fmt, again);
 	va_end(again);
+	if (n >= 0 && (size_t)n < room && (size_t)n <= sb->limit - sb->len) {
+		sb->len += (size_t)n;
+		return;
+	}
+	if (room > 0)
+		sb->data[sb->len] = '\0';
 	/* No such characters, or printf(3) had no memory of its own. */
 	if (n < 0)
 		sb->failed = true;
@@ -189,6 +197,20 @@ strbuf_add_json(struct strbuf *sb, const char *s)
 	strbuf_add_json_bytes(sb, s, strlen(s));
 }
 
+/* A quote, a backslash or a control character, as JSON has it. */
+static void
+add_escape(struct strbuf *sb, char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char code[] = {'\\', 'u', '0', '0', digits[c >> 4 & 1], digits[c & 15]};
+	const char quoted[] = {'\\', c};
+
+	if (c == '"' || c == '\\')
+		strbuf_add(sb, quoted, sizeof(quoted));
+	else
+		strbuf_add(sb, code, sizeof(code));
+}
+
 /*
  * Append text, which may contain anything, as a JSON string, quotes included.  Bytes that
  * are not UTF-8 become U+FFFD, so that whatever a program or a file name contains, the
@@ -206,17 +228,16 @@ strbuf_add_json_bytes(struct strbuf *sb, const char *text, size_t len)
 		size_t n = 1;
 
 		while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20 &&
-		       (n = strbuf_utf8_length(p, end)) > 0)
+		       (n = (unsigned char)*p < 0x80 ? 1 : strbuf_utf8_length(p, end)) >
+		           0)
 			p += n;
 		strbuf_add(sb, plain, (size_t)(p - plain));
 		if (p == end)
 			break;
 		if (n == 0 || *p == '\0')
 			strbuf_adds(sb, "\xef\xbf\xbd");
-		else if (*p == '"' || *p == '\\')
-			strbuf_addf(sb, "\\%c", *p);
 		else
-			strbuf_addf(sb, "\\u%04x", (unsigned int)(unsigned char)*p);
+			add_escape(sb, *p);
 		p++;
 	}
 	strbuf_addc(sb, '"');

@@ -575,6 +575,20 @@ def test_kill_sends_a_signal_term_by_default():
     one(Supd(), "kill", "-s", "HUPP", "a", status=2, err="no signal is called 'HUPP'")
 
 
+def test_metrics_come_in_pieces_and_anew_from_a_supd_that_came_back():
+    def answer(parameters, supd):
+        yield Reply({"openmetrics": "a 1\n"}, more=True)
+        if supd.connections == 1:
+            yield Close
+        yield Reply({"openmetrics": "# EOF\n"})
+    one(Supd(Metrics=answer), "metrics", out="a 1\n# EOF\n")
+    one(Supd(Metrics=answer), "-o", "json", "metrics",
+        out='{"openmetrics":"a 1\\u000a# EOF\\u000a"}\n')
+    one(Supd(Metrics=lambda p, s: [Reply({"openmetrics": "a 1\n"}, more=True),
+                                   Error("SlowConsumer", dropped=1)]),
+        "metrics", out="", status=1, err="too slow")
+
+
 def test_fail_calls_once_for_each_name():
     calls = one(Supd(Fail=lambda p, s: [Reply({})]), "fail", "a", "b", out="")
     check(calls[0][1]["token"] != calls[1][1]["token"], calls)

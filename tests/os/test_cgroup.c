@@ -120,11 +120,11 @@ START_TEST(a_tree_is_walked_to_its_end_and_goes_with_all_below_it)
 		(void)fprintf(procs, "%zu\n10\n", i);
 		(void)fclose(procs);
 	}
-	ck_assert_int_eq(cgroup_tree_each(top, sum_pids, &sum), 0);
+	ck_assert_int_eq(cgroup_tree_each(AT_FDCWD, top, sum_pids, &sum), 0);
 	ck_assert_int_eq(sum, 1 + 2 + 3 + 4 + 5 + 60);
 	/* What a visit returns ends the walk. */
 	sum = 80;
-	ck_assert_int_eq(cgroup_tree_each(top, sum_pids, &sum), 7);
+	ck_assert_int_eq(cgroup_tree_each(AT_FDCWD, top, sum_pids, &sum), 7);
 	ck_assert_int_eq(cgroup_tree_remove(top), -ENOTEMPTY);
 	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
 		(void)snprintf(path, sizeof(path), "%s%s/cgroup.procs", top, below[i]);
@@ -133,7 +133,7 @@ START_TEST(a_tree_is_walked_to_its_end_and_goes_with_all_below_it)
 	ck_assert_int_eq(cgroup_tree_remove(top), 0);
 	ck_assert_int_lt(access(top, F_OK), 0);
 	ck_assert_int_eq(cgroup_tree_remove(top), 0);
-	ck_assert_int_eq(cgroup_tree_each(top, sum_pids, &sum), 0);
+	ck_assert_int_eq(cgroup_tree_each(AT_FDCWD, top, sum_pids, &sum), 0);
 }
 END_TEST
 

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -247,33 +248,77 @@ verb_ping(struct ctl *ctl, char **names, uint32_t n)
 	return 0;
 }
 
+struct metrics_text {
+	struct ctl *ctl;
+	struct strbuf text;
+};
+
+/* Take the next lines. */
+static int
+take_figures(void *user, const struct call *call, const struct reply *reply)
+{
+	struct metrics_text *figures = user;
+	const char *text;
+	json_t *piece;
+	int status = ctl_load(figures->ctl, call, reply, &piece);
+
+	if (status != 0)
+		return status;
+	text = json_string_value(json_object_get(piece, "openmetrics"));
+	strbuf_adds(&figures->text, text != NULL ? text : "");
+	json_decref(piece);
+	return figures->text.failed ? ctl_no_memory(figures->ctl) : 0;
+}
+
+/* Have all of them, anew from a supd that came back; an exit status. */
+static int
+fetch_figures(struct ctl *ctl, struct metrics_text *figures)
+{
+	const struct call call = {.method = "Metrics", .more = true, .repeat = true};
+	struct reply error;
+	struct err err;
+	int status = ctl_connect(ctl);
+	int r = 0;
+
+	if (status != 0)
+		return status;
+	do {
+		strbuf_clear(&figures->text);
+		r = ctl_stream(ctl, &call, take_figures, figures, &error, &err, &status);
+		if (r == -ECONNRESET)
+			r = client_reconnect(&ctl->client, &err) < 0 ? r : -EAGAIN;
+	} while (r == -EAGAIN);
+	if (r < 0)
+		return ctl_give_up(ctl, &call, r, &err);
+	return r > 0 ? complain_refusal(ctl, &call, &error) : status;
+}
+
 /* The figures as they are served by HTTP. */
 int
 verb_metrics(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct call call = {.method = "Metrics", .repeat = true};
-	struct reply reply;
-	const char *text;
-	json_t *figures;
-	int status = ctl_call(ctl, &call, &reply);
+	struct metrics_text figures = {.ctl = ctl};
+	struct strbuf *sb = &ctl->out.buf;
+	int status;
 
 	(void)names;
 	(void)n;
-	if (status == 0 && ctl->options.json) {
-		print_json(&ctl->out, reply.parameters);
-		strbuf_addc(&ctl->out.buf, '\n');
-		return 0;
-	}
-	if (status == 0)
-		status = ctl_load(ctl, &call, &reply, &figures);
-	if (status != 0)
+	strbuf_init(&figures.text, OUT_BYTES_MAX);
+	status = fetch_figures(ctl, &figures);
+	if (status != 0) {
+		strbuf_done(&figures.text);
 		return status;
-	text = json_string_value(json_object_get(figures, "openmetrics"));
-	if (text != NULL && ctl->out.terminal)
-		print_lines(&ctl->out.buf, text, strlen(text), "");
-	else
-		strbuf_adds(&ctl->out.buf, text != NULL ? text : "");
-	json_decref(figures);
+	}
+	if (ctl->options.json) {
+		strbuf_adds(sb, "{\"openmetrics\":");
+		print_quoted(&ctl->out, strbuf_str(&figures.text));
+		strbuf_adds(sb, "}\n");
+	} else if (ctl->out.terminal) {
+		print_lines(sb, strbuf_str(&figures.text), figures.text.len, "");
+	} else {
+		strbuf_add(sb, strbuf_str(&figures.text), figures.text.len);
+	}
+	strbuf_done(&figures.text);
 	return 0;
 }
 

@@ -67,46 +67,6 @@ handle_ping(struct conn *conn)
 	reply_end(conn, false);
 }
 
-static void
-on_figures(struct scrape_request *request, const struct strbuf *text)
-{
-	struct served_call *call =
-	    (struct served_call *)(void *)((char *)request -
-	                                   offsetof(struct served_call, scrape));
-	struct conn *conn =
-	    (struct conn *)(void *)((char *)call - offsetof(struct conn, call));
-	struct strbuf *out;
-
-	if (text == NULL) {
-		reply_limit(conn, "metrics", SCRAPE_BYTES_MAX);
-	} else {
-		out = reply_begin(conn);
-		strbuf_adds(out, "{\"openmetrics\":");
-		strbuf_add_json_bytes(out, text->data, text->len);
-		strbuf_addc(out, '}');
-		reply_end(conn, false);
-	}
-	call->state = CALL_FINISHED;
-	call->release = NULL;
-	conn_run(conn);
-}
-
-static void
-cancel_scrape(struct conn *conn)
-{
-	scraper_cancel(&conn->call.scrape);
-}
-
-/* Metrics: the figures that are served at metrics.listen. */
-void
-handle_metrics(struct conn *conn)
-{
-	conn->call.state = CALL_METRICS;
-	conn->call.release = cancel_scrape;
-	conn->call.scrape = (struct scrape_request){.on_text = on_figures};
-	scraper_ask(&conn->call.scrape);
-}
-
 /* org.varlink.service: vendor, product, version and interfaces. */
 void
 handle_get_info(struct conn *conn)

@@ -8,6 +8,7 @@
  *	control_plan.c    methods about the configuration
  *	control_upgrade.c  Upgrade: its call goes on with the next guardian
  *	control_read.c    methods that only look
+ *	control_metrics.c Metrics
  *	control_simulate.c  Simulate
  *	control_stream.c  methods with many replies
  *	control_logs.c    Logs: a reader process for each call

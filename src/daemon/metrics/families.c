@@ -5,6 +5,7 @@
 #include "daemon/metrics/families.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/strbuf.h"
@@ -16,13 +17,16 @@
 static void
 add_label(struct strbuf *sb, const char *value)
 {
-	for (; *value != '\0'; value++) {
-		if (*value == '\\' || *value == '"')
-			strbuf_addc(sb, '\\');
-		if (*value == '\n')
-			strbuf_adds(sb, "\\n");
-		else
-			strbuf_addc(sb, *value);
+	while (*value != '\0') {
+		const size_t plain = strcspn(value, "\\\"\n");
+
+		strbuf_add(sb, value, plain);
+		value += plain;
+		if (*value == '\0')
+			break;
+		strbuf_addc(sb, '\\');
+		strbuf_addc(sb, *value == '\n' ? 'n' : *value);
+		value++;
 	}
 }
 
@@ -30,9 +34,12 @@ add_label(struct strbuf *sb, const char *value)
 static void
 add_decimal(struct strbuf *sb, uint64_t n, uint64_t unit)
 {
-	const int digits = unit == 1000 ? 3 : 6;
-
-	strbuf_addf(sb, "%" PRIu64 ".%0*" PRIu64, n / unit, digits, n % unit);
+	strbuf_add_number(sb, n / unit);
+	strbuf_addc(sb, '.');
+	for (uint64_t left = n % unit; unit > 1; left %= unit) {
+		unit /= 10;
+		strbuf_addc(sb, (char)('0' + left / unit));
+	}
 }
 
 enum figure_form { FORM_WHOLE, FORM_MS, FORM_US };
@@ -332,14 +339,19 @@ static void
 add_line(struct strbuf *sb, const struct shell *shell, const struct family *family,
          const struct sample *sample, const char *label, const char *value, uint64_t n)
 {
-	strbuf_addf(sb, "%s%s{path=\"", family->name, family->is_counter ? "_total" : "");
+	strbuf_adds(sb, family->name);
+	strbuf_adds(sb, family->is_counter ? "_total{path=\"" : "{path=\"");
 	add_label(sb, shell_path(shell, sample->ref));
 	if (sample->view.depth > 1) {
 		strbuf_adds(sb, "\",supervisor=\"");
 		add_label(sb, shell_path(shell, sample->view.parent));
 	}
-	if (label != NULL)
-		strbuf_addf(sb, "\",%s=\"%s", label, value);
+	if (label != NULL) {
+		strbuf_adds(sb, "\",");
+		strbuf_adds(sb, label);
+		strbuf_adds(sb, "=\"");
+		strbuf_adds(sb, value);
+	}
 	strbuf_adds(sb, "\"} ");
 	if (family->form == FORM_WHOLE)
 		strbuf_add_number(sb, n);

@@ -77,13 +77,13 @@ text_file(const struct strbuf *text)
 }
 
 static void
-on_text(struct scrape_request *request, const struct strbuf *text)
+on_text(struct scrape_request *request, struct scrape_text *text)
 {
 	struct metrics *metrics =
 	    (struct metrics *)(void *)((char *)request -
 	                               offsetof(struct metrics, request));
 	const struct helper_message message = {.kind = HELPER_TEXT};
-	int fd = text == NULL ? -1 : text_file(text);
+	int fd = text == NULL ? -1 : text_file(&text->text);
 
 	metrics->is_owed = helpers_send(metrics->shell->sockets->helpers, HELPER_METRICS,
 	                                &message, &fd, fd >= 0) == -EAGAIN;

@@ -26,7 +26,11 @@
 #define LOOKED_AT_ONCE  32
 #define WRITTEN_AT_ONCE 512
 
+/* So many texts are kept for readers that have not taken all of theirs. */
+#define KEPT_MAX 4
+
 TAILQ_HEAD(requests, scrape_request);
+TAILQ_HEAD(scrape_texts, scrape_text);
 
 static struct scraper {
 	struct shell *shell;     /* NULL: not open */
@@ -42,6 +46,69 @@ static struct scraper {
 	uint64_t now_ms;    /* when it began */
 	struct strbuf text; /* the one being made */
 } the_scraper;
+
+/* Those that are held, the oldest first. */
+static struct scrape_texts kept = TAILQ_HEAD_INITIALIZER(kept);
+static size_t n_kept;
+
+/* ---- whole texts ------------------------------------------------------------------- */
+
+static void
+unkeep(struct scrape_text *text)
+{
+	TAILQ_REMOVE(&kept, text, link);
+	text->is_kept = false;
+	n_kept--;
+}
+
+/* Hold a text beyond the call that it came with, until scrape_text_drop(); it may be lost
+ * before, when newer texts are held: slow readers cost no more memory than that. */
+void
+scrape_text_hold(struct scrape_text *text)
+{
+	struct scrape_text *oldest;
+
+	text->holders++;
+	if (text->is_kept)
+		return;
+	TAILQ_INSERT_TAIL(&kept, text, link);
+	text->is_kept = true;
+	if (++n_kept <= KEPT_MAX)
+		return;
+	oldest = TAILQ_FIRST(&kept);
+	unkeep(oldest);
+	oldest->is_lost = true;
+	strbuf_done(&oldest->text);
+}
+
+/* One holder less; NULL is fine. */
+void
+scrape_text_drop(struct scrape_text *text)
+{
+	if (text == NULL || --text->holders > 0)
+		return;
+	if (text->is_kept)
+		unkeep(text);
+	strbuf_done(&text->text);
+	free(text);
+}
+
+/* The text that was made, whole; NULL: it is not, or there is no memory. */
+static struct scrape_text *
+text_take(struct scraper *scraper)
+{
+	struct scrape_text *text;
+
+	if (scraper->samples == NULL || scraper->text.failed)
+		return NULL;
+	text = calloc(1, sizeof(*text));
+	if (text == NULL)
+		return NULL;
+	text->holders = 1;
+	text->text = scraper->text;
+	strbuf_init(&scraper->text, SCRAPE_BYTES_MAX);
+	return text;
+}
 
 /* ---- one scrape -------------------------------------------------------------------- */
 
@@ -82,8 +149,7 @@ scraper_forget(struct scraper *scraper)
 static void
 scraper_answer(struct scraper *scraper)
 {
-	const bool is_whole = scraper->samples != NULL && !scraper->text.failed;
-	const struct strbuf *text = is_whole ? &scraper->text : NULL;
+	struct scrape_text *text = text_take(scraper);
 	struct scrape_request *request;
 
 	while ((request = TAILQ_FIRST(&scraper->served)) != NULL) {
@@ -91,6 +157,7 @@ scraper_answer(struct scraper *scraper)
 		request->is_waiting = false;
 		request->on_text(request, text);
 	}
+	scrape_text_drop(text);
 	scraper_forget(scraper);
 }
 

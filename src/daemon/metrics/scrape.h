@@ -19,18 +19,30 @@
 
 struct shell;
 
+/* A text that is whole.  It stays for as long as it is held; but of those that are held
+ * for slow readers only the newest few are kept. */
+struct scrape_text {
+	TAILQ_ENTRY(scrape_text) link;
+	unsigned int holders;
+	bool is_kept;
+	bool is_lost; /* it is gone: `text` is empty */
+	struct strbuf text;
+};
+
 /* A request for the figures; lives with its owner until it is answered or cancelled. */
 struct scrape_request {
 	TAILQ_ENTRY(scrape_request) link;
 	bool is_waiting;
 	/* Called once, from the loop.  NULL: it would be too long, or there is no memory.
-	 * The text is borrowed during the call. */
-	void (*on_text)(struct scrape_request *request, const struct strbuf *text);
+	 * The text is borrowed during the call; see scrape_text_hold(). */
+	void (*on_text)(struct scrape_request *request, struct scrape_text *text);
 };
 
 void scraper_open(struct shell *shell);
 void scraper_close(void);
 void scraper_ask(struct scrape_request *request);
 void scraper_cancel(struct scrape_request *request);
+void scrape_text_hold(struct scrape_text *text);
+void scrape_text_drop(struct scrape_text *text);
 
 #endif

@@ -334,10 +334,11 @@ progress(struct conn *conn)
 	case CALL_EVENTS:
 	case CALL_LOGS:
 		return call->progress(conn);
+	case CALL_METRICS:
+		return call->progress != NULL && call->progress(conn);
 	case CALL_LOADING:
 	case CALL_UPGRADE:
 	case CALL_TRIAL:
-	case CALL_METRICS:
 		return false;
 	case CALL_FINISHED:
 		break;

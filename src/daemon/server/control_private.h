@@ -163,12 +163,19 @@ enum call_state {
 	CALL_METRICS,   /* answered when the figures were collected */
 };
 
+/* The figures: they are waited for, or being sent from the call's `position` on. */
+struct served_text {
+	struct scrape_request request;
+	struct scrape_text *text; /* NULL: not yet */
+};
+
 struct served_call {
 	struct varlink_call message;
 	const struct method *method;
 	enum call_state state;
 	uint64_t turn; /* CALL_NEXT_TURN: in which it came; CALL_HELD: the next */
-	/* CALL_AGAIN to CALL_LOGS: go on with it; false: it waits */
+	/* CALL_AGAIN to CALL_LOGS, CALL_METRICS or NULL: go on with it; false: it waits
+	 */
 	bool (*progress)(struct conn *conn);
 	/* The call is over: free its state; NULL: nothing to free. */
 	void (*release)(struct conn *conn);
@@ -195,7 +202,7 @@ struct served_call {
 
 	struct logs *logs; /* CALL_LOGS: the reader */
 
-	struct scrape_request scrape; /* CALL_METRICS */
+	struct served_text served_text; /* CALL_METRICS */
 
 	char *plan;                   /* CALL_TRIAL: of what was applied; owned */
 	struct conf_loading *loading; /* the configuration that was asked for, or NULL */

@@ -213,10 +213,7 @@ int
 cgroup_leaf_each(const struct cgroup_root *root, const char *leaf,
                  int (*on_pid)(pid_t pid, void *arg), void *arg)
 {
-	char path[LEAF_PATH_MAX];
-
-	leaf_path(root, leaf, path);
-	return cgroup_tree_each(path, on_pid, arg);
+	return cgroup_tree_each(root->fd, leaf, on_pid, arg);
 }
 
 /* Write a file of the leaf, such as "memory.max".  Returns 0 or -errno. */

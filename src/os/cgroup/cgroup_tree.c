@@ -137,13 +137,13 @@ walk_on(struct walk *walk, const struct visit *visit)
 /* Visit a directory and all below it; 0 also if it is not there, else what a visit
  * returned, or -errno. */
 static int
-walk_tree(const char *path, const struct visit *visit)
+walk_tree(int directory, const char *path, const struct visit *visit)
 {
 	struct walk walk;
 	int r;
 
 	walk.n = 0;
-	r = walk_down(&walk, AT_FDCWD, path);
+	r = walk_down(&walk, directory, path);
 	if (walk.n == 0)
 		return r == -ENOENT ? 0 : r;
 	if (visit->on_enter != NULL)
@@ -178,7 +178,7 @@ cgroup_tree_remove(const char *path)
 {
 	int failed = 0;
 	const struct visit visit = {.on_leave = remove_one, .arg = &failed};
-	int r = walk_tree(path, &visit);
+	int r = walk_tree(AT_FDCWD, path, &visit);
 
 	if (rmdir(path) < 0 && errno != ENOENT)
 		failed = -errno;
@@ -190,19 +190,23 @@ struct each {
 	void *arg;
 };
 
+/* A line takes no more; a read that leaves room for another one was the last: the kernel
+ * fills the buffer as far as whole lines go. */
+#define LINE_BYTES 16
+
 static int
-each_in(int directory, void *arg)
+each_of(int directory, const char *file, const struct each *each)
 {
-	const struct each *each = arg;
-	int fd = openat(directory, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	int fd = openat(directory, file, O_RDONLY | O_CLOEXEC);
 	char text[4096];
+	ssize_t n = sizeof(text);
 	pid_t pid = 0;
-	ssize_t n;
 	int r = 0;
 
 	if (fd < 0)
 		return errno == ENOENT || errno == EOPNOTSUPP ? 0 : -errno;
-	while (r == 0 && (n = read(fd, text, sizeof(text))) > 0) {
+	while (r == 0 && n > (ssize_t)sizeof(text) - LINE_BYTES) {
+		n = read(fd, text, sizeof(text));
 		for (ssize_t i = 0; r == 0 && i < n; i++) {
 			if (text[i] != '\n') {
 				pid = pid * 10 + (text[i] - '0');
@@ -216,34 +220,42 @@ each_in(int directory, void *arg)
 	return r;
 }
 
+static int
+each_in(int directory, void *arg)
+{
+	return each_of(directory, "cgroup.procs", arg);
+}
+
 /* The same of a directory without any below, whose links tell so; false: it has some, or
  * cannot be looked at. */
 static bool
-each_in_leaf(const char *path, struct each *each, int *ret)
+each_in_leaf(int directory, const char *path, const struct each *each, int *ret)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char file[PATH_MAX];
 	struct stat status;
-	bool is_leaf;
 
-	if (fd < 0)
+	if (fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    status.st_nlink != 2 ||
+	    (size_t)snprintf(file, sizeof(file), "%s/cgroup.procs", path) >= sizeof(file))
 		return false;
-	is_leaf = fstat(fd, &status) == 0 && status.st_nlink == 2;
-	if (is_leaf)
-		*ret = each_in(fd, each);
-	(void)close(fd);
-	return is_leaf;
+	*ret = each_of(directory, file, each);
+	return true;
 }
 
 /*
- * Call on_pid for each process in a cgroup and all below it, until it returns other
- * than 0.  Processes come and go meanwhile.  Returns what it returned, or -errno.
+ * Call on_pid for each process in a cgroup, a path below this directory or AT_FDCWD, and
+ * in all below it, until it returns other than 0.  Processes come and go meanwhile.
+ * Returns what it returned, or -errno.
  */
 int
-cgroup_tree_each(const char *path, int (*on_pid)(pid_t pid, void *arg), void *arg)
+cgroup_tree_each(int directory, const char *path, int (*on_pid)(pid_t pid, void *arg),
+                 void *arg)
 {
 	struct each each = {.on_pid = on_pid, .arg = arg};
 	const struct visit visit = {.on_enter = each_in, .arg = &each};
 	int r;
 
-	return each_in_leaf(path, &each, &r) ? r : walk_tree(path, &visit);
+	return each_in_leaf(directory, path, &each, &r)
+	           ? r
+	           : walk_tree(directory, path, &visit);
 }

@@ -9,6 +9,7 @@
 int cgroup_read(int directory, const char *file, char *ret, size_t size);
 int cgroup_write(int directory, const char *file, const char *text);
 int cgroup_tree_remove(const char *path);
-int cgroup_tree_each(const char *path, int (*on_pid)(pid_t pid, void *arg), void *arg);
+int cgroup_tree_each(int directory, const char *path, int (*on_pid)(pid_t pid, void *arg),
+                     void *arg);
 
 #endif

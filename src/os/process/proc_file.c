@@ -93,6 +93,20 @@ proc_stat_read(pid_t pid, struct proc_stat *ret)
 	return 0;
 }
 
+/* How many pages of a process are in memory: cheaper than all of proc_stat_read(). */
+int
+proc_resident_read(pid_t pid, uint64_t *ret)
+{
+	char name[NAME_BYTES], buf[256];
+	ssize_t r;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/statm", pid);
+	r = read_file(name, buf, sizeof(buf));
+	if (r < 0)
+		return (int)r;
+	return sscanf(buf, "%*u %" SCNu64, ret) == 1 ? 0 : -EBADMSG;
+}
+
 /*
  * The real user in /proc/PID/status, also of a process that hides what it can: the owner
  * of its files in /proc is root then.  -errno as for proc_stat_read().

@@ -32,6 +32,7 @@ struct proc_stat {
 typedef int proc_take_child(void *arg, pid_t child);
 
 int proc_stat_read(pid_t pid, struct proc_stat *ret);
+int proc_resident_read(pid_t pid, uint64_t *ret);
 int proc_uid_read(pid_t pid, uid_t *ret);
 bool proc_stat_is_dead(const struct proc_stat *stat);
 bool proc_stat_is_executing(const struct proc_stat *stat);

@@ -5,6 +5,8 @@
 #include "os/process/usage.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,11 +72,9 @@ add_member(pid_t pid, void *arg)
 	return add_child(arg, pid);
 }
 
-/* Add each process found, and with `descend` all its descendants; of the main process
- * this was read already. */
+/* Add each process that is found, and its descendants. */
 static void
-look_at_all(struct look *look, pid_t main_pid, const struct proc_stat *main_stat,
-            bool descend)
+look_at_all(struct look *look, pid_t main_pid, const struct proc_stat *main_stat)
 {
 	for (uint32_t i = 0; i < look->n; i++) {
 		struct proc_stat stat = *main_stat;
@@ -84,52 +84,67 @@ look_at_all(struct look *look, pid_t main_pid, const struct proc_stat *main_stat
 		add_stat(look, &stat);
 		look->usage.processes++;
 		add_descriptors(look, look->pids[i]);
-		if (descend)
-			(void)proc_children(look->pids[i], add_child, look);
+		(void)proc_children(look->pids[i], add_child, look);
 	}
 }
 
-/* Add all processes in the cgroup; the kernel's own counts include dead processes. */
+/* Add a process of a cgroup, which counts the time by itself. */
 static void
+add_resident(struct look *look, pid_t pid, bool has_memory)
+{
+	uint64_t pages = 0;
+
+	if (!has_memory && proc_resident_read(pid, &pages) < 0)
+		return;
+	look->usage.memory_bytes += pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	look->usage.processes++;
+	add_descriptors(look, pid);
+}
+
+/* Add all processes in the cgroup; the kernel's own counts include dead processes. */
+static int
 look_into_cgroup(struct look *look, const struct containment *c,
-                 const struct cgroup_root *root, pid_t pid, const struct proc_stat *stat)
+                 const struct cgroup_root *root)
 {
 	struct usage *usage = &look->usage;
+	/* Others have no controllers. */
+	const bool has_memory =
+	    c->is_limited && cgroup_leaf_number(root, c->leaf, "memory.current", NULL,
+	                                        &usage->memory_bytes) == 0;
 
-	look->n = 0;
 	(void)cgroup_leaf_each(root, c->leaf, add_member, look);
-	look_at_all(look, pid, stat, false);
+	for (uint32_t i = 0; i < look->n; i++)
+		add_resident(look, look->pids[i], has_memory);
 	(void)cgroup_leaf_number(root, c->leaf, "cpu.stat", "usage_usec",
 	                         &usage->cpu_usec);
-	/* Others have no controllers. */
-	if (!c->is_limited)
-		return;
-	(void)cgroup_leaf_number(root, c->leaf, "memory.current", NULL,
-	                         &usage->memory_bytes);
-	usage->has_io = cgroup_leaf_number(root, c->leaf, "io.stat", "rbytes",
+	usage->has_io = c->is_limited &&
+	                cgroup_leaf_number(root, c->leaf, "io.stat", "rbytes",
 	                                   &usage->read_bytes) == 0 &&
 	                cgroup_leaf_number(root, c->leaf, "io.stat", "wbytes",
 	                                   &usage->write_bytes) == 0;
+	return usage->processes > 0 ? 0 : -ESRCH;
 }
 
 /*
  * Measure the processes of an actor with this main process.  Returns 0, or -errno if the
- * main process is gone.
+ * main process is gone, and with a cgroup all others.
  */
 int
 usage_read(const struct containment *c, const struct cgroup_root *root, pid_t pid,
            struct usage *ret)
 {
-	struct look look = {.pids = {pid}, .n = 1};
+	struct look look = {.n = 0};
 	struct proc_stat stat;
-	int r = proc_stat_read(pid, &stat);
+	int r;
 
-	if (r < 0)
-		return r;
-	if (c->is_cgroup)
-		look_into_cgroup(&look, c, root, pid, &stat);
-	else
-		look_at_all(&look, pid, &stat, true);
+	if (c->is_cgroup) {
+		r = look_into_cgroup(&look, c, root);
+	} else {
+		r = proc_stat_read(pid, &stat);
+		(void)add_child(&look, pid);
+		if (r == 0)
+			look_at_all(&look, pid, &stat);
+	}
 	*ret = look.usage;
-	return 0;
+	return r;
 }
