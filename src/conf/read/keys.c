@@ -93,9 +93,9 @@ add_value(struct key_list *collection, const char *name, const struct schema_typ
 static bool
 is_key(const char *name, const char *below, const char *key)
 {
-	const size_t len = strlen(name);
+	const size_t len = name[0] == key[0] ? strlen(name) : 0;
 
-	if (strncmp(key, name, len) != 0)
+	if (len == 0 || strncmp(key, name, len) != 0)
 		return false;
 	return below == NULL ? key[len] == '\0'
 	                     : key[len] == '.' && strcmp(key + len + 1, below) == 0;
@@ -109,22 +109,24 @@ computed_default(struct key_list *collection, const char *name, const char *belo
 	const struct spec *spec = &collection->actor->spec;
 	char buf[DURATION_TEXT_MAX];
 
-	if (is_key(name, below, "restart") && spec->start.ready == READY_EXIT)
+	/* Names are compared last: this is asked of each key of each actor. */
+	if (spec->start.ready == READY_EXIT && is_key(name, below, "restart"))
 		return "\"transient\"";
-	if (is_key(name, below, "start_timeout") &&
-	    spec->start.timeout_ms != DURATION_INFINITE)
+	if (spec->start.timeout_ms != DURATION_INFINITE &&
+	    is_key(name, below, "start_timeout"))
 		return "\"1m30s\"";
 	if (spec->start.ready == READY_PROBED && (is_key(name, below, "ready.interval") ||
 	                                          is_key(name, below, "ready.timeout")))
 		return "\"1s\"";
-	if (is_key(name, below, "shutdown") && spec->kind == NODE_SUPERVISOR)
+	if (spec->kind == NODE_SUPERVISOR && is_key(name, below, "shutdown"))
 		return "\"infinity\"";
-	if (is_key(name, below, "intensity") && collection->actor->parent == CONF_NONE)
+	if (collection->actor->parent == CONF_NONE && is_key(name, below, "intensity"))
 		return "\"unlimited\"";
-	if (is_key(name, below, "scheduler.priority") && attributes->priority > 0)
+	if (attributes->priority > 0 && is_key(name, below, "scheduler.priority"))
 		return "1";
-	if (is_key(name, below, "io_priority.level") && attributes->has_io_priority &&
-	    IO_CLASS(attributes->io_priority) != IO_CLASS_IDLE)
+	if (attributes->has_io_priority &&
+	    IO_CLASS(attributes->io_priority) != IO_CLASS_IDLE &&
+	    is_key(name, below, "io_priority.level"))
 		return "4";
 	if (is_key(name, below, "backoff.reset_after"))
 		return arena_printf(collection->reader->scratch, "\"%s\"",
@@ -225,8 +227,13 @@ void
 keys_make(struct reader *reader, const struct yaml *map, const struct schema_type *view,
           struct conf_actor *actor)
 {
-	struct key_list collection = {.reader = reader, .actor = actor};
+	struct key_list collection;
 
+	/* Its long array is not cleared. */
+	collection.reader = reader;
+	collection.actor = actor;
+	collection.at = NULL;
+	collection.n = collection.cap = collection.n_unwritten = 0;
 	for (size_t i = 0; i < view->table->n_keys; i++) {
 		const struct schema_key *key = &view->table->keys[i];
 
