@@ -153,17 +153,25 @@ START_TEST(a_leftover_in_the_midst_of_an_exec_is_found)
 	char variable[64];
 	const struct leftover_hunt hunt = {
 	    .variable = variable, .uids = &uid, .n_uids = 1};
+	bool none;
 	pid_t pid;
 
 	(void)snprintf(variable, sizeof(variable), "SUPD_SOCKET=/none/%d", (int)getpid());
 	pid = fork_restless(variable);
 	ck_assert_int_gt(pid, 0);
-	for (int i = 0; i < 200; i++)
-		ck_assert_int_eq(leftover_owner(&hunt, 1), getpid());
+	for (int i = 0; i < 200; i++) {
+		ck_assert_int_eq(leftover_owner(&hunt, 1, &none), getpid());
+		ck_assert(!none);
+	}
+	/* The owner that is asked about is no other one: but the process is there. */
+	ck_assert_int_eq(leftover_owner(&hunt, getpid(), &none), 0);
+	ck_assert(!none);
 	ck_assert_int_eq(leftover_kill(&hunt, &found), 0);
 	ck_assert_uint_eq(found.n_killed, 1);
 	leftovers_done(&found);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_int_eq(leftover_owner(&hunt, 1, &none), 0);
+	ck_assert(none);
 }
 END_TEST
 

@@ -179,9 +179,9 @@ list_users(const struct conf *conf, size_t *ret_n)
 }
 
 /* Look for what a supd before us left behind: kill it, or, with `ret_owner`, only find
- * out whether that supd lives. */
+ * out whether that supd lives, and whether nothing is left. */
 static int
-hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner,
+hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner, bool *ret_none,
      struct leftovers *ret_found)
 {
 	struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = shell};
@@ -194,7 +194,7 @@ hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner,
 	hunt.variable = strbuf_str(&variable);
 	hunt.uids = uids;
 	if (r == 0 && ret_owner != NULL)
-		*ret_owner = leftover_owner(&hunt, shell->origin.walker_pid);
+		*ret_owner = leftover_owner(&hunt, shell->origin.walker_pid, ret_none);
 	else if (r == 0)
 		r = leftover_kill(&hunt, ret_found);
 	strbuf_done(&variable);
@@ -213,9 +213,9 @@ is_control_live(struct shell *shell)
 }
 
 /* True if another supd lives with actors that look like leftovers: they are not to be
- * touched. */
+ * touched.  *ret_none: there are no leftovers. */
 static bool
-is_another_alive(struct shell *shell, const struct conf *conf)
+is_another_alive(struct shell *shell, const struct conf *conf, bool *ret_none)
 {
 	bool is_live = is_control_live(shell);
 	pid_t owner = 0;
@@ -230,7 +230,7 @@ is_another_alive(struct shell *shell, const struct conf *conf)
 		         shell->origin.control_path);
 		return true;
 	}
-	(void)hunt(shell, conf, &owner, NULL);
+	(void)hunt(shell, conf, &owner, ret_none, NULL);
 	if (owner == 0)
 		return false;
 	log_line(LOG_LEVEL_ERROR,
@@ -250,7 +250,7 @@ end_leftovers(struct shell *shell, const struct conf *conf, struct leftovers *re
 	int r;
 
 	*ret_found = (struct leftovers){0};
-	r = hunt(shell, conf, NULL, ret_found);
+	r = hunt(shell, conf, NULL, NULL, ret_found);
 	if (r < 0)
 		(void)log_errno(r, "look for processes of a supd that died");
 }
@@ -286,12 +286,13 @@ end_actors(struct shell *shell)
 static int
 boot(struct shell *shell, const struct start *start)
 {
-	struct leftovers found;
+	struct leftovers found = {0};
 	struct err err = {0};
 	size_t n_leftovers = 0;
+	bool is_clean = false;
 	int r;
 
-	if (start->how == START_FRESH && is_another_alive(shell, start->conf))
+	if (start->how == START_FRESH && is_another_alive(shell, start->conf, &is_clean))
 		return EX_UNAVAILABLE;
 	r = launch_draw_secret(shell);
 	if (r < 0) {
@@ -301,7 +302,8 @@ boot(struct shell *shell, const struct start *start)
 	additions_drop_kept(shell);
 	if (start->how == START_ANEW)
 		n_leftovers = end_actors(shell);
-	end_leftovers(shell, start->conf, &found);
+	if (!is_clean)
+		end_leftovers(shell, start->conf, &found);
 	n_leftovers += found.n_killed - found.n_left;
 	if (reload_boot(shell, start->conf, seed_of(shell->origin.options), &err) < 0) {
 		leftovers_done(&found);

@@ -42,9 +42,11 @@ struct hunt {
 	struct map sessions; /* sessions of processes of those users */
 	char *environment;   /* of the process that is looked at */
 	size_t environment_len;
-	pid_t walker;    /* not 0: only find out whether another one of theirs lives */
-	pid_t owner;     /* the answer; 0: none does */
-	size_t n_unsure; /* processes that were executing a program just then */
+	pid_t walker; /* not 0: only find out whether another one of theirs lives */
+	pid_t owner;  /* the answer; 0: none does */
+	/* of the last look: processes of theirs, and those that executed a program */
+	size_t n_theirs;
+	size_t n_unsure;
 };
 
 /* Is the process one of the users'? */
@@ -256,18 +258,20 @@ look(struct hunt *hunt)
 {
 	DIR *proc = opendir("/proc");
 	const struct dirent *entry;
+	const pid_t own = getpid();
 
 	if (proc == NULL)
 		return -errno;
-	hunt->n_unsure = 0;
+	hunt->n_theirs = hunt->n_unsure = 0;
 	while ((entry = readdir(proc)) != NULL) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 
-		if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid())
+		if (!isdigit((unsigned char)entry->d_name[0]) || pid == own)
 			continue;
 		if (!is_marked(hunt, pid) || !is_in_our_namespace(pid) ||
 		    !is_theirs(hunt, pid))
 			continue;
+		hunt->n_theirs++;
 		if (hunt->walker == 0)
 			kill_one(hunt, pid);
 		else if (hunt->owner == 0)
@@ -306,17 +310,22 @@ end(struct hunt *hunt)
 /*
  * Before leftover_kill() of the same: is there a walker, other than ours, that lives and
  * has started any of these processes?  Returns its pid; 0: there is none, or no memory.
+ * *ret_none: there are no processes of theirs, so that none need be killed.
  */
 pid_t
-leftover_owner(const struct leftover_hunt *of, pid_t walker)
+leftover_owner(const struct leftover_hunt *of, pid_t walker, bool *ret_none)
 {
 	struct hunt hunt;
 
+	*ret_none = false;
 	if (begin(&hunt, of) < 0)
 		return 0;
 	hunt.walker = walker;
 	for (int ms = 0; ms <= DEATH_TIMEOUT_MS; ms += LOOK_AGAIN_MS) {
-		if (look(&hunt) < 0 || hunt.owner != 0 || hunt.n_unsure == 0)
+		if (look(&hunt) < 0 || hunt.owner != 0)
+			break;
+		*ret_none = hunt.n_theirs == 0 && hunt.n_unsure == 0;
+		if (hunt.n_unsure == 0)
 			break;
 		beat(of);
 		(void)poll(NULL, 0, LOOK_AGAIN_MS);
