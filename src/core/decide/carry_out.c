@@ -20,10 +20,10 @@ stop_origin(struct turn *turn, struct node *origin)
 
 /* The supervisor is to fail once its children are stopped, in reverse. */
 static void
-stop_before_failing(struct turn *turn, struct node *supervisor, struct node *offender)
+stop_before_failing(struct turn *turn, struct node *supervisor, enum ending ending,
+                    struct node *offender)
 {
-	supervisor->ending.gave_up = true;
-	supervisor->ending.retired = false;
+	supervisor->ending.as = ending;
 	goal_down_as(offender, STATE_FAILED);
 	down_bring(turn, supervisor);
 }
@@ -45,8 +45,7 @@ carry_out_give_up(struct turn *turn, struct node *supervisor, struct node *offen
 	action->window = supervisor->spec.policy.intensity.restarts + 1;
 	action->limit = supervisor->spec.policy.intensity.restarts;
 	action->delay_ms = supervisor->spec.policy.intensity.within_ms;
-	supervisor->ending.start_failed = false;
-	stop_before_failing(turn, supervisor, offender);
+	stop_before_failing(turn, supervisor, ENDING_GIVES_UP, offender);
 }
 
 /*
@@ -83,7 +82,7 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 	if (spec_runs_once(&origin->spec))
 		return 0;
 	delay_ms = pace_delay(turn, origin, decision);
-	goal_resume(origin, origin->run.ready && !origin->ending.gave_up, delay_ms);
+	goal_resume(origin, node_is_ready(origin) && !node_is_ending(origin), delay_ms);
 	/* A first attempt that failed counts as passed (DECISIONS 18). */
 	if (node_supervisor(turn->core, origin)->spec.policy.strategy ==
 	    STRATEGY_ONE_FOR_ONE)
@@ -219,6 +218,5 @@ carry_out_fail_start(struct turn *turn, struct node *supervisor, struct node *ch
 	origin->failed.brings_down = true;
 	wait_failed(turn->core, origin, cause);
 	goal_down_as(origin, STATE_FAILED);
-	supervisor->ending.start_failed = true;
-	stop_before_failing(turn, supervisor, child);
+	stop_before_failing(turn, supervisor, ENDING_START_FAILED, child);
 }

@@ -38,7 +38,7 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	struct core *core = turn->core;
 
 	goal_forget_stop(node);
-	node->growth.is_deleted = false;
+	goal_undelete(node);
 	node->plan.is_demanded = true;
 	if (!node_is_live(node) || node->state == STATE_STOPPING)
 		suspend_clear(core, node);
@@ -60,7 +60,7 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	           (node->state == STATE_STOPPING || node->goal == GOAL_DOWN)) {
 		/* Its stop has begun, or waits for its turn. */
 		goal_restart(node, START_BY_COMMAND, RESTARTED_FOR_COMMAND, 0);
-		node->ending.gave_up = false;
+		node->ending.as = ENDING_NOT;
 	} else if (node->state == STATE_STOPPING) {
 		node->plan.delay_ms = 0;
 	}
@@ -125,7 +125,7 @@ command_want_down(struct turn *turn, struct node *node)
 	goal_down(node);
 	goal_forget_command(node);
 	node->plan.start_now = false;
-	node->ending.gave_up = false;
+	node->ending.as = ENDING_NOT;
 	/* What was to begin, here or below, may not do so now. */
 	turn->core->look_early = true;
 	queue_node(turn->core, node);
@@ -154,7 +154,7 @@ command_restart(struct turn *turn, struct node *node, const struct event *event)
 		suspend_clear(turn->core, node);
 		goal_restart(node, START_BY_COMMAND, RESTARTED_FOR_COMMAND, 0);
 		node->failed.brings_down = false;
-		node->ending.gave_up = false;
+		node->ending.as = ENDING_NOT;
 	}
 	want_up(turn, node, event);
 }
@@ -183,7 +183,7 @@ command_reset(struct turn *turn, struct node *top, const struct event *event)
 	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
 		pace_renew(core, node);
 		window_clear(&node->limits.intensity);
-		if (node->state == STATE_FAILED && !node->growth.absent) {
+		if (node->state == STATE_FAILED && !node_is_hidden(node)) {
 			goal_forget_failure(node);
 			state_set(core, node, STATE_STOPPED);
 		}

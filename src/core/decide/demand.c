@@ -31,7 +31,7 @@ demand_stand_by(struct turn *turn, struct node *node)
 	goal_stood_by(node);
 	node->plan.start_now = false;
 	node->failed.brings_down = false;
-	node->growth.is_fresh = false;
+	goal_stay_added(node);
 	suspend_decided(core, node);
 	state_set(core, node, STATE_WAITING);
 	node->on_standby = true;

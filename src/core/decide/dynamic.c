@@ -75,12 +75,12 @@ add_all(struct turn *turn, struct node *supervisor, const struct event *event)
 		action->addition_index = i;
 	}
 	supervisor->growth.n++;
-	nodes[0]->growth.is_added = true;
+	nodes[0]->growth.added = ADDED;
 	if (!addition->at[0].spec->enabled) {
 		command_reply(turn, event, REPLY_DONE);
 		return;
 	}
-	nodes[0]->growth.is_fresh = true;
+	nodes[0]->growth.added = ADDED_FRESH;
 	goal_mark_command(nodes[0]);
 	wait_add(turn, nodes[0], event->token, WAIT_READY, true);
 }
@@ -113,7 +113,7 @@ dynamic_first(const struct core *core, const struct node *supervisor)
 	if (supervisor->growth.n == 0)
 		return NULL;
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (child->growth.is_added)
+		if (node_is_added(child))
 			return child;
 	}
 	return NULL;
@@ -125,11 +125,10 @@ dynamic_first(const struct core *core, const struct node *supervisor)
 static void
 hide(struct turn *turn, struct node *top)
 {
-	top->growth.is_deleted = false;
 	for (struct node *node = top; node != NULL;
 	     node = node_next(turn->core, top, node)) {
 		state_count_failed(turn->core, node, -(node->state == STATE_FAILED));
-		node->growth.absent = true;
+		node->growth.presence = PRESENCE_HIDDEN;
 	}
 	turn_act(turn, ACTION_REMOVED, top)->kept = true;
 }
@@ -138,10 +137,10 @@ hide(struct turn *turn, struct node *top)
 void
 dynamic_show(struct core *core, struct node *top)
 {
-	if (!top->growth.absent)
+	if (!node_is_hidden(top))
 		return;
 	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
-		node->growth.absent = false;
+		node->growth.presence = PRESENCE_SHOWN;
 		state_count_failed(core, node, node->state == STATE_FAILED);
 		pace_forget(core, node);
 	}
@@ -173,17 +172,17 @@ dynamic_delete(struct turn *turn, struct node *node, const struct event *event)
 		command_reply(turn, event, REPLY_BUSY);
 		return;
 	}
-	if (node->growth.is_added) {
+	if (node_is_added(node)) {
 		core_remove(core, node_ref(core, node), turn->now_ms);
 	} else {
 		goal_down(node);
-		node->growth.is_deleted = true;
+		node->growth.presence = PRESENCE_DELETED;
 		strategy_leave(core, node);
 		queue_node(core, node);
 	}
 	wait_state_changed(core, node);
 	wait_add(turn, node, event->token, WAIT_STOPPED, true);
-	if (node->growth.is_deleted && node_is_down(node))
+	if (node->growth.presence == PRESENCE_DELETED && node_is_down(node))
 		dynamic_settled(turn, node);
 }
 
@@ -193,18 +192,18 @@ dynamic_delete(struct turn *turn, struct node *node, const struct event *event)
 void
 dynamic_settled(struct turn *turn, struct node *node)
 {
-	bool was_fresh = node->growth.is_fresh && node->state != STATE_DONE;
+	bool was_fresh = node->growth.added == ADDED_FRESH && node->state != STATE_DONE;
 
 	/* A hidden node would get no more events: unkillable_gone() comes back here. */
 	if (node_has_unkillable(turn->core, node))
 		return;
-	node->growth.is_fresh = false;
+	goal_stay_added(node);
 	if (node->growth.removing)
 		return;
-	if (node->growth.is_added &&
-	    (was_fresh || node->spec.restart == RESTART_TEMPORARY))
+	if (node_is_added(node) && (was_fresh || node->spec.restart == RESTART_TEMPORARY))
 		dynamic_remove(turn->core, node);
-	else if (node->growth.is_deleted || node->spec.restart == RESTART_TEMPORARY)
+	else if (node->growth.presence == PRESENCE_DELETED ||
+	         node->spec.restart == RESTART_TEMPORARY)
 		hide(turn, node);
 }
 
@@ -215,7 +214,7 @@ dynamic_forget(struct core *core, struct node *supervisor)
 	if (supervisor->growth.n == 0)
 		return;
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (child->growth.is_added && !child->growth.removing &&
+		if (node_is_added(child) && !child->growth.removing &&
 		    node_is_down(child))
 			dynamic_remove(core, child);
 	}
@@ -234,7 +233,7 @@ core_restore(struct core *core, struct ref ref, uint64_t now_ms)
 
 	ASSERT(top != NULL);
 	core->now_ms = now_ms;
-	if (!top->growth.absent)
+	if (!node_is_hidden(top))
 		return;
 	dynamic_show(core, top);
 	if (top->plan.stay != STAY_HELD)

@@ -20,7 +20,7 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 	bool is_down;
 
 	decider_decide(turn->core, node, cause, ret);
-	if (node->growth.is_fresh) {
+	if (node->growth.added == ADDED_FRESH) {
 		/* The caller of Add is told; no other actor is concerned (SEMANTICS 2.6).
 		 */
 		ret->directive = DIRECTIVE_STOP;
@@ -41,7 +41,7 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 		return;
 	}
 	if (ret->directive == DIRECTIVE_RESUME && node_is_supervisor(node) &&
-	    node->ending.gave_up)
+	    node_is_ending(node))
 		ret->directive = DIRECTIVE_RESTART;
 	is_down = (node_has_process(origin) && !process_is_main_there(origin)) ||
 	          failure_was_start(origin);
@@ -233,16 +233,18 @@ failure_give_up(struct turn *turn, struct node *supervisor)
 	struct cause cause = {.kind = CAUSE_INTENSITY, .code = -1};
 	const struct cause finished = {.kind = CAUSE_NORMAL, .code = -1};
 
-	if (supervisor->ending.start_failed)
+	if (failure_was_start(supervisor))
 		cause = supervisor->failure.cause;
-	supervisor->process.end = supervisor->ending.retired ? finished : cause;
+	supervisor->process.end =
+	    supervisor->ending.as == ENDING_RETIRES ? finished : cause;
 	if (failure_is_moot(turn, supervisor))
 		down_bring(turn, supervisor);
-	else if (supervisor->ending.retired ||
+	else if (supervisor->ending.as == ENDING_RETIRES ||
 	         (supervisor->spec.policy.decider.preset == PRESET_OTP &&
-	          supervisor->links.depth > 1 && !supervisor->ending.start_failed))
+	          supervisor->links.depth > 1 &&
+	          supervisor->ending.as != ENDING_START_FAILED))
 		failure_normal_end(turn, supervisor);
 	else
 		failure_handle(turn, supervisor, &cause, supervisor);
-	supervisor->ending.gave_up = false;
+	supervisor->ending.as = ENDING_NOT;
 }

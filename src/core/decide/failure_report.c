@@ -11,7 +11,7 @@
 bool
 failure_was_start(const struct node *supervisor)
 {
-	return supervisor->ending.gave_up && supervisor->ending.start_failed;
+	return supervisor->ending.as == ENDING_START_FAILED;
 }
 
 /*

@@ -395,7 +395,7 @@ core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation)
 {
 	struct node *node = node_find(core, ref);
 
-	ASSERT(node != NULL && !node->run.started_ever);
+	ASSERT(node != NULL && node->run.begun == BEGUN_NEVER);
 	node->run.incarnation = incarnation;
 }
 
@@ -410,8 +410,9 @@ core_restart(struct core *core, struct ref ref, uint64_t now_ms)
 
 	ASSERT(node != NULL);
 	core->now_ms = now_ms;
-	if (node->plan.stay == STAY_HELD || node->growth.absent ||
-	    node->growth.is_deleted || !node->spec.enabled || node_is_refused(node))
+	if (node->plan.stay == STAY_HELD || node_is_hidden(node) ||
+	    node->growth.presence == PRESENCE_DELETED || !node->spec.enabled ||
+	    node_is_refused(node))
 		return;
 	/* Below a node that is down or stops this node starts when that node does. */
 	if (node_is_doomed(core, node))
@@ -444,7 +445,7 @@ node_free(struct turn *turn, struct node *node)
 	if (parent->children.group_leader == node_slot(core, node))
 		parent->children.group_leader = NONE;
 	parent->links.n_children--;
-	parent->growth.n -= node->growth.is_added;
+	parent->growth.n -= node_is_added(node);
 	queue_node(core, parent);
 	node->used = false;
 	node->links.next = core->vacant;

@@ -54,7 +54,7 @@ can_take(const struct core *core, const struct node *node, const struct watch *w
 		return runs && is_there(node);
 	case REACTION_SIGNAL:
 		return runs && is_there(node) &&
-		       (node->run.ready || node->spec.start.ready == READY_EXIT);
+		       (node_is_ready(node) || node->spec.start.ready == READY_EXIT);
 	case REACTION_RUN:
 		return node->watch.running == NONE;
 	case REACTION_RESTART:

@@ -15,7 +15,7 @@ static bool
 is_one_active(const struct core *core, const struct node *supervisor)
 {
 	CHILDREN_FOREACH (core, supervisor, child)
-		if (child->spec.significant && !child->growth.absent &&
+		if (child->spec.significant && !node_is_hidden(child) &&
 		    (node_is_live(child) || node_is_pending(child) ||
 		     child->goal != GOAL_DOWN))
 			return true;
@@ -53,12 +53,10 @@ significant_ended(struct turn *turn, struct node *child)
 	    (child->state == STATE_FAILED || child->ending.work_failed))
 		supervisor->ending.work_failed = true;
 	if (!by_itself || !child->spec.significant || supervisor == NULL ||
-	    failure_is_moot(turn, supervisor) || supervisor->ending.gave_up ||
+	    failure_is_moot(turn, supervisor) || node_is_ending(supervisor) ||
 	    !is_time_to_end(turn->core, supervisor))
 		return;
-	supervisor->ending.gave_up = true;
-	supervisor->ending.retired = true;
-	supervisor->ending.start_failed = false;
+	supervisor->ending.as = ENDING_RETIRES;
 	down_bring(turn, supervisor);
 }
 
@@ -101,7 +99,7 @@ status_of(const struct node *node)
 	if (node->process.end.code >= 0)
 		return node->process.end.code;
 	/* A supervisor has no exit code; a process without one never ran. */
-	return node->run.started_ever && node->process.end.kind == CAUSE_NORMAL &&
+	return node->run.begun != BEGUN_NEVER && node->process.end.kind == CAUSE_NORMAL &&
 	               !node_has_process(node)
 	           ? 0
 	           : CORE_EXIT_GAVE_UP;
@@ -153,7 +151,7 @@ has_named_begun(const struct core *core)
 	struct node *user = node_at(core, CORE_USER);
 	struct node *node = next_named(core, user, user);
 
-	while (node != NULL && !node->run.started_ever)
+	while (node != NULL && node->run.begun == BEGUN_NEVER)
 		node = next_named(core, user, node);
 	return node != NULL;
 }
@@ -175,8 +173,8 @@ is_for_another(const struct core *core, const struct node *node)
 {
 	const struct node *user = node_at(core, CORE_USER);
 	const struct node *origin = node_find(core, node->failure.origin);
-	const bool fails = user->ending.gave_up
-	                       ? !user->ending.retired
+	const bool fails = node_is_ending(user)
+	                       ? user->ending.as != ENDING_RETIRES
 	                       : user->failed.brings_down &&
 	                             user->failure.ruling.directive == DIRECTIVE_STOP;
 

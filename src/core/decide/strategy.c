@@ -14,8 +14,8 @@ bool
 strategy_in_scope(const struct core *core, const struct node *child,
                   const struct node *sibling)
 {
-	if (sibling->growth.absent || sibling->growth.removing ||
-	    sibling->growth.is_deleted)
+	if (node_is_hidden(sibling) || sibling->growth.removing ||
+	    sibling->growth.presence == PRESENCE_DELETED)
 		return false;
 	switch (node_supervisor(core, child)->spec.policy.strategy) {
 	case STRATEGY_ONE_FOR_ALL:
@@ -80,7 +80,7 @@ begin_group(struct turn *turn, struct node *supervisor, struct node *leader,
 	supervisor->children.group_leader = node_slot(core, leader);
 	queue_node(core, supervisor);
 	/* A dead leader is down already, or has leftovers that can go at once. */
-	if (leader->ending.gave_up ||
+	if (node_is_ending(leader) ||
 	    (node_has_process(leader) && !process_is_main_there(leader)))
 		down_bring(turn, leader);
 }
@@ -117,7 +117,8 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 			if (member != node)
 				goal_restart_by_policy(member, RESTARTED_FOR_GROUP,
 				                       member->plan.delay_ms);
-			member->ending.gave_up = member == node && member->ending.gave_up;
+			if (member != node)
+				member->ending.as = ENDING_NOT;
 		} else {
 			goal_down_with_group(member);
 			wait_state_changed(core, member);
@@ -162,7 +163,7 @@ strategy_stop(struct turn *turn, struct node *node)
 			continue;
 		goal_down_with_group(member);
 		if (member != node)
-			member->ending.gave_up = false;
+			member->ending.as = ENDING_NOT;
 		/* A stopped member changes no state, so its waiters are told here. */
 		wait_state_changed(core, member);
 		if (!node_is_down(member))

@@ -26,14 +26,14 @@ children_stop(struct turn *turn, struct node *supervisor)
 	supervisor->children.are = CHILDREN_DOWN;
 	watch_revoke(core, supervisor);
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (child->growth.absent)
+		if (node_is_hidden(child))
 			continue;
 		if (has_failed_alive(child))
 			goal_down_as(child, STATE_FAILED);
 		else
 			goal_down(child);
 		goal_mark_for_sequence(child, false);
-		child->ending.gave_up = false;
+		child->ending.as = ENDING_NOT;
 		if (stop_kills_children(supervisor))
 			goal_kill(child);
 		/* A stopped child changes no state, so its waiters are told here. */
@@ -67,7 +67,7 @@ static void
 renew_child(struct core *core, struct node *child, enum restart_kind kind)
 {
 	dynamic_show(core, child);
-	child->growth.is_deleted = false;
+	goal_undelete(child);
 	child->run.attempts = 0;
 	child->run.was_ready = false;
 	pace_forget(core, child);
@@ -116,8 +116,8 @@ mark_all(struct core *core, struct node *supervisor)
 		if (child->part.grouped && node_is_live(child))
 			supervisor->children.n_grouped--;
 		child->part.grouped = false;
-		if (child->growth.absent || child->growth.removing ||
-		    child->growth.is_deleted)
+		if (node_is_hidden(child) || child->growth.removing ||
+		    child->growth.presence == PRESENCE_DELETED)
 			continue;
 		goal_mark_for_sequence(child, node_revives(child) &&
 		                                  child->plan.stay == STAY_NOT);
@@ -146,8 +146,8 @@ rejoin(struct core *core, struct node *supervisor)
 	/* A child that is left down does not come up with the supervisor. */
 	core->look_early = true;
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (child->growth.absent || child->growth.removing ||
-		    child->growth.is_deleted || child->part.grouped)
+		if (node_is_hidden(child) || child->growth.removing ||
+		    child->growth.presence == PRESENCE_DELETED || child->part.grouped)
 			continue;
 		/* A stop since then is remembered, as in mark_all(). */
 		if (child->plan.stay != STAY_NOT)
@@ -255,7 +255,7 @@ group_is_down(struct turn *turn, struct node *supervisor)
 		if (!children_are_down(supervisor))
 			return;
 		supervisor->children.op = OP_NONE;
-		if (supervisor->ending.gave_up)
+		if (node_is_ending(supervisor))
 			failure_give_up(turn, supervisor);
 		else
 			down_step(turn, supervisor);

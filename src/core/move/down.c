@@ -25,16 +25,16 @@ user_ended(struct core *core, struct node *user)
 void
 down_terminated(struct turn *turn, struct node *node)
 {
-	const bool was_started = node->run.started;
+	const bool was_started = node_has_begun(node);
 
-	if (node->run.started) {
+	if (node_has_begun(node)) {
 		turn_report(turn, REPORT_STOPPED, node)->cause = *node_final_cause(node);
 		turn_report(turn, REPORT_TERMINATED, node)->cause =
 		    *node_final_cause(node);
-		node->run.started = false;
+		node->run.begun = BEGUN_BEFORE;
 		wait_terminated(turn->core, node);
 	}
-	if (node->spec.keeps && node->run.started_ever)
+	if (node->spec.keeps && node->run.begun != BEGUN_NEVER)
 		turn_act(turn, ACTION_CLEAR, node)->is_final = true;
 	if (node->goal == GOAL_DOWN)
 		dynamic_settled(turn, node);
@@ -51,11 +51,11 @@ down_settle(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 
 	goal_settled(node);
-	node->run.was_up = false;
 	node->failed.brings_down = false;
 	/* A one-shot is ready once it is done. */
-	node->run.ready = node->run.ready && node->plan.down_as == STATE_DONE &&
-	                  node->spec.start.ready == READY_EXIT;
+	if (!node_is_ready(node) || node->plan.down_as != STATE_DONE ||
+	    node->spec.start.ready != READY_EXIT)
+		node->run.readied = READIED_NOT;
 	node->plan.start_now = false;
 	node->plan.is_demanded = false;
 	node->pace.no_room = 0;
@@ -124,7 +124,7 @@ enter_backoff(struct turn *turn, struct node *node)
 	if (!node_has_process(node))
 		turn_report(turn, REPORT_STOPPED, node)->cause = node->process.end;
 	state_set(core, node, down_pending_state(core, node));
-	node->run.ready = false;
+	up_not_ready(node);
 	if (node_is_in_sequence(node) &&
 	    node_supervisor(core, node)->children.op == OP_START) {
 		/* Its turn was here, and is again. */
@@ -221,8 +221,8 @@ run_pre_hook(struct turn *turn, struct node *node)
 	                          : node->children.are != CHILDREN_DOWN;
 
 	node->phase = PHASE_PRE_STOP;
-	if (!node->run.ready || node_is_resuming(node) ||
-	    (node->ending.gave_up && !node->ending.retired))
+	if (!node_is_ready(node) || node_is_resuming(node) ||
+	    (node_is_ending(node) && node->ending.as != ENDING_RETIRES))
 		return false;
 	/* A process that is to be killed at once does not wait for a hook. */
 	if (is_there && node->spec.stop.mode == SHUTDOWN_BRUTAL_KILL)
@@ -321,7 +321,7 @@ static void
 begin_stop(struct turn *turn, struct node *node)
 {
 	const bool has_hooks = node->spec.hooks != 0 &&
-	                       (node->run.ready || node->run.created) &&
+	                       (node_is_ready(node) || node->run.created) &&
 	                       !stop_kills(node);
 
 	children_close(node);
@@ -415,7 +415,7 @@ down_bring(struct turn *turn, struct node *node)
 			down_step(turn, node);
 	} else if (node->phase == PHASE_DISMISS && node->children.op == OP_NONE) {
 		/* The supervisor gave up, and its failure is decided now. */
-		node->ending.gave_up = false;
+		node->ending.as = ENDING_NOT;
 		if (!run_pre_hook(turn, node))
 			down_step(turn, node);
 	}

@@ -20,7 +20,8 @@ reason_for(const struct node *node, enum hook hook)
 	case HOOK_PRE_START:
 	case HOOK_POST_START:
 	case HOOK_POST_RESTART:
-		return node->run.was_up ? HOOK_REASON_RESTART : HOOK_REASON_START;
+		return node->run.readied != READIED_NOT ? HOOK_REASON_RESTART
+		                                        : HOOK_REASON_START;
 	case HOOK_PRE_RESTART:
 	case HOOK_PRE_STOP:
 	case HOOK_POST_STOP:

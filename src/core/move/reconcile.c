@@ -29,7 +29,7 @@ advance_down(struct turn *turn, struct node *node)
 			queue_children(turn->core, node);
 		return;
 	}
-	if (node->goal != GOAL_DOWN && !node->part.grouped && !node->growth.absent &&
+	if (node->goal != GOAL_DOWN && !node->part.grouped && !node_is_hidden(node) &&
 	    node_takes_starts(turn->core, node))
 		up_start(turn, node);
 }

@@ -18,6 +18,7 @@ void hooks_due(struct turn *turn, struct node *node);
 void hooks_done(struct turn *turn, struct node *node, const struct event *event);
 
 /* up.c */
+void up_not_ready(struct node *node);
 void up_start(struct turn *turn, struct node *node);
 
 /* down.c */

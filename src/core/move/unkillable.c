@@ -29,7 +29,7 @@ unkillable_found(struct turn *turn, struct node *node)
 	if (node->process.unkillable || !process_is_there(node))
 		return;
 	node->process.unkillable = true;
-	node->run.ready = false;
+	up_not_ready(node);
 	core->n_unkillable++;
 	turn_report(turn, REPORT_UNKILLABLE, node)->cause = unkillable_cause;
 	/* Neither a caller that asked for a restart nor its siblings wait for the end. */
@@ -92,7 +92,7 @@ unkillable_hold(struct turn *turn, struct node *node)
 static void
 terminate(struct turn *turn, struct node *node)
 {
-	if (node->run.started)
+	if (node_has_begun(node))
 		down_terminated(turn, node);
 	else if (node->goal == GOAL_DOWN)
 		dynamic_settled(turn, node);
@@ -123,7 +123,7 @@ unkillable_gone(struct turn *turn, struct node *node)
 	for (struct node *at = node; at->links.parent != NONE;
 	     at = node_supervisor(core, at)) {
 		if (at != node && node_is_down(at) && at->goal == GOAL_DOWN &&
-		    !at->growth.absent)
+		    !node_is_hidden(at))
 			dynamic_settled(turn, at);
 		wait_state_changed(core, at);
 	}

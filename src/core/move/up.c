@@ -14,10 +14,19 @@ count_restart(struct node *node)
 {
 	struct node_run *run = &node->run;
 
-	run->started_as = run->started_ever ? run->restart_kind : RESTART_KIND_MAX;
+	run->started_as =
+	    run->begun != BEGUN_NEVER ? run->restart_kind : RESTART_KIND_MAX;
 	run->restart_kind = RESTART_KIND_MAX;
 	if (run->started_as < RESTART_KIND_MAX)
 		run->restarts_by[run->started_as]++;
+}
+
+/* The node is not ready any more, until its next start is over. */
+void
+up_not_ready(struct node *node)
+{
+	if (node_is_ready(node))
+		node->run.readied = READIED_BEFORE;
 }
 
 /* Start a node that is down; whether it may is decided by the caller. */
@@ -25,25 +34,25 @@ static void
 begin_start(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
-	const bool begins = !node->run.started;
+	const bool begins = !node_has_begun(node);
 
-	if (begins && node->run.started_ever)
+	if (begins && node->run.begun != BEGUN_NEVER)
 		node->run.incarnation++;
 	/* A stop of before is forgotten now that their supervisor begins anew. */
 	CHILDREN_FOREACH (core, node, child)
 		goal_keep_down(child, STAY_NOT);
 	count_restart(node);
-	node->run.started = true;
-	node->run.started_ever = true;
+	node->run.begun = BEGUN_NOW;
 	goal_started(node);
 	node->plan.start_now = false;
 	node->plan.is_demanded = true;
 	if (node->spec.keeps && !node_is_resuming(node))
 		(void)turn_act(turn, ACTION_CLEAR, node);
-	node->run.ready = false;
+	/* What is DONE is ready, and begins anew. */
+	if (node_is_ready(node))
+		node->run.readied = READIED_NOT;
 	node->run.created = false;
-	node->ending.gave_up = false;
-	node->ending.retired = false;
+	node->ending.as = ENDING_NOT;
 	node->ending.work_failed = false;
 	node->process.exited_by_itself = false;
 	node->run.attempts++;
@@ -90,11 +99,10 @@ be_ready(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 
 	node->phase = PHASE_NONE;
-	node->run.ready = true;
+	node->run.readied = READIED_NOW;
 	node->run.was_ready = true;
-	node->run.was_up = true;
 	goal_forget_command(node);
-	node->growth.is_fresh = false;
+	goal_stay_added(node);
 	goal_end_resume(node);
 	node->failed.brings_down = false;
 	suspend_decided(core, node);
@@ -131,7 +139,8 @@ run_post_hook(struct turn *turn, struct node *node)
 	if (node_is_resuming(node))
 		return false;
 	return hooks_run(turn, node,
-	                 node->run.was_up ? HOOK_POST_RESTART : HOOK_POST_START);
+	                 node->run.readied != READIED_NOT ? HOOK_POST_RESTART
+	                                                  : HOOK_POST_START);
 }
 
 /* A step of the start is over: go on to the next that takes time. */

@@ -145,11 +145,11 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	if (node->process.unkillable)
 		ret_view->state = STATE_UNKILLABLE;
 	ret_view->ready =
-	    (node->run.ready && node->state != STATE_STOPPING) || node->on_standby;
+	    (node_is_ready(node) && node->state != STATE_STOPPING) || node->on_standby;
 	ret_view->held = node->plan.stay == STAY_HELD;
 	ret_view->degraded = node_is_supervisor(node) && node->children.n_failed > 0;
 	ret_view->growth.removing = node->growth.removing;
-	ret_view->growth.is_added = node->growth.is_added;
+	ret_view->growth.is_added = node_is_added(node);
 	ret_view->growth.addition_id = node->growth.id;
 	ret_view->growth.addition_index = node->growth.index;
 	ret_view->suspended = suspend_count(core, node);
@@ -206,12 +206,12 @@ check_children(const struct core *core, const struct node *node)
 		live += node_is_live(child);
 		pending += node_is_pending(child);
 		failed += child->children.n_failed;
-		failed += child->state == STATE_FAILED && !child->growth.absent;
+		failed += child->state == STATE_FAILED && !node_is_hidden(child);
 		grouped += child->part.grouped && node_is_live(child);
 		sequenced += child->part.sequenced;
-		if (added > 0 && !child->growth.is_added)
+		if (added > 0 && !node_is_added(child))
 			return "a child of the file behind one that was added";
-		added += child->growth.is_added;
+		added += node_is_added(child);
 		decided += child->suspend.decided;
 	}
 	if (added != node->growth.n)
@@ -271,6 +271,23 @@ check_suspend(const struct node *node)
 }
 
 static const char *
+check_run(const struct node *node)
+{
+	const struct node_run *run = &node->run;
+
+	if (node->growth.presence > PRESENCE_HIDDEN || node->growth.added > ADDED ||
+	    node->ending.as > ENDING_RETIRES || run->begun > BEGUN_NOW ||
+	    run->readied > READIED_NOW)
+		return "a presence, a start or an end that does not exist";
+	if (run->begun == BEGUN_NEVER &&
+	    (run->readied != READIED_NOT || run->was_ready || run->created))
+		return "an actor that was ready and has never begun";
+	if (run->readied == READIED_BEFORE && run->begun != BEGUN_NOW)
+		return "an actor that has terminated and was ready";
+	return NULL;
+}
+
+static const char *
 check_process(const struct node *node)
 {
 	if (node->process.state > PROCESS_GONE || node->process.killed > KILL_SENT_LATE)
@@ -302,7 +319,9 @@ check_node(const struct core *core, const struct node *node)
 		return wrong;
 	if (!node_is_supervisor(node) && node->links.n_children > 0)
 		return "a worker with children";
-	wrong = check_process(node);
+	wrong = check_run(node);
+	if (wrong == NULL)
+		wrong = check_process(node);
 	if (wrong != NULL)
 		return wrong;
 	if ((live || node_is_pending(node)) && parent != NULL && !node_is_live(parent) &&
@@ -321,11 +340,11 @@ check_node(const struct core *core, const struct node *node)
 	if (node->on_standby &&
 	    (node->state != STATE_WAITING || node->part.grouped || node->part.sequenced))
 		return "an actor that waits for a client, and for something else";
-	if (node->growth.absent && (live || node_is_pending(node)))
+	if (node_is_hidden(node) && (live || node_is_pending(node)))
 		return "a hidden actor that runs";
-	if (node->growth.is_added && node->growth.id == 0)
+	if (node_is_added(node) && node->growth.id == 0)
 		return "an actor that was added without an addition";
-	if (node->growth.is_fresh && (!node->growth.is_added || node->run.ready))
+	if (node->growth.added == ADDED_FRESH && node_is_ready(node))
 		return "an actor that is being added and is there already";
 	if (node->part.sequenced && parent != NULL && parent->children.op == OP_NONE)
 		return "a child waits in a sequence while its supervisor is at rest";

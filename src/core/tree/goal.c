@@ -264,6 +264,22 @@ goal_forget_stop(struct node *node)
 	node->plan.stay = STAY_NOT;
 }
 
+/* The node is wanted after all, before it was hidden. */
+void
+goal_undelete(struct node *node)
+{
+	if (node->growth.presence == PRESENCE_DELETED)
+		node->growth.presence = PRESENCE_SHOWN;
+}
+
+/* The first start of an added actor is over: it stays, whatever comes. */
+void
+goal_stay_added(struct node *node)
+{
+	if (node->growth.added == ADDED_FRESH)
+		node->growth.added = ADDED;
+}
+
 /* All that is left of the node is to be killed, when it is looked at. */
 void
 goal_kill(struct node *node)

@@ -100,6 +100,8 @@ void goal_mark_command(struct node *node);
 void goal_forget_command(struct node *node);
 void goal_keep_down(struct node *node, enum stay stay);
 void goal_forget_stop(struct node *node);
+void goal_undelete(struct node *node);
+void goal_stay_added(struct node *node);
 void goal_kill(struct node *node);
 void goal_kill_children(struct node *node);
 void goal_begin_stop(struct node *node, bool kills_children);

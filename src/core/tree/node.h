@@ -222,8 +222,36 @@ node_is_leaving(const struct node *node)
 static inline bool
 node_is_refused(const struct node *node)
 {
-	return node->growth.is_fresh && node->goal == GOAL_DOWN &&
+	return node->growth.added == ADDED_FRESH && node->goal == GOAL_DOWN &&
 	       (node->failed.brings_down || node_is_down(node));
+}
+
+/* True if its incarnation has begun, and has not terminated. */
+static inline bool
+node_has_begun(const struct node *node)
+{
+	return node->run.begun == BEGUN_NOW;
+}
+
+/* True if it was ready since the newest start. */
+static inline bool
+node_is_ready(const struct node *node)
+{
+	return node->run.readied == READIED_NOW;
+}
+
+/* True if it is hidden until its supervisor starts anew. */
+static inline bool
+node_is_hidden(const struct node *node)
+{
+	return node->growth.presence == PRESENCE_HIDDEN;
+}
+
+/* True if it was added at run time. */
+static inline bool
+node_is_added(const struct node *node)
+{
+	return node->growth.added != ADDED_NOT;
 }
 
 /* When it is down it is to come up again. */
@@ -289,11 +317,18 @@ node_is_dead(const struct node *node)
 	           : node->state == STATE_STARTING && node->phase == PHASE_PRE_START;
 }
 
+/* A supervisor that goes down by itself, and whose end is not decided yet. */
+static inline bool
+node_is_ending(const struct node *node)
+{
+	return node->ending.as != ENDING_NOT;
+}
+
 /* Is nothing left at the origin of a failure that could go on as it is? */
 static inline bool
 node_is_finished(const struct node *origin)
 {
-	return node_is_dead(origin) || origin->ending.gave_up;
+	return node_is_dead(origin) || node_is_ending(origin);
 }
 
 /* The children outlive the next restart, or resume. */

@@ -55,16 +55,29 @@ struct node_links {
 	uint32_t n_children;
 };
 
-/* How it came into the tree, and leaves it: decide/growth.c, decide/dynamic.c. */
+/* Is an actor there for readers and commands? */
+enum presence {
+	PRESENCE_SHOWN,
+	PRESENCE_DELETED, /* by a command: HIDDEN once it is down */
+	PRESENCE_HIDDEN,  /* deleted, or ended for good, until its supervisor starts anew
+	                   */
+};
+
+/* Was an actor added at run time?  Its supervisor forgets it when it starts anew. */
+enum added {
+	ADDED_NOT,   /* it is in the file, or below an added actor */
+	ADDED_FRESH, /* its first start is under way: if that fails it is not added */
+	ADDED,
+};
+
+/* How it came into the tree, and leaves it: decide/growth.c, decide/dynamic.c, goal.c. */
 struct node_growth {
-	bool absent; /* a temporary that ended; hidden until its supervisor starts anew */
-	bool removing;   /* no longer configured: its slot is freed once it is down */
-	bool is_added;   /* at run time: forgotten when its supervisor starts anew */
-	bool is_fresh;   /* its first start is under way: if that fails it is not added */
-	bool is_deleted; /* by a command: absent once it is down */
-	uint32_t index;  /* of the actor in its addition */
-	uint64_t id;     /* of the addition */
-	uint32_t n;      /* as a supervisor: children with is_added */
+	enum presence presence;
+	enum added added;
+	bool removing;  /* no longer configured: its slot is freed once it is down */
+	uint32_t index; /* of the actor in its addition */
+	uint64_t id;    /* of the addition */
+	uint32_t n;     /* as a supervisor: children with `added` */
 };
 
 /* What of it lies in the pool of the core: tree/pool.c. */
@@ -87,14 +100,26 @@ struct node_plan {
 	uint64_t delay_ms; /* before it comes up again */
 };
 
+/* Was an actor started? */
+enum begun {
+	BEGUN_NEVER,
+	BEGUN_BEFORE, /* in earlier incarnations, which have terminated */
+	BEGUN_NOW,
+};
+
+/* Was an actor ready in this incarnation? */
+enum readied {
+	READIED_NOT,
+	READIED_BEFORE, /* and not since the newest start */
+	READIED_NOW,    /* since the newest start; a one-shot that is DONE stays so */
+};
+
 /* How far it came, and how often: move/up.c, move/down.c. */
 struct node_run {
-	bool started;      /* in this incarnation, and not terminated yet */
-	bool started_ever; /* in any incarnation */
-	bool ready;        /* since the newest start */
-	bool was_ready;    /* since its supervisor started */
-	bool was_up;       /* ready at least once in this incarnation */
-	bool created;      /* there was something to clean up after */
+	enum begun begun;
+	enum readied readied;
+	bool was_ready; /* since its supervisor started */
+	bool created;   /* there was something to clean up after */
 	uint32_t incarnation;
 	uint32_t generation;
 	uint32_t attempts; /* starts since its supervisor started */
@@ -242,12 +267,19 @@ struct node_children {
 	uint32_t group_index;  /* where rest_for_one begins; NONE: no strategy began it */
 };
 
-/* As a supervisor, why it goes down by itself. */
+/* Why a supervisor goes down by itself: what follows is decided when its children are
+ * gone. */
+enum ending {
+	ENDING_NOT,
+	ENDING_GIVES_UP,     /* the intensity is exceeded: it fails */
+	ENDING_START_FAILED, /* a child could not start: it fails, see `failure` */
+	ENDING_RETIRES,      /* its work is done: a normal end */
+};
+
+/* As a supervisor, its own end: decide/carry_out.c, decide/significant.c. */
 struct node_ending {
-	bool gave_up;      /* fails once its children are gone */
-	bool retired;      /* … having done its work: that is a normal end */
-	bool work_failed;  /* … and a significant child of it failed */
-	bool start_failed; /* … because of a child that could not start: see `failure` */
+	enum ending as;
+	bool work_failed; /* a significant child failed, since the newest start */
 };
 
 /* The need that holds up its start, and its replicas: wait/gate.c. */

@@ -24,7 +24,7 @@ node_lookup(const struct core *core, struct ref ref)
 {
 	struct node *node = node_find(core, ref);
 
-	return node == NULL || node->growth.absent ? NULL : node;
+	return node == NULL || node_is_hidden(node) ? NULL : node;
 }
 
 /* Depth first, parents before children, everything below `top` and itself; NULL ends. */
@@ -44,7 +44,7 @@ node_next(const struct core *core, const struct node *top, const struct node *no
 static struct ref
 visible(const struct core *core, const struct node *node)
 {
-	while (node != NULL && node->growth.absent)
+	while (node != NULL && node_is_hidden(node))
 		node = node_at(core, node->links.next);
 	return node == NULL ? REF_NONE : node_ref(core, node);
 }
@@ -62,7 +62,7 @@ core_ref(const struct core *core, uint32_t slot)
 {
 	const struct node *node = slot < core->top ? node_at(core, slot) : NULL;
 
-	if (node == NULL || !node->used || node->growth.absent)
+	if (node == NULL || !node->used || node_is_hidden(node))
 		return REF_NONE;
 	return node_ref(core, node);
 }
@@ -106,7 +106,7 @@ core_next(const struct core *core, struct ref top, struct ref ref)
 		return REF_NONE;
 	do {
 		node = node_next(core, first, node);
-	} while (node != NULL && node->growth.absent);
+	} while (node != NULL && node_is_hidden(node));
 	return node == NULL ? REF_NONE : node_ref(core, node);
 }
 

@@ -77,12 +77,12 @@ is_as_far(const struct node *node, enum need need)
 		return false;
 	/* A completed one-shot meets all needs of it. */
 	if (node->state == STATE_DONE)
-		return need != NEED_READY || node->run.ready;
+		return need != NEED_READY || node_is_ready(node);
 	switch (need) {
 	case NEED_STARTED:
 		return is_up && node->run.created;
 	case NEED_READY:
-		return is_up && node->run.ready;
+		return is_up && node_is_ready(node);
 	case NEED_COMPLETED:
 	case NEED_MAX:
 		break;
@@ -94,8 +94,9 @@ is_as_far(const struct node *node, enum need need)
 static bool
 is_counted(const struct node *replica)
 {
-	return !replica->growth.removing && !replica->growth.is_deleted &&
-	       (!replica->growth.absent || replica->state == STATE_DONE);
+	return !replica->growth.removing &&
+	       replica->growth.presence != PRESENCE_DELETED &&
+	       (!node_is_hidden(replica) || replica->state == STATE_DONE);
 }
 
 /* The next of the replicas of that name; NULL begins and ends. */

@@ -17,7 +17,7 @@ is_ready_state(enum node_state state)
 void
 state_count_failed(struct core *core, const struct node *node, int change)
 {
-	if (change == 0 || node->growth.absent)
+	if (change == 0 || node_is_hidden(node))
 		return;
 	for (struct node *at = node_parent(core, node); at != NULL;
 	     at = node_parent(core, at))

@@ -81,7 +81,7 @@ judge(const struct core *core, const struct waiter *waiter, const struct node *n
 		/* It starts when its last process is gone, and that may be never. */
 		if (waiter->command && node->process.unkillable)
 			return -1;
-		if (node->state == STATE_RUNNING && node->run.ready &&
+		if (node->state == STATE_RUNNING && node_is_ready(node) &&
 		    node->goal != GOAL_DOWN && node->goal != GOAL_RESTART)
 			return 1;
 		if (node->state == STATE_DONE && node->spec.start.ready == READY_EXIT)
@@ -167,7 +167,8 @@ wait_failed(struct core *core, struct node *node, const struct cause *cause)
 		struct waiter *waiter = waiter_at(core, i);
 		uint32_t next = waiter->next;
 
-		if (waiter->command && waiter->wait_for == WAIT_READY && !node->run.ready)
+		if (waiter->command && waiter->wait_for == WAIT_READY &&
+		    !node_is_ready(node))
 			fire(core, node, i, REPLY_FAILED, cause);
 		i = next;
 	}

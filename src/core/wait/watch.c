@@ -51,7 +51,7 @@ is_below(const struct core *core, const struct node *node, const struct node *to
 static void
 revoke(struct core *core, struct watch *watch)
 {
-	watch->unseen = !node_in(core, watch->target)->run.started;
+	watch->unseen = !node_has_begun(node_in(core, watch->target));
 	watch_set_state(core, watch, WATCH_REVOKED);
 }
 
@@ -67,7 +67,7 @@ watch_arm(struct core *core, struct watch *watch)
 		return;
 	}
 	watch_set_state(core, watch, WATCH_ARMED);
-	watch->early = !node_in(core, watch->target)->run.started;
+	watch->early = !node_has_begun(node_in(core, watch->target));
 	core->n_early += watch->early;
 }
 
@@ -138,7 +138,7 @@ begin(struct core *core, struct watch *watch)
 {
 	const struct node *target = node_at(core, watch->target);
 
-	if (target != NULL && (target->run.started || watch_is_coming(core, target)))
+	if (target != NULL && (node_has_begun(target) || watch_is_coming(core, target)))
 		watch_arm(core, watch);
 	else
 		watch_fall_due(core, watch, false);
@@ -156,7 +156,8 @@ watch_begun(struct core *core, struct node *node)
 	for (struct watch *of = watch_at(core, node->watch.watchers); of != NULL;
 	     of = watch_at(core, of->next_for)) {
 		if (of->state == WATCH_ARMED ||
-		    (of->state == WATCH_IDLE && node_in(core, of->watcher)->run.started))
+		    (of->state == WATCH_IDLE &&
+		     node_has_begun(node_in(core, of->watcher))))
 			watch_arm(core, of);
 	}
 }
@@ -190,7 +191,7 @@ watch_restore(struct core *core, struct node *node)
 		if (own->state != WATCH_REVOKED)
 			continue;
 		if (target != NULL &&
-		    (target->run.started || watch_is_coming(core, target)))
+		    (node_has_begun(target) || watch_is_coming(core, target)))
 			watch_arm(core, own);
 		else if (own->unseen)
 			watch_fall_due(core, own, false);
@@ -253,7 +254,7 @@ watch_was_told(struct core *core, struct watch *watch)
 {
 	const struct node *target = node_at(core, watch->target);
 
-	if (target != NULL && target->run.started)
+	if (target != NULL && node_has_begun(target))
 		watch_arm(core, watch);
 	else
 		watch_set_state(core, watch, WATCH_IDLE);
@@ -296,11 +297,11 @@ check_watch(const struct core *core, const struct watch *watch)
 
 	if (!watcher->used || (target != NULL && !target->used))
 		return "a watch by or for an actor that does not exist";
-	if (watch->state != WATCH_IDLE && !watcher->run.started)
+	if (watch->state != WATCH_IDLE && !node_has_begun(watcher))
 		return "a watch of an actor that is down";
 	if (watch->state == WATCH_ARMED && target == NULL)
 		return "a watch without a target that waits for its end";
-	if (watch->state == WATCH_ARMED && watch->early == target->run.started)
+	if (watch->state == WATCH_ARMED && watch->early == node_has_begun(target))
 		return "a watch that is wrong about the beginning of its target";
 	if (watch->early && watch->state != WATCH_ARMED)
 		return "a watch that waits for a beginning and not for the end";

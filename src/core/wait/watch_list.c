@@ -79,7 +79,7 @@ unname_node(struct core *core, struct node *node)
 static bool
 gives_way(const struct node *node)
 {
-	return node->growth.removing || node->growth.absent;
+	return node->growth.removing || node_is_hidden(node);
 }
 
 /* The node that has this name now; NULL: none. */
@@ -170,8 +170,8 @@ bind(struct core *core, struct watch *watch, struct node *target)
 	target->watch.watchers = i;
 	target->watch.n_watchers++;
 	/* The target appeared anew, and its beginning was missed. */
-	if (watch->state == WATCH_IDLE && target->run.started &&
-	    node_in(core, watch->watcher)->run.started)
+	if (watch->state == WATCH_IDLE && node_has_begun(target) &&
+	    node_has_begun(node_in(core, watch->watcher)))
 		watch_arm(core, watch);
 }
 
@@ -190,7 +190,7 @@ watch_named(struct core *core, struct node *node)
 
 		next = watch_at(core, of->next_named);
 		if (of->name != name || name == 0 ||
-		    (target != NULL && (target->run.started || !gives_way(target))))
+		    (target != NULL && (node_has_begun(target) || !gives_way(target))))
 			continue;
 		unbind(core, of);
 		bind(core, of, node);
@@ -231,7 +231,7 @@ take(struct core *core, struct node *node, const struct watch_spec *spec)
 	target = watch_find_named(core, watch->name);
 	if (target != NULL)
 		bind(core, watch, target);
-	if (node->run.started)
+	if (node_has_begun(node))
 		watch_set_state(core, watch, WATCH_NEW);
 	return watch;
 }
