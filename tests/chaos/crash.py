@@ -12,8 +12,8 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, Killer, Wish, alive, check, equal, now_ns, outage
-from harness import (INSTRUMENTED, SUPCTL, SUPD, Skip, children, comment, has, main, run, test,
-                     unshare)
+from harness import (INSTRUMENTED, SUPCTL, SUPD, Skip, children, comment, has, main, program, run,
+                     test, unshare)
 from varlink import Closed, Varlink, VarlinkError
 
 MS = 1_000_000
@@ -792,6 +792,24 @@ def waiting_ctl(box):
     equal([s.counts["S", name] for name in "abcd"], [2, 1, 1, 1], "lives")
     equal([s.counts["t", name] for name in "abc"], [1, 1, 1], "TERM signals")
     s.consistent()
+
+
+@test("supctl does not ask for ever what ends each guardian that is asked", timeout=120)
+def poison(box):
+    if INSTRUMENTED:
+        raise Skip("a sanitizer wants to be the first library")
+    s = four(box, env={"LD_PRELOAD": program("poison.so", "tests/lib", ".")})
+    for verb in (("--timeout", "1h", "stop", "poison"), ("watch", "poison")):
+        s.aged()
+        before = len(s.seen("supd"))
+        said = s.ctl(*verb)
+        equal(said.code, 1, f"the status of {verb}")
+        has(said.err, "died 5 times in a row.* outcome is not known", f"what {verb} says")
+        s.successor(None)
+        s.caught_up()
+        check(5 <= len(s.seen("supd")) - before <= 6, f"the guardians that died of {verb}")
+    s.consistent()
+    equal([s.counts["S", name] for name in "abcd"], [1, 1, 1, 1], "lives")
 
 
 @test("a stop that was done during the outage is answered, whatever came of it since",

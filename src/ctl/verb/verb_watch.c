@@ -82,6 +82,7 @@ resolve(struct targets *targets, const char *name, bool unknown_too)
 	struct ctl *ctl = targets->ctl;
 	struct reply reply;
 	struct err err;
+	bool again;
 	int r;
 
 	if (!unknown_too)
@@ -98,7 +99,10 @@ resolve(struct targets *targets, const char *name, bool unknown_too)
 		                call.more, &err);
 		if (r == 0)
 			r = client_next(&ctl->client, &reply, &err);
-	} while (r == -ECONNRESET && client_reconnect(&ctl->client, &err) == 0);
+		again = r == -ECONNRESET;
+		if (again)
+			r = client_reconnect(&ctl->client, &err);
+	} while (again && r == 0);
 	while (r == 0) {
 		if (span_is(reply.error, "io.supd.Control.NoSuchActor"))
 			add_target(targets, strdup(name), 0);

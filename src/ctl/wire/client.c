@@ -122,6 +122,18 @@ client_connect(struct client *client, struct err *err)
 	return 0;
 }
 
+/* The process at the other end as the kernel knows it, 0 when it is not visible. */
+pid_t
+client_peer_pid(const struct client *client)
+{
+	struct ucred peer = {0};
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return 0;
+	return peer.pid;
+}
+
 /* The pause before the next attempt: none before the first one after a loss. */
 static int
 next_pause(struct client *client, uint64_t left_ms)
@@ -135,13 +147,34 @@ next_pause(struct client *client, uint64_t left_ms)
 }
 
 /*
+ * Was the connection that of another guardian than the one lost before?  A connection
+ * that a living guardian closes is none; where its process is not visible a connection
+ * that held was.
+ */
+static void
+count_guardian(struct client *client, uint64_t held_ms)
+{
+	const pid_t pid = client_peer_pid(client);
+
+	if (held_ms >= CLIENT_ROW_MS)
+		client->n_lost = 0;
+	if (pid != 0 ? pid != client->lost_pid : held_ms >= CLIENT_HELD_MS)
+		client->n_lost++;
+	client->lost_pid = pid;
+}
+
+/*
  * The time without a connection begins.  A stop or a watch may be without a message for
  * hours and outlive any number of takeovers: a connection that held counts as one.
  */
 static void
 note_loss(struct client *client, uint64_t now_ms)
 {
-	if (client->fd >= 0 && now_ms - client->connected_ms >= CLIENT_HELD_MS) {
+	const uint64_t held_ms = client->fd >= 0 ? now_ms - client->connected_ms : 0;
+
+	if (client->fd >= 0)
+		count_guardian(client, held_ms);
+	if (held_ms >= CLIENT_HELD_MS) {
 		client->lost_ms = 0;
 		client->pause_ms = 0;
 	}
@@ -154,7 +187,8 @@ note_loss(struct client *client, uint64_t now_ms)
  * CLIENT_RECONNECT_MS since the last message or the end of the last connection that held
  * for CLIENT_HELD_MS, with growing pauses; where the socket is gone altogether never for
  * longer than that.  -ETIME past the deadline, -ECONNRESET when a supd is there that
- * closes every connection, else what the last attempt said.
+ * closes every connection, -EOWNERDEAD when CLIENT_LOST_MAX guardians in a row have ended
+ * without a message, maybe of what they were asked, else what the last attempt said.
  */
 int
 client_reconnect(struct client *client, struct err *err)
@@ -164,6 +198,8 @@ client_reconnect(struct client *client, struct err *err)
 	int r = -ECONNRESET;
 
 	note_loss(client, now_ms);
+	if (client->n_lost >= CLIENT_LOST_MAX)
+		return -EOWNERDEAD;
 	give_up_ms = client->lost_ms + CLIENT_RECONNECT_MS;
 	if (client->deadline_ms != CLIENT_FOREVER)
 		give_up_ms = client->deadline_ms;
@@ -338,6 +374,8 @@ client_next(struct client *client, struct reply *ret, struct err *err)
 		if (r > 0) {
 			client->lost_ms = 0;
 			client->pause_ms = 0;
+			client->n_lost = 0;
+			client->lost_pid = 0;
 			return parse_reply(message, ret, err);
 		}
 		r = client->fd < 0 ? -ECONNRESET : receive(client);
@@ -395,16 +433,4 @@ client_wait_end(struct client *client, int pidfd)
 	while (r >= 0)
 		r = client_next(client, &reply, NULL);
 	return r == -ETIME ? r : client_wait_gone(client, pidfd);
-}
-
-/* The process at the other end as the kernel knows it, 0 when it is not visible. */
-pid_t
-client_peer_pid(const struct client *client)
-{
-	struct ucred peer = {0};
-	socklen_t len = sizeof(peer);
-
-	if (getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-		return 0;
-	return peer.pid;
 }

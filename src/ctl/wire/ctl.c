@@ -144,6 +144,14 @@ ctl_give_up(struct ctl *ctl, const struct call *call, int r, const struct err *e
 		complain(ctl, call->target, "timed out after --timeout (supd goes on)");
 		return CTL_TIMED_OUT;
 	}
+	if (r == -EOWNERDEAD) {
+		complain(ctl, call->target,
+		         "supd died %d times in a row when it was asked this, and is not "
+		         "asked again (the outcome is not known): see 'supctl events' "
+		         "and the log of supd",
+		         CLIENT_LOST_MAX);
+		return CTL_FAILED;
+	}
 	if (ctl->client.fd < 0) {
 		if (call->once)
 			complain(ctl, call->target, "the outcome is not known");

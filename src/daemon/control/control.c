@@ -177,9 +177,12 @@ listen_at(struct control *control, struct err *err)
 
 	control->owns_path = fd >= 0;
 	control->listen_fd = fd;
-	/* An older supd may have made it. */
-	if (fd >= 0)
+	/* An older supd may have made it; and clients are to see another process at the
+	 * other end. */
+	if (fd >= 0) {
 		rights_refuse(fd);
+		(void)listen(fd, CONTROL_CONNS_MAX);
+	}
 	if (fd < 0) {
 		fd = open_socket(control, err);
 		control->listen_fd = fd;
