@@ -39,6 +39,26 @@ boot
 report failure n exec:ENOENT stop
 expect S a, S n, t a, x a, exit 70
 
+story DECISIONS 52 so is one that its pre_start kept from running: a hook's code is no code of it
+tree
+  a
+  n never gives_exit hooks=pre_start
+hook n pre_start fails 5
+boot
+reports
+expect S a, pre_start n start, t a, x a, exit 70
+
+story DECISIONS 52 also where it ran before
+tree limit=1/60s
+  a
+  n gives_exit hooks=pre_start
+boot
+expect S a, pre_start n start, S n
+hook n pre_start fails 5
+exit n 3
+reports
+expect pre_start n restart, t a, x a, exit 70
+
 story DECISIONS 52 an actor that is restarted has not ended for good
 tree
   a

@@ -116,8 +116,12 @@ witness_hook_done(struct witness *witness, const struct event *event)
 		begun = node->hook.asked;
 	if (node->hook.hook == HOOK_PRE_START) {
 		node->prepared = !failed && !node->hook.killed;
-		/* A start that failed may end supd with the code of its hook. */
-		node->has_status = node->has_status && node->prepared;
+		if (failed && !node->hook.killed) {
+			node->has_status = true;
+			node->last_status = CORE_EXIT_GAVE_UP;
+		}
+		/* What a hook that was killed comes to depends on why it was. */
+		node->has_status = node->has_status && !node->hook.killed;
 	}
 	if (node->hook.hook != HOOK_PRE_START && node->hook.hook != HOOK_POST_RESTART)
 		return true;

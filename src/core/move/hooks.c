@@ -190,8 +190,9 @@ static void
 fail_start(struct turn *turn, struct node *node, struct cause cause)
 {
 	cause.kind = CAUSE_EARLY_EXIT;
+	/* The code is the hook's: the actor's process never ran (DECISIONS 52). */
 	if (node->hooks.hook == HOOK_PRE_START)
-		node->process.end = cause;
+		node->process.end = (struct cause){.kind = CAUSE_EARLY_EXIT, .code = -1};
 	if (!node_is_leaving(node))
 		failure_handle(turn, node, &cause, node);
 	else if (!node->part.grouped || node_is_dead(node))
