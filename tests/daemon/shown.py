@@ -106,7 +106,11 @@ def order(box):
 @test("quiet but for failures; -v tells each start and end")
 def verbose(box):
     screen = Screen(box, {"a": shell("echo one; sleep 1000")}, args=["-v"])
-    has(screen.until("one"), "/user/a: started, pid")
+    # What the process says at once may come before what the guardian says of its start.
+    screen.until("one")
+    screen.until("/user/a: started, pid")
+    screen.s.ctl_ok("stop", "a")
+    screen.until("/user/a: .*SIGTERM")
 
 
 @test("--show json: one object a line, of actors and of supd itself")

@@ -311,10 +311,11 @@ def many(box):
     equal(s.process.pid, walker, "the walker")
     comment(f"outages {min(outages)} to {max(outages)} ms; descriptors of walker and guardian "
             f"{counts[0]} … {counts[-1]}")
-    half = len(counts) // 2
+    # A client that has just gone, an actor that was adopted: a few more at a time are no leak.
+    quarter = (UPGRADES + 3) // 4
     for which in (0, 1):
-        check(max(one[which] for one in counts[half:])
-              <= max(one[which] for one in counts[:half]) + 2,
+        check(min(one[which] for one in counts[-quarter:])
+              <= max(one[which] for one in counts[:quarter]) + 2,
               f"descriptors grow: {counts}")
 
 
