@@ -63,7 +63,7 @@ static const char usage_text[] =
     "  -h, --help              print this\n"
     "\n"
     "Exit status: 0 ordered shutdown, 64 usage, 69 another supd has DIR, 70 a failure\n"
-    "climbed past /user, 71 the system refused something, 78 FILE has errors.\n"
+    "that no supervisor handled, 71 the system refused something, 78 FILE has errors.\n"
     "See supd(8), supd.yaml(5), supctl(1).\n";
 
 enum option_code {
