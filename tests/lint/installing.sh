@@ -4,7 +4,7 @@
 set -eu
 cd "${top_builddir:-.}"
 unset MAKEFLAGS MAKELEVEL MFLAGS
-echo 1..6
+echo 1..7
 
 root=$(mktemp -d "${TMPDIR:-/tmp}/supd-install.XXXXXX")
 trap 'rm -rf "$root"' EXIT
@@ -48,20 +48,27 @@ done
 find "$root" -name supd.schema.json -size +10k | grep -q . || wrong="$wrong schema"
 verdict 3 "units, group, log directory and schema are where systemd and editors look" "$wrong"
 
+docs=$(dirname "$(find "$root" -name TUTORIAL.md)")
+wrong=$(grep -o '](examples/[^)]*)' "$docs/TUTORIAL.md" "$docs/MIGRATING.md" | sed 's/.*](\(.*\))/\1/' |
+	while read -r link; do [ -s "$docs/$link/README.md" ] || echo "no $link"; done)
+! grep -n ']([^)]*\.\./' "$docs/TUTORIAL.md" "$docs/MIGRATING.md" || wrong="$wrong leads out"
+[ -x "$docs/examples/alert/alert.sh" ] || wrong="$wrong alert.sh"
+verdict 4 "the examples are where the documents that link to them are" "$wrong"
+
 echo '# mine' >>"$conf"
 cp "$conf" "$root/mine"
 do_make install
 wrong=
 cmp -s "$conf" "$root/mine" || wrong="it was overwritten"
-verdict 4 "a configuration that was there is not overwritten" "$wrong"
+verdict 5 "a configuration that was there is not overwritten" "$wrong"
 
 do_make uninstall
 wrong=
 cmp -s "$conf" "$root/mine" || wrong="it was removed"
-verdict 5 "one that was changed stays when supd goes" "$wrong"
+verdict 6 "one that was changed stays when supd goes" "$wrong"
 
 rm "$conf"
 do_make install
 do_make uninstall
 rm -f "$root/log" "$root/mine"
-verdict 6 "nothing else stays" "$(find "$root" ! -type d)"
+verdict 7 "nothing else stays" "$(find "$root" ! -type d)"
