@@ -275,6 +275,7 @@ static void
 say_config_invalid(const struct ctl *ctl, const char *name, const json_t *parameters)
 {
 	const json_t *errors = json_object_get(parameters, "errors");
+	const bool only_looks = ctl->verb != NULL && strcmp(ctl->verb, "diff") == 0;
 	const json_t *error;
 	size_t i;
 
@@ -292,8 +293,9 @@ say_config_invalid(const struct ctl *ctl, const char *name, const json_t *parame
 		write_line(&line);
 	}
 	complain(ctl, name[0] != '\0' ? name : NULL,
-	         "the configuration has %zu error%s, nothing was changed",
-	         json_array_size(errors), json_array_size(errors) == 1 ? "" : "s");
+	         "the configuration has %zu error%s%s", json_array_size(errors),
+	         json_array_size(errors) == 1 ? "" : "s",
+	         only_looks ? "" : ", nothing was changed");
 }
 
 static void
