@@ -23,7 +23,7 @@ const struct report_sentences report_sentences[NOTICE_MAX] = {
                         "started[ as process {pid}]",
                         "[pid {pid}][, after {shortages} starts without room]"},
     [REPORT_READY] = {"", "ready", ""},
-    [REPORT_EXITED] = {": {cause}", "{cause}", "{cause}[; cpu {cpu}, memory {memory}]"},
+    [REPORT_EXITED] = {": {cause}", "{cause}", "{cause}[; cpu {cpu}][, memory {memory}]"},
     [REPORT_FAILURE] = {": {cause}[ ({blame})][ in {elsewhere}]; {directive}"
                         "[ of its group ({group})][ in {pause}], by {rule}"
                         "[ ({overruled})][; {window} of {limit} restarts]",

@@ -127,7 +127,8 @@ add_exited(struct shell *shell, const struct action *action)
 		events_number(events, FIELD_PID, end->pid);
 	events_number(events, FIELD_UTIME, (int64_t)end->utime_us);
 	events_number(events, FIELD_STIME, (int64_t)end->stime_us);
-	events_number(events, FIELD_MAXRSS, (int64_t)end->maxrss_kib);
+	if (os_reap_is_own_memory(end))
+		events_number(events, FIELD_MAXRSS, (int64_t)end->maxrss_kib);
 	if (proctable_has_left(shell->proctable, action->ref))
 		events_flag(events, FIELD_LEFT, true);
 }

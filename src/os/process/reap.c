@@ -77,6 +77,24 @@ wait_for(int type, int id, int options, struct reap *ret)
 	return 1;
 }
 
+/* The most memory that this process was seen to have. */
+static uint64_t ours_kib;
+
+/*
+ * True if the most memory of a child was that of its program.  The kernel also counts
+ * what it shared with this process before that; our own peak is looked up only where the
+ * child's is beyond the one known, so that ends of small programs cost no system call.
+ */
+bool
+os_reap_is_own_memory(const struct reap *reap)
+{
+	struct rusage usage;
+
+	if (reap->maxrss_kib > ours_kib && getrusage(RUSAGE_SELF, &usage) == 0)
+		ours_kib = (uint64_t)usage.ru_maxrss;
+	return reap->maxrss_kib > ours_kib;
+}
+
 static int
 wait_for_one(int pidfd, pid_t pid, int options, struct reap *ret)
 {

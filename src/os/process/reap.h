@@ -20,7 +20,7 @@ struct reap {
 	uint32_t unused;   /* 0: no hole, for records are sent and summed up */
 	uint64_t utime_us; /* including its own reaped children */
 	uint64_t stime_us;
-	uint64_t maxrss_kib;
+	uint64_t maxrss_kib; /* see os_reap_is_own_memory() */
 };
 
 #define REAP_TEXT_MAX 40
@@ -30,6 +30,7 @@ int os_reap_pidfd(int pidfd, pid_t pid, struct reap *ret);
 int os_reap_wait(int pidfd, pid_t pid, int timeout_ms, struct reap *ret);
 int os_reap_any(struct reap *ret);
 int os_reap_peek_any(struct reap *ret);
+bool os_reap_is_own_memory(const struct reap *reap);
 void os_reap_peeked(const struct reap *reap);
 const char *os_reap_text(const struct reap *end, char buf[REAP_TEXT_MAX]);
 bool os_reap_is_stopped(int pidfd);
