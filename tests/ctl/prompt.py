@@ -13,7 +13,8 @@ import threading
 sys.dont_write_bytecode = True
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from fake_supd import GUARD_S, Reply, Skip, Supd, command, environment, run, supctl, tree
+from fake_supd import (GUARD_S, Reply, Skip, Supd, actor, command, environment, run, status_of, supctl, supervisor,
+                       tree)
 
 
 def check(condition, seen):
@@ -80,7 +81,8 @@ class Terminal:
                 data = b""
             check(data != b"", (text, self.seen))
             self.seen += data
-        self.seen = self.seen.partition(text.encode())[2]
+        before, _, self.seen = self.seen.partition(text.encode())
+        return before + text.encode()
 
     def end(self):
         while select.select([self.fd], [], [], GUARD_S)[0]:
@@ -126,6 +128,31 @@ def test_a_terminal_completes_verbs_and_names_and_keeps_the_history():
             check("is-active" in file.read(), "the history")
         check(os.stat(history).st_mode & 0o777 == 0o600, oct(os.stat(history).st_mode))
     supd.close()
+
+
+EVIL = "x\x1b]0;x\x07\u009b31m\x7f\x1b[2J\x1b[8m\b"
+
+
+def test_no_name_and_no_status_controls_the_terminal_of_the_prompt():
+    edits()
+    actors = [supervisor("/user"), actor("/user/web" + EVIL, status=EVIL, state=EVIL), actor("/user/webs" + EVIL)]
+    supd = Supd(Status=status_of(actors), Explain=lambda call, supd: [Reply({
+        "path": "/user/web", "chain": [], "last_words": [EVIL], "text": "end of the story " + EVIL})])
+    supd.parallel = True
+    with tempfile.TemporaryDirectory() as home:
+        terminal = Terminal(supd, home)
+        terminal.until("supd> ")
+        everything = b""
+        for typed, last in (("list\n", "webs"), ("explain web\n", "end of the story"), ("explain we\t\t", "webs"),
+                            ("\n", "supd> "), ("nosuch" + EVIL.replace("\x7f", "").replace("\b", "") + "\n", "unknown verb")):
+            terminal.type(typed)
+            everything += terminal.until(last)
+        terminal.type("\nexit\n")
+        everything += terminal.until("exit")
+        terminal.end()
+    supd.close()
+    for sequence in (b"\x1b]", b"\x1b[8m", b"\xc2\x9b", b"\x7f", b"\x07x"):
+        check(sequence not in everything, (sequence, everything))
 
 
 def test_an_interrupt_ends_the_verb_and_not_the_prompt():

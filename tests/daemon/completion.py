@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from fake_supd import Supd, actor, status_of
 from harness import SUPCTL, Skip, check, equal, main, run, test
 
 TREE = {"db": {}, "web": {"replicas": 2}, "app": {"children": {"api": {}}}}
@@ -83,6 +84,17 @@ def actors(box):
     equal(bash(box, f"{at} stop web@"), ["1", "2"], "replicas")
     equal(bash(box, f"{at} reset-failed d"), ["db"], "an alias of a verb")
     equal(bash(box, f"supctl -s {box.path('none')} stop d"), [], "without a supd")
+
+
+@test("bash runs nothing that a name of an actor says, and shows no other byte of it")
+def hostile_names(box):
+    names = [f"/user/$(touch${{IFS}}{box.path('hurt')})", f"/user/`touch${{IFS}}{box.path('hurt')}`", "/user/x\x1b]0;x\x07",
+             "/user/$HOME", "/user/good@1"]
+    fake = Supd(Status=status_of([actor(name) for name in names]))
+    fake.parallel = True
+    box.undo.append(fake.close)
+    equal(bash(box, f"supctl -s {fake.path} stop "), ["/user/good@1", "good@1"], "names")
+    check(not os.path.exists(box.path("hurt")), "a name was run")
 
 
 @test("fish completes verbs, options, words and actors")
