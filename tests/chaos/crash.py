@@ -647,6 +647,23 @@ def unheard(box):
     equal([life.cause and life.cause["code"] for life in lives][:2], [1, 9], "how its lives ended")
 
 
+@test("the log process is executed also when the guardian dies at its birth")
+def log_birth(box):
+    if INSTRUMENTED:
+        raise Skip("with a sanitizer a child is forked, and its pid written later")
+    s = start(box, {"a": {}})
+    log, old = s.actor("/system/log")["pid"], s.guardian()
+    killer = Killer(box, old, "clone3:born")
+    os.kill(log, signal.SIGKILL)
+    s.until(killer.killed, "the guardian's death at a birth")
+    killer.end()
+    s.successor(old)
+    s.until(lambda: s.actor("/system/log")["pid"] not in (None, log), "another log process")
+    causes = [one["cause"]["kind"] for one in s.seen("failure", "/system/log")]
+    equal(causes, ["signal"], "the failures of the log process")
+    s.consistent()
+
+
 @test("a TERM that comes late because of an outage is given its full time")
 def late_term(box):
     s = start(box, {"a": {"do": ["delay=150"], "shutdown": "300ms"}, "b": {}})

@@ -354,7 +354,7 @@ launch_begin(struct launch *launch, struct shell *shell, const struct actor *act
 	const struct conf_process *process = &actor->conf->process;
 	struct program program = {
 	    .passed.ready_fd = -1,
-	    .file = system_has(actor) ? system_file(shell->system) : process->argv[0],
+	    .file = system_has(actor) ? system_file() : process->argv[0],
 	    .argv = process->argv,
 	    .cgroup_fd = -1,
 	};

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "logd/write/logd.h"
 
@@ -29,7 +28,6 @@ struct system {
 	char roles[SYSTEM_ACTORS][16];
 	char *argv[SYSTEM_ACTORS][3];
 	char program[8];
-	char file[32];
 	struct rule always;
 };
 
@@ -113,8 +111,6 @@ system_new(void)
 	log->process.orders.stop_signal = LOGD_STOP;
 	for (int i = 0; i < HELPER_MAX; i++)
 		fill_helper(system, (enum helper_name)i);
-	/* The binary that runs, whatever is on the disk by now. */
-	(void)snprintf(system->file, sizeof(system->file), "/proc/%d/exe", (int)getpid());
 	system->conf.actors = system->actors;
 	system->conf.n_actors = SYSTEM_ACTORS;
 	return system;
@@ -168,9 +164,10 @@ system_helper_path(enum helper_name name)
 	return paths[SYSTEM_HELPERS + name];
 }
 
-/* What is executed. */
+/* What is executed: the binary that runs, whatever is on the disk by now.  A child finds
+ * it by its own name, for its guardian may die before the child executes it. */
 const char *
-system_file(const struct system *system)
+system_file(void)
 {
-	return system->file;
+	return "/proc/self/exe";
 }

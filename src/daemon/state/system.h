@@ -38,6 +38,6 @@ bool system_is_helper(const struct system *system, const struct actor *actor,
                       enum helper_name *ret);
 bool system_is_spared(const struct system *system, const struct actor *actor);
 const char *system_helper_path(enum helper_name name);
-const char *system_file(const struct system *system);
+const char *system_file(void);
 
 #endif
