@@ -55,21 +55,18 @@ collect_one(struct procs *procs, uint32_t slot)
 	struct reap reap;
 	int r;
 
-	if (proc->pid == 0)
+	if (proc->child.pid == 0)
 		return false;
-	r = os_reap_peek(proc->pidfd, proc->pid, &reap);
+	r = os_reap_peek(proc->child.pidfd, proc->child.pid, &reap);
 	if (r == 0)
 		return false;
 	if (r < 0 && proc->leader != 0)
 		return mainpid_collect(procs, proc);
-	if (r < 0 && proc->adopted) {
-		if (!foster_collect(procs, &proc->pid, &proc->pidfd, &reap))
-			return proc->pid == 0;
-	} else if (r < 0) {
-		reap = end_unknown(proc->pid);
+	if (r < 0 && !child_end(procs, &proc->child, &reap))
+		return proc->child.pid == 0;
+	if (r < 0 && !proc->child.adopted)
 		log_line(LOG_LEVEL_ERROR, "pid %d of %s was reaped by another process",
-		         (int)proc->pid, shell_path(procs->shell, proc->ref));
-	}
+		         (int)proc->child.pid, shell_path(procs->shell, proc->ref));
 	ends_add(procs, proc, &reap);
 	(void)os_reap_pidfd(-1, reap.pid, &reap);
 	return true;
@@ -146,9 +143,9 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 static void
 hold(struct procs *procs, struct proc *proc)
 {
-	proc->pidfd = held_take(procs, proc->pid, proc->ref.slot);
-	if (proc->pidfd < 0) {
-		const struct reap reap = end_unknown(proc->pid);
+	proc->child.pidfd = held_take(procs, proc->child.pid, proc->ref.slot);
+	if (proc->child.pidfd < 0) {
+		const struct reap reap = end_unknown(proc->child.pid);
 
 		ends_add(procs, proc, &reap);
 	}
@@ -163,8 +160,9 @@ procs_walker_died(struct procs *procs)
 	(void)os_become_subreaper();
 	proc_sweep_follow(procs->sweeper, getpid());
 	for (uint32_t slot = 0; slot < procs->table->cap; slot++)
-		if (procs->table->at[slot].adopted && procs->table->at[slot].pid != 0 &&
-		    procs->table->at[slot].pidfd < 0)
+		if (procs->table->at[slot].child.adopted &&
+		    procs->table->at[slot].child.pid != 0 &&
+		    procs->table->at[slot].child.pidfd < 0)
 			hold(procs, &procs->table->at[slot]);
 	tasks_hold_adopted(procs->room->tasks, false);
 	gone_tell(procs);

@@ -15,14 +15,6 @@
 #include "ledger/exits.h"
 #include "os/self/fd.h"
 
-static void
-forget_pid(struct procs *procs, struct proc *proc)
-{
-	map_remove(&procs->table->by_pid, (uint64_t)proc->pid);
-	held_let_go(procs, &proc->pidfd);
-	proc->pid = 0;
-}
-
 /* Its main process has ended: something else may be left. */
 void
 ends_expect_gone(struct procs *procs, struct proc *proc, bool is_news)
@@ -46,10 +38,8 @@ ends_add(struct procs *procs, struct proc *proc, const struct reap *reap)
 
 	if (mainpid_next(procs, proc))
 		return;
-	forget_pid(procs, proc);
-	containment_reaped(&proc->containment);
+	child_ended(procs, &proc->child);
 	proc->end = *reap;
-	proc->ended = true;
 	if (actor != NULL) {
 		actor->pid = 0;
 		actor->sigstopped = false;
@@ -87,7 +77,7 @@ ends_stopped_or_continued(struct procs *procs, const struct reap *reap)
 		return true;
 	/* The signal may have been ours; and, where we hear of it late, be undone. */
 	is_stopped = reap->kind == REAP_STOPPED && !proc->freeze.is_wanted &&
-	             proc_is_stopped(proc->pid);
+	             proc_is_stopped(proc->child.pid);
 	if (actor->sigstopped == is_stopped)
 		return true;
 	if (!shell_has_room(procs->shell, 1))
@@ -116,9 +106,9 @@ ends_take_exit(struct procs *procs)
 	if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
 		if (!ends_stopped_or_continued(procs, &reap))
 			return false;
-	} else if (proc != NULL && (proc->adopted || proc->leader != 0)) {
+	} else if (proc != NULL && proc->child.adopted) {
 		ends_add(procs, proc, &reap);
-	} else if (task != NULL && task->adopted) {
+	} else if (task != NULL && task->child.adopted) {
 		task_ended(procs->room->tasks, task, &reap);
 	}
 	exits_take(exits);
@@ -138,23 +128,24 @@ ends_take_exits(struct procs *procs)
 /*
  * Signal a main process.  A child of ours keeps its pid until we reap it; one of the
  * walker's may be reaped at any time, but not before we can know: so hold it first, then
- * look whether it has ended (*pid is 0 then).
+ * look whether it has ended (its pid is 0 then).
  */
 int
-proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted, int signo)
+child_signal(struct procs *procs, const struct spawned *child, int signo)
 {
 	int fd, r;
 
-	if (!adopted)
-		return kill(*pid, signo) < 0 ? -errno : 0;
+	if (!child->adopted)
+		return kill(child->pid, signo) < 0 ? -errno : 0;
 	/* Its reaper is not the walker any more: it is held already. */
-	if (pidfd >= 0)
-		return (int)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0) < 0
+	if (child->pidfd >= 0)
+		return (int)syscall(SYS_pidfd_send_signal, child->pidfd, signo, NULL, 0) <
+		               0
 		           ? -errno
 		           : 0;
-	fd = (int)syscall(SYS_pidfd_open, *pid, 0);
+	fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
 	ends_take_exits(procs);
-	if (fd < 0 || *pid == 0) {
+	if (fd < 0 || child->pid == 0) {
 		fd_close(&fd);
 		return -ESRCH;
 	}
@@ -163,10 +154,13 @@ proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted, 
 	return r;
 }
 
-/* Signal the main process of an actor. */
-int
-proc_signal(struct procs *procs, struct proc *proc, int signo)
+/* Kill a process and all its descendants. */
+void
+child_kill_all(struct procs *procs, struct spawned *child)
 {
-	return proc_signal_pid(procs, &proc->pid, proc->pidfd,
-	                       proc->adopted || proc->leader != 0, signo);
+	if (child->pid != 0)
+		(void)child_signal(procs, child, SIGKILL);
+	if (containment_needs_sweep(&child->containment))
+		(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
+	(void)containment_kill(&child->containment, procs->cgroups, procs->sweeper);
 }

@@ -46,33 +46,40 @@ fosters_adopt(struct procs *procs)
 	for (uint32_t slot = 0; slot < procs->table->cap; slot++) {
 		struct proc *proc = &procs->table->at[slot];
 
-		if (proc->pid != 0 && proc->pidfd < 0 && foster_is(procs, proc->pid))
-			proc->pidfd = held_take(procs, proc->pid, proc->ref.slot);
+		if (proc->child.pid != 0 && proc->child.pidfd < 0 &&
+		    foster_is(procs, proc->child.pid))
+			proc->child.pidfd =
+			    held_take(procs, proc->child.pid, proc->ref.slot);
 	}
 	tasks_hold_adopted(procs->room->tasks, true);
 }
 
 /*
- * A process that we took over has ended, as its pidfd says.  True: *ret is how, which may
- * be that it is not known.  False: the walker is its parent by now, and has told or will
- * tell; *pid is 0 if it has, and *pidfd is closed in any case.
+ * A process has ended, as its pidfd says, and cannot be reaped.  True: *ret is how, which
+ * may be that it is not known.  False: the walker is its parent by now, and has told or
+ * will tell; the pid is 0 if it has, and the pidfd is closed in any case.
  */
 bool
-foster_collect(struct procs *procs, const pid_t *pid, int *pidfd, struct reap *ret)
+child_end(struct procs *procs, struct spawned *child, struct reap *ret)
 {
 	const struct shell *shell = procs->shell;
 	pid_t parent = 0;
-	/* Look before: what the walker has reaped by then it has told. */
-	int r = proc_zombie(*pid, &parent, ret);
+	int r;
 
+	if (!child->adopted) {
+		*ret = end_unknown(child->pid);
+		return true;
+	}
+	/* Look before: what the walker has reaped by then it has told. */
+	r = proc_zombie(child->pid, &parent, ret);
 	ends_take_exits(procs);
-	if (*pid == 0)
+	if (child->pid == 0)
 		return false;
 	if (parent == shell->origin.walker_pid && !keeper_walker_died(shell)) {
-		held_let_go(procs, pidfd);
+		held_let_go(procs, &child->pidfd);
 		return false;
 	}
 	if (r < 0)
-		*ret = end_unknown(*pid);
+		*ret = end_unknown(child->pid);
 	return true;
 }

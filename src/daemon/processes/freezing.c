@@ -42,14 +42,14 @@ begin(struct procs *procs, struct proc *proc)
 {
 	int r;
 
-	if (!proc->containment.is_cgroup) {
-		if (proc->pid != 0)
-			(void)proc_signal(procs, proc,
-			                  proc->freeze.is_wanted ? SIGSTOP : SIGCONT);
+	if (!proc->child.containment.is_cgroup) {
+		if (proc->child.pid != 0)
+			(void)child_signal(procs, &proc->child,
+			                   proc->freeze.is_wanted ? SIGSTOP : SIGCONT);
 		put_off(procs, proc);
 		return;
 	}
-	r = containment_freeze(&proc->containment, procs->cgroups,
+	r = containment_freeze(&proc->child.containment, procs->cgroups,
 	                       proc->freeze.is_wanted);
 	if (r < 0)
 		log_errno(r, "%s: cannot %s its cgroup",
@@ -106,9 +106,9 @@ pass(struct procs *procs)
 		int n = 0;
 
 		if (proc->used && proc->freeze.is_wanted)
-			n = containment_stop(&proc->containment, procs->sweeper);
+			n = containment_stop(&proc->child.containment, procs->sweeper);
 		else if (proc->used)
-			containment_continue(&proc->containment, procs->sweeper);
+			containment_continue(&proc->child.containment, procs->sweeper);
 		proc->freeze.quiet = n > 0 ? 0 : proc->freeze.quiet + 1;
 		if (proc->freeze.is_wanted && proc->freeze.quiet < QUIET &&
 		    ++proc->freeze.passes < PASSES_MAX) {

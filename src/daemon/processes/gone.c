@@ -30,8 +30,8 @@ arm_sweep(struct procs *procs)
 		return;
 	for (uint32_t slot = procs->leftovers; slot != PROCS_NONE && cgroups_only;
 	     slot = procs->table->at[slot].rest.next)
-		cgroups_only = procs->table->at[slot].containment.is_cgroup &&
-		               !procs->table->at[slot].killing;
+		cgroups_only = procs->table->at[slot].child.containment.is_cgroup &&
+		               !procs->table->at[slot].child.killing;
 	ev_timer_set(&procs->sweep, cgroups_only ? RECHECK_SECONDS : SWEEP_SECONDS, 0.);
 	ev_timer_start(procs->loop, &procs->sweep);
 }
@@ -76,8 +76,9 @@ tell_core(struct procs *procs, const struct proc *proc, bool is_gone)
 	/* Read from the kernel each time, so that no count has to be remembered.  The
 	 * kernel counts every process that it killed: the main process is not among them
 	 * if supd killed it. */
-	event.oom = event.signal == SIGKILL && !proc->killing &&
-	            containment_ran_out_of_memory(&proc->containment, procs->cgroups);
+	event.oom =
+	    event.signal == SIGKILL && !proc->child.killing &&
+	    containment_ran_out_of_memory(&proc->child.containment, procs->cgroups);
 	proc_post(procs, proc, event);
 }
 
@@ -101,7 +102,7 @@ gone_adopt(struct procs *procs, struct proc *proc, bool is_news)
 			ends_expect_gone(procs, proc, is_news);
 		proc->rest.is_news = is_news;
 		if (!is_news)
-			(void)containment_watch(&proc->containment, procs->cgroups,
+			(void)containment_watch(&proc->child.containment, procs->cgroups,
 			                        proc->ref.slot);
 		return;
 	}
@@ -121,9 +122,9 @@ gone_close(struct procs *procs, struct proc *proc)
 	if (actor != NULL)
 		output_flush(procs->shell->messages->output, actor);
 	leftover_remove(procs, proc);
-	containment_unwatch(&proc->containment, procs->cgroups);
-	if (!proc->containment.is_cgroup)
-		(void)containment_close(&proc->containment, procs->cgroups);
+	containment_unwatch(&proc->child.containment, procs->cgroups);
+	if (!proc->child.containment.is_cgroup)
+		(void)containment_close(&proc->child.containment, procs->cgroups);
 	proc->used = false;
 	freezing_end(proc);
 	proc_record(procs, proc);
@@ -142,7 +143,8 @@ static bool
 is_empty(const struct procs *procs, const struct proc *proc)
 {
 	return !tasks_hold(procs->room->tasks, proc->ref) &&
-	       containment_is_empty(&proc->containment, procs->cgroups, procs->sweeper);
+	       containment_is_empty(&proc->child.containment, procs->cgroups,
+	                            procs->sweeper);
 }
 
 /* Look at all actors without a main process: a single sweep of /proc serves them all. */
@@ -158,17 +160,18 @@ check_leftovers(struct procs *procs)
 
 		slot = proc->rest.next;
 		if (proc->rest.is_news ||
-		    (!proc->killing && tasks_hold(shell->processes->tasks, proc->ref)))
+		    (!proc->child.killing &&
+		     tasks_hold(shell->processes->tasks, proc->ref)))
 			continue;
-		if (!swept && containment_needs_sweep(&proc->containment)) {
+		if (!swept && containment_needs_sweep(&proc->child.containment)) {
 			(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
 			swept = true;
 		}
 		if (is_empty(procs, proc)) {
 			proc_gone(procs, proc);
-		} else if (proc->killing) {
+		} else if (proc->child.killing) {
 			/* Whatever was forked meanwhile, too. */
-			(void)containment_kill(&proc->containment, &shell->cgroups,
+			(void)containment_kill(&proc->child.containment, &shell->cgroups,
 			                       procs->sweeper);
 		}
 	}
@@ -216,7 +219,8 @@ tell_end(struct procs *procs, struct proc *proc)
 		gone_close(procs, proc);
 		return;
 	}
-	(void)containment_watch(&proc->containment, &shell->cgroups, proc->ref.slot);
+	(void)containment_watch(&proc->child.containment, &shell->cgroups,
+	                        proc->ref.slot);
 	if (proc->stopping)
 		procs_stop(procs, proc->ref, proc->life, false);
 }
@@ -234,7 +238,7 @@ gone_tell(struct procs *procs)
 		slot = proc->rest.next;
 		if (!proc->rest.is_news)
 			continue;
-		if (!swept && containment_needs_sweep(&proc->containment)) {
+		if (!swept && containment_needs_sweep(&proc->child.containment)) {
 			(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
 			swept = true;
 		}

@@ -73,3 +73,14 @@ held_take(struct procs *procs, pid_t pid, uint32_t who)
 		fd_close(&fd);
 	return fd;
 }
+
+/* The main process has ended: the caller puts down how, before it is reaped. */
+void
+child_ended(struct procs *procs, struct spawned *child)
+{
+	map_remove(&procs->table->by_pid, (uint64_t)child->pid);
+	held_let_go(procs, &child->pidfd);
+	child->pid = 0;
+	containment_reaped(&child->containment);
+	child->ended = true;
+}

@@ -23,7 +23,7 @@ procs_order_again(struct procs *procs, struct proc *proc)
 	};
 	const struct actor *actor = actors_get(procs->actors, proc->ref);
 
-	if (proc->pid == 0 || actor == NULL)
+	if (proc->child.pid == 0 || actor == NULL)
 		return;
 	if (proc->stop_command == STOP_COMMAND_ORDERED) {
 		order.kind = TASK_STOP;
@@ -45,7 +45,7 @@ procs_order_again(struct procs *procs, struct proc *proc)
 bool
 procs_ask_by_command(struct procs *procs, struct proc *proc, const struct actor *actor)
 {
-	if (proc->pid == 0 || actor->conf->process.orders.stop_command == NULL ||
+	if (proc->child.pid == 0 || actor->conf->process.orders.stop_command == NULL ||
 	    proc->stop_command == STOP_COMMAND_FAILED)
 		return false;
 	if (proc->stop_command == STOP_COMMAND_NOT_ASKED) {
@@ -67,10 +67,10 @@ stop_command_ended(struct procs *procs, const struct task_order *order,
 	if (proc == NULL || proc->stop_command != STOP_COMMAND_ORDERED)
 		return;
 	/* What was killed because its time was up is told of as the process itself. */
-	if (!is_fine && !proc->killing)
+	if (!is_fine && !proc->child.killing)
 		procs->on_helper_failed(procs->shell, order, result);
 	proc->stop_command = is_fine ? STOP_COMMAND_ENDED : STOP_COMMAND_FAILED;
-	if (!is_fine && !proc->killing && proc->pid != 0)
+	if (!is_fine && !proc->child.killing && proc->child.pid != 0)
 		procs_stop(procs, order->ref, order->life, false);
 	proc_record(procs, proc);
 }
@@ -85,7 +85,7 @@ reload_command_ended(struct procs *procs, const struct task_order *order,
 	if (proc == NULL || proc->reloads == 0)
 		return;
 	/* The process has ended, so the stop command was useless but is no failure. */
-	if (!task_succeeded(result) && proc->pid != 0)
+	if (!task_succeeded(result) && proc->child.pid != 0)
 		procs->on_helper_failed(procs->shell, order, result);
 	proc->reloads--;
 	proc_record(procs, proc);
@@ -109,11 +109,11 @@ procs_reload(struct procs *procs, struct ref ref)
 	const struct actor *actor = actors_get(procs->actors, ref);
 	struct proc *proc = proc_of(procs->table, ref, proctable_life(procs->table, ref));
 
-	if (proc == NULL || proc->pid == 0 || actor == NULL)
+	if (proc == NULL || proc->child.pid == 0 || actor == NULL)
 		return -ESRCH;
 	if (actor->conf->process.orders.reload_command == NULL)
-		return proc_signal(procs, proc,
-		                   actor->conf->process.orders.reload_signal);
+		return child_signal(procs, &proc->child,
+		                    actor->conf->process.orders.reload_signal);
 	/* The reload under way may have missed the newest change; the next reload sees
 	 * it. */
 	proc->reloads = tasks_run(procs->room->tasks, ref, TASK_RELOAD) ? 2 : 1;

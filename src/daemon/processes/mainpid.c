@@ -33,14 +33,15 @@ hold(const struct procs *procs, uint32_t slot, pid_t pid)
 static void
 take_over(struct procs *procs, struct proc *proc, pid_t pid, int take_fd, uint64_t start)
 {
-	if (proc->pid != 0) {
-		map_remove(&procs->table->by_pid, (uint64_t)proc->pid);
-		held_let_go(procs, &proc->pidfd);
+	if (proc->child.pid != 0) {
+		map_remove(&procs->table->by_pid, (uint64_t)proc->child.pid);
+		held_let_go(procs, &proc->child.pidfd);
 	}
-	proc->pid = pid;
-	proc->pidfd = take_fd;
+	proc->child.pid = pid;
+	proc->child.pidfd = take_fd;
+	proc->child.adopted = true;
 	proc->main_start = start;
-	containment_told(&proc->containment, pid);
+	containment_told(&proc->child.containment, pid);
 	actors_get(procs->actors, proc->ref)->pid = pid;
 	proc_record(procs, proc);
 }
@@ -60,7 +61,8 @@ procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 	uint32_t who;
 	int fd;
 
-	if (proc == NULL || actor == NULL || proc->pid == 0 || proc->pid == pid)
+	if (proc == NULL || actor == NULL || proc->child.pid == 0 ||
+	    proc->child.pid == pid)
 		return;
 	fd = -1;
 	if (!map_get(&procs->table->by_pid, (uint64_t)pid, &who))
@@ -76,9 +78,9 @@ procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 	}
 	log_paced(&actor->pace, LOG_LEVEL_INFO,
 	          "%s: its main process is pid %d now, pid %d was", actor->path, (int)pid,
-	          (int)proc->pid);
+	          (int)proc->child.pid);
 	if (proc->leader == 0)
-		proc->leader = proc->pid;
+		proc->leader = proc->child.pid;
 	take_over(procs, proc, pid, fd, start);
 }
 
@@ -90,7 +92,7 @@ procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 bool
 mainpid_collect(struct procs *procs, struct proc *proc)
 {
-	const pid_t pid = proc->pid;
+	const pid_t pid = proc->child.pid;
 	uint64_t start;
 	pid_t parent = 0;
 	struct reap reap;
@@ -99,14 +101,14 @@ mainpid_collect(struct procs *procs, struct proc *proc)
 	if (proc_look(pid, &parent, &start) < 0 || start != proc->main_start)
 		parent = 0;
 	ends_take_exits(procs);
-	if (proc->pid == 0)
+	if (proc->child.pid == 0)
 		return true;
 	/* It came to us just now: it will be reaped as any child. */
 	if (parent == getpid())
 		return false;
 	if (parent == procs->walker_pid) {
 		/* Not to be woken by it again and again. */
-		held_let_go(procs, &proc->pidfd);
+		held_let_go(procs, &proc->child.pidfd);
 		return false;
 	}
 	reap = end_unknown(pid);
@@ -130,13 +132,14 @@ mainpid_adopt(struct procs *procs)
 		uint64_t start;
 		pid_t parent;
 
-		if (proc->leader == 0 || proc->pid == 0)
+		if (proc->leader == 0 || proc->child.pid == 0)
 			continue;
-		proc->pidfd = hold(procs, slot, proc->pid);
-		if (proc->pidfd >= 0 && proc_look(proc->pid, &parent, &start) == 0 &&
+		proc->child.pidfd = hold(procs, slot, proc->child.pid);
+		if (proc->child.pidfd >= 0 &&
+		    proc_look(proc->child.pid, &parent, &start) == 0 &&
 		    start == proc->main_start)
 			continue;
-		held_let_go(procs, &proc->pidfd);
+		held_let_go(procs, &proc->child.pidfd);
 		(void)mainpid_collect(procs, proc);
 	}
 }
@@ -156,8 +159,8 @@ take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
 		return false;
 	}
 	proc->leader = left->pid;
-	proc->used = proc->killing = true;
-	proc->containment.session = left->pid;
+	proc->used = proc->child.killing = true;
+	proc->child.containment.session = left->pid;
 	take_over(procs, proc, left->pid, fd, start);
 	return true;
 }
@@ -173,7 +176,7 @@ mainpid_next(struct procs *procs, struct proc *proc)
 	struct leftover left;
 
 	while (actor != NULL && leftovers_take(&procs->strays, actor->path, &left))
-		if (left.pid != proc->pid && take_left(procs, proc, &left))
+		if (left.pid != proc->child.pid && take_left(procs, proc, &left))
 			return true;
 	return false;
 }

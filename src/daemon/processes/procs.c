@@ -47,9 +47,9 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	struct actor *actor = actors_get(&shell->actors, proc->ref);
 
 	proc->birth = BIRTH_DONE;
-	proc->pid = result->pid;
-	proc->pidfd = result->pidfd;
-	containment_born(&proc->containment, result->pid);
+	proc->child.pid = result->pid;
+	proc->child.pidfd = result->pidfd;
+	containment_born(&proc->child.containment, result->pid);
 	/* Take older news of this pid first: they are about an earlier process. */
 	ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
@@ -57,8 +57,9 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	proc->uncompared = procs->shell->is_replaying;
 	if (result->pidfd >= 0) {
 		/* Out of the window of low numbers, which spawns need. */
-		proc->pidfd = fd_raise(result->pidfd);
-		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, proc->pidfd, &event);
+		proc->child.pidfd = fd_raise(result->pidfd);
+		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, proc->child.pidfd,
+		                &event);
 	}
 	if (actor != NULL) {
 		actor->pid = result->pid;
@@ -111,8 +112,8 @@ begin(struct procs *procs, struct proc *proc, struct launch *launch,
 	intent->task = 0;
 	intent->ref = proc->ref;
 	atomic_store(&intent->life, proc->life);
-	r = launch_begin(launch, procs->shell, actor, proc->life, &proc->containment,
-	                 &intent->trace, ret_place, ret);
+	r = launch_begin(launch, procs->shell, actor, proc->life,
+	                 &proc->child.containment, &intent->trace, ret_place, ret);
 	if (r == 0)
 		output_begun(procs->shell->messages->output, actor, proc->awaits);
 	return r;
@@ -184,10 +185,9 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 		return;
 	ASSERT(!proc->used);
 	*proc = (struct proc){
-	    .containment = proc->containment,
+	    .child = {.pidfd = -1, .containment = proc->child.containment},
 	    .ref = ref,
 	    .life = life,
-	    .pidfd = -1,
 	    .used = true,
 	};
 	if (!procs_waits_for(shell, actor->elder)) {
@@ -249,8 +249,9 @@ static void
 continue_if_stopped(struct procs *procs, struct proc *proc, const struct actor *actor)
 {
 	/* A stopped process cannot react to the signal. */
-	if (proc->pid != 0 && (actor->sigstopped || os_reap_is_stopped(proc->pidfd)))
-		(void)proc_signal(procs, proc, SIGCONT);
+	if (proc->child.pid != 0 &&
+	    (actor->sigstopped || os_reap_is_stopped(proc->child.pidfd)))
+		(void)child_signal(procs, &proc->child, SIGCONT);
 }
 
 /*
@@ -277,16 +278,16 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 	}
 	signo = bark ? actor->conf->process.orders.watchdog_signal
 	             : actor->conf->process.orders.stop_signal;
-	if (proc->pid != 0) {
-		(void)proc_signal(procs, proc, signo);
+	if (proc->child.pid != 0) {
+		(void)child_signal(procs, &proc->child, signo);
 		continue_if_stopped(procs, proc, actor);
 		return;
 	}
-	if (containment_needs_sweep(&proc->containment))
+	if (containment_needs_sweep(&proc->child.containment))
 		(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
-	(void)containment_signal(&proc->containment, procs->cgroups, procs->sweeper,
+	(void)containment_signal(&proc->child.containment, procs->cgroups, procs->sweeper,
 	                         signo);
-	(void)containment_signal(&proc->containment, procs->cgroups, procs->sweeper,
+	(void)containment_signal(&proc->child.containment, procs->cgroups, procs->sweeper,
 	                         SIGCONT);
 }
 
@@ -297,12 +298,12 @@ procs_continue(struct procs *procs, struct ref ref, uint32_t life)
 	struct proc *proc = proc_of(procs->table, ref, life);
 	struct actor *actor = actors_get(procs->actors, ref);
 
-	if (proc == NULL || actor == NULL || proc->pid == 0)
+	if (proc == NULL || actor == NULL || proc->child.pid == 0)
 		return;
 	/* Before: when it stops itself again, that is news. */
 	actor->sigstopped = false;
 	proc_record(procs, proc);
-	(void)proc_signal(procs, proc, SIGCONT);
+	(void)child_signal(procs, &proc->child, SIGCONT);
 }
 
 /* Kill the process and all its descendants. */
@@ -313,26 +314,22 @@ procs_kill(struct procs *procs, struct ref ref, uint32_t life)
 
 	if (proc == NULL)
 		return;
-	if (!proc->killing) {
-		proc->killing = true;
+	if (!proc->child.killing) {
+		proc->child.killing = true;
 		proc->stopping = true;
 		proc_record(procs, proc);
 	}
 	tasks_kill(procs->room->tasks, ref, TASK_STOP, true);
-	if (proc->pid != 0)
-		(void)proc_signal(procs, proc, SIGKILL);
-	if (!proc->containment.is_cgroup)
-		(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
-	(void)containment_kill(&proc->containment, procs->cgroups, procs->sweeper);
+	child_kill_all(procs, &proc->child);
 }
 
 static void
 clear(struct procs *procs, struct proc *proc)
 {
-	fd_close(&proc->pidfd);
-	(void)containment_close(&proc->containment, procs->cgroups);
-	*proc = (struct proc){.ref = REF_NONE, .pidfd = -1};
-	containment_init(&proc->containment);
+	fd_close(&proc->child.pidfd);
+	(void)containment_close(&proc->child.containment, procs->cgroups);
+	*proc = (struct proc){.ref = REF_NONE, .child.pidfd = -1};
+	containment_init(&proc->child.containment);
 }
 
 /* The slot is given back; the core waited until nothing was left. */
@@ -348,9 +345,10 @@ procs_forget(struct procs *procs, struct ref ref)
 int
 procs_signal(struct procs *procs, struct ref ref, int signo)
 {
-	if (proc_now(procs->table, ref) == NULL || procs->table->at[ref.slot].pid == 0)
+	if (proc_now(procs->table, ref) == NULL ||
+	    procs->table->at[ref.slot].child.pid == 0)
 		return -ESRCH;
-	return proc_signal(procs, &procs->table->at[ref.slot], signo);
+	return child_signal(procs, &procs->table->at[ref.slot].child, signo);
 }
 
 /* ---- asked ---- */
@@ -360,8 +358,9 @@ procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
 {
 	const struct proc *proc = proc_now(procs->table, ref);
 
-	return proc != NULL && proc->pid != 0 &&
-	       usage_read(&proc->containment, procs->cgroups, proc->pid, ret) == 0;
+	return proc != NULL && proc->child.pid != 0 &&
+	       usage_read(&proc->child.containment, procs->cgroups, proc->child.pid,
+	                  ret) == 0;
 }
 
 /* ---- all of them ---- */

@@ -103,6 +103,7 @@ void proc_post_failed(struct procs *procs, const struct proc *proc);
 int held_take(struct procs *procs, pid_t pid, uint32_t who);
 void held_let_go(const struct procs *procs, int *pidfd);
 struct reap end_unknown(pid_t pid);
+void child_ended(struct procs *procs, struct spawned *child);
 
 /* help.c */
 void procs_order_again(struct procs *procs, struct proc *proc);
@@ -131,7 +132,7 @@ void mainpid_adopt(struct procs *procs);
 /* foster.c */
 void fosters_adopt(struct procs *procs);
 bool foster_is(const struct procs *procs, pid_t pid);
-bool foster_collect(struct procs *procs, const pid_t *pid, int *pidfd, struct reap *ret);
+bool child_end(struct procs *procs, struct spawned *child, struct reap *ret);
 
 /* gone.c */
 void gone_watch(struct procs *procs);
@@ -153,8 +154,7 @@ void ends_tell_stopped(struct procs *procs, const struct proc *proc, bool is_sto
 bool ends_stopped_or_continued(struct procs *procs, const struct reap *reap);
 bool ends_take_exit(struct procs *procs);
 void ends_take_exits(struct procs *procs);
-int proc_signal(struct procs *procs, struct proc *proc, int signo);
-int proc_signal_pid(struct procs *procs, const pid_t *pid, int pidfd, bool adopted,
-                    int signo);
+int child_signal(struct procs *procs, const struct spawned *child, int signo);
+void child_kill_all(struct procs *procs, struct spawned *child);
 
 #endif

@@ -50,9 +50,9 @@ begin(struct procs *procs, struct ref ref)
 		return;
 	core_view(shell->core, ref, shell->now_ms, &view);
 	left.life = view.process.life + 1;
-	*proc = (struct proc){.ref = ref, .life = left.life, .pidfd = -1};
+	*proc = (struct proc){.ref = ref, .life = left.life, .child.pidfd = -1};
 	launch_mark(shell, ref.slot, left.life, mark);
-	containment_adopt(&proc->containment, NULL, shell_path(shell, ref), mark);
+	containment_adopt(&proc->child.containment, NULL, shell_path(shell, ref), mark);
 	if (!mainpid_next(procs, proc))
 		return;
 	/* A successor must not start what we have held back. */

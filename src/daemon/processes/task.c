@@ -84,17 +84,17 @@ task_record(struct tasks *tasks, const struct task *task)
 	    .deadline_ms = task->deadline_ms,
 	    .told_seq = task->result.told_seq,
 	    .cause = task->order.cause,
-	    .pid = task->pid,
+	    .pid = task->child.pid,
 	    .error = task->result.error,
 	    .kind = (uint8_t)task->order.kind,
 	    .which = task->order.which,
 	    .reason = (uint8_t)task->order.reason,
 	    .step = (uint8_t)task->result.step,
 	    .is_late = task->result.is_late,
-	    .killing = task->killing,
-	    .ended = task->ended,
+	    .killing = task->child.killing,
+	    .ended = task->child.ended,
 	    .is_left = task->is_left,
-	    .is_cgroup = task->containment.is_cgroup,
+	    .is_cgroup = task->child.containment.is_cgroup,
 	    .end = task->result.end,
 	};
 
@@ -106,7 +106,7 @@ bool
 task_is_over(const struct task *task)
 {
 	return task_is_used(task) && (!task->told || task->is_left) &&
-	       (task->ended || task->result.error != 0);
+	       (task->child.ended || task->result.error != 0);
 }
 
 /* The task with this main pid, or NULL. */
@@ -139,7 +139,7 @@ time_left(const struct tasks *tasks)
 			due_ms = now_ms + LEFT_MS;
 		if (!task_is_used(task) || task->told)
 			continue;
-		if (task->deadline_ms != 0 && !task->killing &&
+		if (task->deadline_ms != 0 && !task->child.killing &&
 		    task->deadline_ms < due_ms)
 			due_ms = task->deadline_ms;
 		if (task->kill_until_ms != 0 && task->kill_until_ms < due_ms)
@@ -168,14 +168,8 @@ tasks_arm(struct tasks *tasks)
 void
 task_ended(struct tasks *tasks, struct task *task, const struct reap *reap)
 {
-	struct procs *procs = tasks->room->procs;
-
-	map_remove(&procs->table->by_pid, (uint64_t)task->pid);
-	held_let_go(procs, &task->pidfd);
-	task->pid = 0;
-	containment_reaped(&task->containment);
+	child_ended(tasks->room->procs, &task->child);
 	task->result.end = *reap;
-	task->ended = true;
 	tasks->n_ended++;
 	task_record(tasks, task);
 	if (!tasks->is_fresh) {

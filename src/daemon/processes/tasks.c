@@ -366,7 +366,8 @@ tasks_on_turn(struct tasks *tasks)
 		if (!task_is_used(task) || !task->told || task->is_left)
 			continue;
 		*task = (struct task){
-		    .order.ref = REF_NONE, .pidfd = -1, .containment = task->containment};
+		    .order.ref = REF_NONE,
+		    .child = {.pidfd = -1, .containment = task->child.containment}};
 		task_record(tasks, task);
 		tasks->n--;
 	}
@@ -395,8 +396,8 @@ tasks_new(struct shell *shell, struct processes *room, tasks_done *on_done,
 	map_init(&tasks->waiting);
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 		tasks->at[place].order.ref = REF_NONE;
-		tasks->at[place].pidfd = -1;
-		containment_init(&tasks->at[place].containment);
+		tasks->at[place].child.pidfd = -1;
+		containment_init(&tasks->at[place].child.containment);
 	}
 	if (map_reserve(&tasks->owners, LEDGER_TASKS_MAX) < 0 ||
 	    map_reserve(&tasks->waiting, 1) < 0) {
@@ -419,8 +420,8 @@ tasks_free(struct tasks *tasks)
 	cgroups = tasks->cgroups;
 	ev_timer_stop(tasks->loop, &tasks->timer);
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
-		(void)containment_close(&tasks->at[place].containment, cgroups);
-		fd_close(&tasks->at[place].pidfd);
+		(void)containment_close(&tasks->at[place].child.containment, cgroups);
+		fd_close(&tasks->at[place].child.pidfd);
 	}
 	map_done(&tasks->owners);
 	map_done(&tasks->waiting);

@@ -42,20 +42,21 @@ restore(struct tasks *tasks, struct task *task, const struct ledger_task *record
 	    .error = record->error,
 	    .end = record->end,
 	};
-	task->pid = record->pid;
-	task->adopted = record->pid != 0;
-	task->killing = record->killing;
-	task->ended = record->ended;
+	task->child.pid = record->pid;
+	task->child.adopted = record->pid != 0;
+	task->child.killing = record->killing;
+	task->child.ended = record->ended;
 	task->is_left = task->told = record->is_left;
 	task->deadline_ms = record->deadline_ms;
-	containment_adopt(&task->containment, record->is_cgroup ? &shell->cgroups : NULL,
-	                  leaf, mark);
-	task->containment.session = record->pid != 0 ? record->pid : record->end.pid;
-	task->containment.is_main_alive = record->pid != 0;
-	if (task->pid != 0)
-		(void)map_put(&shell->proctable->by_pid, (uint64_t)task->pid,
+	containment_adopt(&task->child.containment,
+	                  record->is_cgroup ? &shell->cgroups : NULL, leaf, mark);
+	task->child.containment.session =
+	    record->pid != 0 ? record->pid : record->end.pid;
+	task->child.containment.is_main_alive = record->pid != 0;
+	if (task->child.pid != 0)
+		(void)map_put(&shell->proctable->by_pid, (uint64_t)task->child.pid,
 		              PROCS_TASK | place);
-	tasks->n_ended += task->ended || task->result.error != 0;
+	tasks->n_ended += task->child.ended || task->result.error != 0;
 }
 
 /* Take over the tasks of the guardian before us, before any of its actions is repeated.
@@ -90,35 +91,35 @@ tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn, uint64
 	const struct actor *actor = actors_get(&shell->actors, task->order.ref);
 	char leaf[PROC_MARK_MAX];
 
-	if (!task_is_used(task) || actor == NULL || task->pid != 0 || task->ended ||
-	    task->result.error != 0)
+	if (!task_is_used(task) || actor == NULL || task->child.pid != 0 ||
+	    task->child.ended || task->result.error != 0)
 		return;
-	task->pid = pid;
-	task->adopted = true;
+	task->child.pid = pid;
+	task->child.adopted = true;
 	task_leaf((uint32_t)(task - tasks->at), leaf);
-	if (!task->containment.is_cgroup && launch_in_cgroup(shell, actor))
-		containment_adopt(&task->containment, &shell->cgroups, leaf,
-		                  task->containment.mark);
-	containment_born(&task->containment, pid);
-	task->containment.is_foreign = true;
+	if (!task->child.containment.is_cgroup && launch_in_cgroup(shell, actor))
+		containment_adopt(&task->child.containment, &shell->cgroups, leaf,
+		                  task->child.containment.mark);
+	containment_born(&task->child.containment, pid);
+	task->child.containment.is_foreign = true;
 	(void)map_put(&shell->proctable->by_pid, (uint64_t)pid,
 	              PROCS_TASK | (uint32_t)(task - tasks->at));
-	if (procs_is_born(shell->processes->procs, spawn, end_ms, &task->ended)) {
-		if (!task->ended && task->order.timeout_ms != DURATION_INFINITE)
+	if (procs_is_born(shell->processes->procs, spawn, end_ms, &task->child.ended)) {
+		if (!task->child.ended && task->order.timeout_ms != DURATION_INFINITE)
 			task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
 		task_record(tasks, task);
 		return;
 	}
-	if (task->ended) {
-		task->ended = false;
+	if (task->child.ended) {
+		task->child.ended = false;
 		task->result.end = (struct reap){0};
 		tasks->n_ended--;
 	} else {
 		map_remove(&shell->proctable->by_pid, (uint64_t)pid);
-		containment_reaped(&task->containment);
+		containment_reaped(&task->child.containment);
 	}
-	task->pid = 0;
-	task->adopted = false;
+	task->child.pid = 0;
+	task->child.adopted = false;
 	/* Without a step: killed on its way, and to be started by tasks_adopt(). */
 	if (spawn->trace.step != SPAWN_STEP_NONE) {
 		task->result.step = (enum spawn_step)spawn->trace.step;
@@ -171,14 +172,15 @@ tasks_adopt(struct tasks *tasks)
 		if (!task_is_used(task))
 			continue;
 		/* A repeated action of the core may have ordered it a moment ago. */
-		if (!task->is_coming && task->pid == 0 && !task->ended &&
+		if (!task->is_coming && task->child.pid == 0 && !task->child.ended &&
 		    task->result.error == 0) {
 			tasks->n--;
 			tasks_start(tasks, task);
 		}
 		/* The kill may not have been done; or the actor it was started for is
 		 * gone. */
-		if (task->killing || actors_get(tasks->actors, task->order.ref) == NULL)
+		if (task->child.killing ||
+		    actors_get(tasks->actors, task->order.ref) == NULL)
 			task_kill(tasks, task, task->result.is_late);
 	}
 	adopt_wishes(tasks);

@@ -36,8 +36,8 @@ leave(struct tasks *tasks, struct task *task)
 	log_line(LOG_LEVEL_ERROR,
 	         "the %s of %s cannot be killed; supd goes on without it",
 	         task_name(&task->order), shell_path(tasks->shell, task->order.ref));
-	if (!task->ended && task->result.error == 0)
-		task->result.end = end_unknown(task->pid);
+	if (!task->child.ended && task->result.error == 0)
+		task->result.end = end_unknown(task->child.pid);
 	tasks_finish(tasks, task);
 	tasks->n_told--;
 	task->is_left = true;
@@ -60,7 +60,7 @@ on_time(struct ev_loop *loop, ev_timer *timer, int revents)
 		if (!task_is_used(task) || task->told)
 			continue;
 		if (task->deadline_ms != 0 && task->deadline_ms <= now_ms &&
-		    !task->killing && !task->ended)
+		    !task->child.killing && !task->child.ended)
 			task_kill(tasks, task, true);
 		else if (task->kill_until_ms != 0 && task->kill_until_ms <= now_ms)
 			leave(tasks, task);
@@ -82,13 +82,12 @@ tasks_watch(struct tasks *tasks)
 void
 task_kill(struct tasks *tasks, struct task *task, bool is_late)
 {
-	struct procs *procs = tasks->room->procs;
-
 	if (task->told)
 		return;
-	if (!task->killing) {
-		task->killing = true;
-		task->result.is_late = is_late && !task->ended && task->result.error == 0;
+	if (!task->child.killing) {
+		task->child.killing = true;
+		task->result.is_late =
+		    is_late && !task->child.ended && task->result.error == 0;
 		task_record(tasks, task);
 	}
 	count_kill(tasks, task);
@@ -97,12 +96,7 @@ task_kill(struct tasks *tasks, struct task *task, bool is_late)
 		tasks_arm(tasks);
 		return;
 	}
-	if (task->pid != 0)
-		(void)proc_signal_pid(procs, &task->pid, task->pidfd, task->adopted,
-		                      SIGKILL);
-	if (containment_needs_sweep(&task->containment))
-		(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
-	(void)containment_kill(&task->containment, tasks->cgroups, procs->sweeper);
+	child_kill_all(tasks->room->procs, &task->child);
 	tasks_arm(tasks);
 }
 
@@ -114,17 +108,13 @@ tasks_collect(struct tasks *tasks, uint32_t place)
 	struct reap reap;
 	int r;
 
-	if (task->pid == 0)
+	if (task->child.pid == 0)
 		return false;
-	r = os_reap_peek(task->pidfd, task->pid, &reap);
+	r = os_reap_peek(task->child.pidfd, task->child.pid, &reap);
 	if (r == 0)
 		return false;
-	if (r < 0 && task->adopted) {
-		if (!foster_collect(tasks->room->procs, &task->pid, &task->pidfd, &reap))
-			return task->pid == 0;
-	} else if (r < 0) {
-		reap = end_unknown(task->pid);
-	}
+	if (r < 0 && !child_end(tasks->room->procs, &task->child, &reap))
+		return task->child.pid == 0;
 	task_ended(tasks, task, &reap);
 	(void)os_reap_pidfd(-1, reap.pid, &reap);
 	return true;
@@ -149,24 +139,24 @@ tasks_check(struct tasks *tasks)
 
 		if (!task_is_over(task))
 			continue;
-		if (!swept && task->ended &&
-		    containment_needs_sweep(&task->containment)) {
+		if (!swept && task->child.ended &&
+		    containment_needs_sweep(&task->child.containment)) {
 			(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
 			swept = true;
 		}
-		if (task->ended &&
-		    !containment_is_empty(&task->containment, tasks->cgroups,
+		if (task->child.ended &&
+		    !containment_is_empty(&task->child.containment, tasks->cgroups,
 		                          procs->sweeper)) {
-			(void)containment_kill(&task->containment, tasks->cgroups,
+			(void)containment_kill(&task->child.containment, tasks->cgroups,
 			                       procs->sweeper);
 			count_kill(tasks, task);
-			(void)containment_watch(&task->containment, tasks->cgroups,
+			(void)containment_watch(&task->child.containment, tasks->cgroups,
 			                        PROCS_TASK | place);
 			continue;
 		}
-		containment_unwatch(&task->containment, tasks->cgroups);
-		if (!task->containment.is_cgroup)
-			(void)containment_close(&task->containment, tasks->cgroups);
+		containment_unwatch(&task->child.containment, tasks->cgroups);
+		if (!task->child.containment.is_cgroup)
+			(void)containment_close(&task->child.containment, tasks->cgroups);
 		tasks->n_ended--;
 		if (task->is_left) {
 			task->is_left = false;
@@ -187,13 +177,13 @@ tasks_hold_adopted(struct tasks *tasks, bool only_fosters)
 		struct task *task = &tasks->at[place];
 		const uint32_t who = PROCS_TASK | place;
 
-		if (!task_is_used(task) || !task->adopted || task->pid == 0 ||
-		    task->pidfd >= 0 ||
-		    (only_fosters && !foster_is(tasks->room->procs, task->pid)))
+		if (!task_is_used(task) || !task->child.adopted || task->child.pid == 0 ||
+		    task->child.pidfd >= 0 ||
+		    (only_fosters && !foster_is(tasks->room->procs, task->child.pid)))
 			continue;
-		task->pidfd = held_take(tasks->room->procs, task->pid, who);
-		if (task->pidfd < 0) {
-			const struct reap reap = end_unknown(task->pid);
+		task->child.pidfd = held_take(tasks->room->procs, task->child.pid, who);
+		if (task->child.pidfd < 0) {
+			const struct reap reap = end_unknown(task->child.pid);
 
 			task_ended(tasks, task, &reap);
 		}

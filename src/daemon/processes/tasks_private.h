@@ -22,25 +22,20 @@
 #include "daemon/processes/processes.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/proctable.h"
 #include "ledger/ledger.h"
-#include "os/process/containment.h"
 
 #define TASKS_NONE UINT32_MAX
 
 struct task {
 	struct task_order order; /* ref is REF_NONE: the place is free */
 	struct task_result result;
-	pid_t pid; /* 0: none, or reaped */
-	int pidfd;
-	bool adopted;   /* the walker is the parent, and reaps the process */
+	struct spawned child;
 	bool is_coming; /* ordered, and what came of it is not known yet */
-	bool killing;
-	bool ended; /* the main process */
 	bool told;
 	bool is_left; /* told, though it could not be killed: its place is in use */
 	uint64_t deadline_ms;   /* 0: nobody counts */
 	uint64_t kill_until_ms; /* it was killed, and has so long to be gone; or 0 */
-	struct containment containment;
 };
 
 /* An order that waits for a place. */

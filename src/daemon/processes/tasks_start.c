@@ -148,7 +148,7 @@ add_process(struct environment *environment, const struct shell *shell,
 	int code = order->cause.signal == 0 ? order->cause.code : -1;
 	int signo = order->cause.signal;
 
-	if (is_there && proc->ended && order->kind != TASK_RUN) {
+	if (is_there && proc->child.ended && order->kind != TASK_RUN) {
 		code = proc->end.kind == REAP_EXITED ? proc->end.status : -1;
 		signo = proc->end.kind == REAP_EXITED ? 0 : proc->end.status;
 	}
@@ -212,7 +212,7 @@ open_containment(struct shell *shell, const struct actor *actor, struct task *ta
                  const char *leaf, const char *mark, int *ret_cgroup_fd)
 {
 	const bool in_cgroup = launch_in_cgroup(shell, actor);
-	struct containment *containment = &task->containment;
+	struct containment *containment = &task->child.containment;
 	int r = 0;
 
 	if (containment->is_cgroup && !in_cgroup)
@@ -268,7 +268,7 @@ task_begin(struct tasks *tasks, struct task *task, struct launch *launch,
 	const struct actor *actor = actors_get(&shell->actors, task->order.ref);
 	char **argv = actor == NULL ? NULL : argv_of(shell, actor, &task->order);
 
-	if (argv == NULL || task->killing)
+	if (argv == NULL || task->child.killing)
 		return -ECANCELED;
 	/* A new guardian that finds this place here and a pid knows the task of the
 	 * process.
@@ -287,15 +287,16 @@ born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = who};
 	struct procs *procs = tasks->room->procs;
 
-	task->pid = result->pid;
-	task->pidfd = fd_raise(result->pidfd);
-	containment_born(&task->containment, result->pid);
+	task->child.pid = result->pid;
+	task->child.pidfd = fd_raise(result->pidfd);
+	containment_born(&task->child.containment, result->pid);
 	/* Take older news of this pid first: they are about an earlier process. */
 	ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
 	(void)map_put(&procs->table->by_pid, (uint64_t)result->pid, who);
-	if (task->pidfd >= 0)
-		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, task->pidfd, &event);
+	if (task->child.pidfd >= 0)
+		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, task->child.pidfd,
+		                &event);
 	if (task->order.timeout_ms != DURATION_INFINITE)
 		task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
 	task_record(tasks, task);
@@ -312,7 +313,7 @@ task_over(struct tasks *tasks, struct task *task, int r,
 		born(tasks, task, result);
 		/* A failed start counts when the process is gone: its containment is not
 		 * empty. */
-		if (r < 0 || task->killing)
+		if (r < 0 || task->child.killing)
 			task_kill(tasks, task, r < 0);
 	} else {
 		task->result.step = result->step;

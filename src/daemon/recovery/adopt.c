@@ -149,18 +149,19 @@ restore_containment(struct shell *shell, struct proc *proc,
 	char mark[PROC_MARK_MAX];
 
 	launch_mark(shell, record->ref.slot, record->life, mark);
-	containment_adopt(&proc->containment, record->is_cgroup ? &shell->cgroups : NULL,
+	containment_adopt(&proc->child.containment,
+	                  record->is_cgroup ? &shell->cgroups : NULL,
 	                  shell->actors.at[record->ref.slot].path, mark);
 	/* Another main process does not lead the session. */
 	if (record->leader != 0)
 		main = record->leader;
 	if (record->is_limited)
-		containment_adopt_limited(&proc->containment,
+		containment_adopt_limited(&proc->child.containment,
 		                          shell->actors.at[record->ref.slot].path);
-	proc->containment.session = main;
-	proc->containment.is_main_alive = record->pid != 0 && record->leader == 0;
+	proc->child.containment.session = main;
+	proc->child.containment.is_main_alive = record->pid != 0 && record->leader == 0;
 	if (record->pid != 0 && record->leader != 0)
-		containment_told(&proc->containment, record->pid);
+		containment_told(&proc->child.containment, record->pid);
 }
 
 static void
@@ -172,29 +173,33 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	*proc = (struct proc){
 	    .ref = record->ref,
 	    .life = record->life,
-	    .pid = record->pid,
-	    .pidfd = -1,
+	    .child =
+	        {
+	            .pid = record->pid,
+	            .pidfd = -1,
+	            .adopted = record->pid != 0,
+	            .killing = record->asked.killing,
+	            .ended = record->ended,
+	        },
 	    .used = record->used,
 	    .stopping = record->asked.stopping,
-	    .killing = record->asked.killing,
 	    .freeze.is_wanted = record->frozen,
 	    .late = record->asked.late,
 	    .birth = record->deferred ? BIRTH_AFTER_ELDER : BIRTH_DONE,
-	    .adopted = record->pid != 0,
 	    .uncompared = true,
 	    .told = record->told,
 	    .leader = record->leader,
 	    .main_start = record->main_start,
 	    .awaits = {record->awaits[0], record->awaits[1]},
 	    .end = record->end,
-	    .ended = record->ended,
 	    .failed = {record->failed.step, record->failed.which, record->failed.error},
 	    .stop_command = (enum stop_command)record->asked.stop_command,
 	    .reloads = record->asked.reloads,
 	};
 	restore_containment(shell, proc, record);
-	if (proc->pid != 0)
-		(void)map_put(&procs->table->by_pid, (uint64_t)proc->pid, proc->ref.slot);
+	if (proc->child.pid != 0)
+		(void)map_put(&procs->table->by_pid, (uint64_t)proc->child.pid,
+		              proc->ref.slot);
 	notify_adopt(shell->messages->notify, proc->ref);
 	readiness_adopt(shell->messages->readiness, proc->ref);
 	stores_adopt(shell->messages->stores, proc->ref);
@@ -224,11 +229,11 @@ restore_slots(struct shell *shell, uint32_t slots, struct err *err)
 static void
 undo_birth(struct procs *procs, struct proc *proc)
 {
-	map_remove(&procs->table->by_pid, (uint64_t)proc->pid);
+	map_remove(&procs->table->by_pid, (uint64_t)proc->child.pid);
 	actors_get(&procs->shell->actors, proc->ref)->pid = 0;
-	proc->pid = 0;
-	proc->adopted = false;
-	containment_reaped(&proc->containment);
+	proc->child.pid = 0;
+	proc->child.adopted = false;
+	containment_reaped(&proc->child.containment);
 }
 
 /* The containment of a child that was started without an acknowledgement. */
@@ -241,13 +246,14 @@ enter_containment(struct shell *shell, struct proc *proc, const struct actor *ac
 	launch_mark(shell, proc->ref.slot, life, mark);
 	if (launch_in_cgroup(shell, actor)) {
 		/* Not where it was before, if limits were given or taken meanwhile. */
-		containment_adopt(&proc->containment, &shell->cgroups, actor->path, mark);
+		containment_adopt(&proc->child.containment, &shell->cgroups, actor->path,
+		                  mark);
 		if (limiting_is_wanted(shell, actor))
-			containment_adopt_limited(&proc->containment, actor->path);
+			containment_adopt_limited(&proc->child.containment, actor->path);
 	}
-	containment_mark(&proc->containment, mark);
-	containment_born(&proc->containment, proc->pid);
-	proc->containment.is_foreign = true;
+	containment_mark(&proc->child.containment, mark);
+	containment_born(&proc->child.containment, proc->child.pid);
+	proc->child.containment.is_foreign = true;
 }
 
 /*
@@ -260,10 +266,10 @@ static void
 fail_spawn(struct procs *procs, struct proc *proc, const struct ledger_spawn *spawn,
            bool was_deferred)
 {
-	if (!proc->ended)
+	if (!proc->child.ended)
 		undo_birth(procs, proc);
 	proc->used = false;
-	proc->ended = false;
+	proc->child.ended = false;
 	gone_drop(procs, proc);
 	proc->failed.step = (enum spawn_step)spawn->trace.step;
 	proc->failed.which = spawn->trace.which;
@@ -301,17 +307,17 @@ finish_spawn(struct shell *shell, struct ledger_spawn *spawn, uint64_t end_ms)
 		return;
 	proc = &procs->table->at[spawn->ref.slot];
 	if (proc->life == life &&
-	    (proc->pid != 0 || proc->ended || proc->failed.error != 0))
+	    (proc->child.pid != 0 || proc->child.ended || proc->failed.error != 0))
 		return;
 	was_deferred = proc->life == life && proc->birth != BIRTH_DONE;
 	*proc = (struct proc){
-	    .containment = proc->containment,
+	    .child = {.pid = pid,
+	              .pidfd = -1,
+	              .adopted = true,
+	              .containment = proc->child.containment},
 	    .ref = spawn->ref,
 	    .life = life,
-	    .pid = pid,
-	    .pidfd = -1,
 	    .used = true,
-	    .adopted = true,
 	    .uncompared = true,
 	    .told = proc->told,
 	};
@@ -319,7 +325,7 @@ finish_spawn(struct shell *shell, struct ledger_spawn *spawn, uint64_t end_ms)
 	actor->pid = pid;
 	actor->process_started_ms = shell->now_ms;
 	(void)map_put(&procs->table->by_pid, (uint64_t)pid, spawn->ref.slot);
-	if (!procs_is_born(procs, spawn, end_ms, &proc->ended))
+	if (!procs_is_born(procs, spawn, end_ms, &proc->child.ended))
 		fail_spawn(procs, proc, spawn, was_deferred);
 	proc_record(procs, proc);
 }

@@ -23,7 +23,7 @@ report_adopted(struct shell *shell, const struct proc *proc)
 	struct node_view view;
 
 	core_view(shell->core, proc->ref, shell->now_ms, &view);
-	report_process_adopted(shell, &view, proc->pid);
+	report_process_adopted(shell, &view, proc->child.pid);
 }
 
 /* Post what may have happened unseen while no guardian ran. */
@@ -51,11 +51,11 @@ tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
 		proc_post(procs, proc,
 		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});
 	procs_order_again(procs, proc);
-	if (proc->ended)
+	if (proc->child.ended)
 		gone_adopt(procs, proc, view->process.main_alive);
-	else if (proc->pid != 0)
+	else if (proc->child.pid != 0)
 		report_adopted(procs->shell, proc);
-	if (proc->pid != 0)
+	if (proc->child.pid != 0)
 		tell_living(procs, proc, view);
 }
 

@@ -43,8 +43,8 @@ proctable_contains(const struct proctable *table, struct ref ref, pid_t pid, uid
 
 	if (proc == NULL || pid <= 0)
 		return false;
-	return proc->pid == pid ||
-	       containment_has(&proc->containment, table->cgroups, pid, uid);
+	return proc->child.pid == pid ||
+	       containment_has(&proc->child.containment, table->cgroups, pid, uid);
 }
 
 bool
@@ -52,7 +52,7 @@ proctable_is_main(const struct proctable *table, struct ref ref, pid_t pid)
 {
 	const struct proc *proc = proc_now(table, ref);
 
-	return proc != NULL && pid > 0 && proc->pid == pid;
+	return proc != NULL && pid > 0 && proc->child.pid == pid;
 }
 
 bool
@@ -76,7 +76,7 @@ proctable_is_ending(const struct proctable *table, struct ref ref)
 {
 	const struct proc *proc = proc_now(table, ref);
 
-	return proc == NULL || proc->pid == 0 || proc_is_ending(proc->pid);
+	return proc == NULL || proc->child.pid == 0 || proc_is_ending(proc->child.pid);
 }
 
 uint64_t
@@ -92,7 +92,7 @@ proctable_has_left(const struct proctable *table, struct ref ref)
 {
 	const struct proc *proc = proc_now(table, ref);
 
-	return proc != NULL && proc->ended && proc->rest.is_listed;
+	return proc != NULL && proc->child.ended && proc->rest.is_listed;
 }
 
 const struct reap *
@@ -100,7 +100,7 @@ proctable_last_end(const struct proctable *table, struct ref ref)
 {
 	const struct proc *proc = ref.slot < table->cap ? &table->at[ref.slot] : NULL;
 
-	return proc != NULL && proc->ended ? &proc->end : NULL;
+	return proc != NULL && proc->child.ended ? &proc->end : NULL;
 }
 
 pid_t
@@ -110,7 +110,7 @@ proctable_pid(const struct proctable *table, struct ref ref)
 
 	if (proc == NULL)
 		return 0;
-	return proc->ended ? proc->end.pid : proc->pid;
+	return proc->child.ended ? proc->end.pid : proc->child.pid;
 }
 
 const char *
@@ -136,8 +136,8 @@ proctable_reserve(struct proctable *table, uint32_t slots)
 	if (grown == NULL)
 		return -ENOMEM;
 	for (uint32_t slot = table->cap; slot < slots; slot++) {
-		grown[slot] = (struct proc){.ref = REF_NONE, .pidfd = -1};
-		containment_init(&grown[slot].containment);
+		grown[slot] = (struct proc){.ref = REF_NONE, .child.pidfd = -1};
+		containment_init(&grown[slot].child.containment);
 	}
 	table->at = grown;
 	table->cap = slots;

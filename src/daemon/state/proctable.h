@@ -56,18 +56,25 @@ struct proc_failure {
 	int error; /* errno; 0: it has not failed */
 };
 
+/* A process that supd started: of an actor, or a helper process; held.c. */
+struct spawned {
+	pid_t pid; /* 0: none, or reaped */
+	int pidfd;
+	bool adopted; /* another process is its parent, mostly the walker, and reaps it */
+	bool killing;
+	bool ended; /* the main process */
+	struct containment containment;
+};
+
 /* The process of one actor. */
 struct proc {
 	struct ref ref;
 	uint32_t life;
-	pid_t pid; /* 0: none, or reaped */
-	int pidfd;
+	struct spawned child;
 	bool used; /* the containment is open */
 	bool stopping;
-	bool killing;
 	bool late; /* was asked to end later than the core thinks */
 	enum proc_birth birth;
-	bool adopted;        /* the walker is the parent, and reaps the process */
 	bool uncompared;     /* its state is not compared with the core yet (adopt.c) */
 	uint32_t told;       /* the life that has said READY=1 */
 	pid_t leader;        /* the process that `pid` replaced by MAINPID=; 0: none */
@@ -75,9 +82,7 @@ struct proc {
 	uint64_t awaits[2];  /* see output_begun() */
 	struct proc_freeze freeze;
 	struct proc_rest rest;
-	struct containment containment;
 	struct reap end;
-	bool ended;
 	struct proc_failure failed;
 	enum stop_command stop_command;
 	uint8_t reloads; /* reloads ordered and not ended yet: under way, and waiting */

@@ -16,7 +16,7 @@ static void
 add_process(struct ledger_record *record, const struct proc *proc)
 {
 	record->life = proc->life;
-	record->pid = proc->pid;
+	record->pid = proc->child.pid;
 	record->failed.error = proc->failed.error;
 	record->failed.step = (uint8_t)proc->failed.step;
 	record->failed.which = (int8_t)proc->failed.which;
@@ -27,14 +27,14 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->used = proc->used;
 	record->deferred = proc->birth != BIRTH_DONE;
 	record->asked.stopping = proc->stopping;
-	record->asked.killing = proc->killing;
+	record->asked.killing = proc->child.killing;
 	record->frozen = proc->freeze.is_wanted || proc->freeze.is_unsettled;
-	record->ended = proc->ended;
+	record->ended = proc->child.ended;
 	record->asked.late = proc->late;
 	record->asked.stop_command = (uint8_t)proc->stop_command;
 	record->asked.reloads = proc->reloads;
-	record->is_cgroup = proc->containment.is_cgroup;
-	record->is_limited = proc->containment.is_limited;
+	record->is_cgroup = proc->child.containment.is_cgroup;
+	record->is_limited = proc->child.containment.is_limited;
 	record->end = proc->end;
 }
 
