@@ -1257,7 +1257,7 @@ def with_journal(supd, entries, later=()):
 
 
 def in_journal(path):
-    return said(path, "", "0.0", stream="journal")
+    return said(path, "/run/supd/control.sock", "0.0", stream="journal")
 
 
 def journal_and_file(parameters, supd):
@@ -1280,7 +1280,8 @@ def test_logs_read_the_journal_and_merge_it_by_time():
                "j | j0\na | a1\nj | j2 \x1b[2J\na | a3\nj | \ufffdA\n")
         with open(os.path.join(s.directory, "asked"), encoding="utf-8") as asked:
             check(asked.read().split() == ["--quiet", "--all", "--no-pager", "--output=json",
-                                           "--lines=all", "SUPD_PATH=/user/j"], "asked")
+                                           "--lines=all", "SUPD_SOCKET=/run/supd/control.sock",
+                                           "SUPD_PATH=/user/j"], "asked")
         expect(supctl(s, "logs", "-n", "1", env=env), 0, "a | a3\nj | \ufffdA\n")
         expect(supctl(s, "logs", "-r", "-g", "[aj][023]", env=env), 0,
                "a | a3\nj | j2 \x1b[2J\nj | j0\n")
@@ -1299,7 +1300,7 @@ def test_logs_read_the_journal_and_merge_it_by_time():
 def test_a_journal_alone_is_read_and_without_journalctl_that_is_said():
     def answer(parameters, supd):
         yield begins("/user/j", "0.0")
-        yield said("/user/j", "", "0.0", stream="journal", more=False)
+        yield said("/user/j", "/run/supd/control.sock", "0.0", stream="journal", more=False)
 
     def body(s):
         expect(supctl(s, "logs", "j", env=with_journal(s, JOURNAL[:1])), 0, "j0\n")
@@ -1317,15 +1318,34 @@ def test_a_block_has_the_last_lines_of_the_journal_or_says_where_the_output_is()
         ends(supctl(s, "status", "j", env=with_journal(s, JOURNAL[:2])),
              "    output  12:00:00.500  j0\n            12:00:02.000  j2 \\x1b[2J\n")
         with open(os.path.join(s.directory, "asked"), encoding="utf-8") as asked:
-            check("--lines=10 SUPD_PATH=/user/j\n" in asked.read(), "asked")
+            check("--lines=10 SUPD_SOCKET=/s SUPD_PATH=/user/j\n" in asked.read(), "asked")
         where = "    output  in the journal: journalctl SUPD_PATH=/user/j\n"
         ends(supctl(s, "status", "j", env=with_journal(s, [])), where)
         ends(supctl(s, "status", "j", env={"PATH": "/nonexistent"}), where, "No such file or directory")
+        s.answers["Logs"] = lambda p, s: [
+            begins("/user/j", "0.0"), said("/user/j", "", "0.0", stream="journal", more=False)]
+        ends(supctl(s, "status", "j", env=with_journal(s, JOURNAL[:2])),
+             "    output  goes to the journal, and there is none on this machine\n")
         s.answers["Logs"] = lambda p, s: [Error("InvalidState", name="/user/j", state="running",
                                                 message="its output goes to syslog")]
         ends(supctl(s, "status", "j"), "    output  its output goes to syslog\n")
     using(Supd(Status=status_of([actor("/user/j")]), Logs=lambda p, s: [
-        begins("/user/j", "0.0"), said("/user/j", "", "0.0", stream="journal", more=False)]), body)
+        begins("/user/j", "0.0"), said("/user/j", "/s", "0.0", stream="journal", more=False)]), body)
+
+
+def test_that_there_is_no_journal_is_said_and_others_are_read():
+    def answer(parameters, supd):
+        yield begins("/user/j", "0.0")
+        yield said("/user/j", "", "0.0", stream="journal", more=parameters["names"] != ["j"])
+        if parameters["names"] != ["j"]:
+            yield begins("/user/a", "1.0")
+            yield said("/user/a", "a1", "1.1", more=False)
+
+    def body(s):
+        missing = "logs /user/j: its output goes to the journal, and there is none on this machine\n"
+        expect(supctl(s, "logs", "j"), 1, "", missing)
+        expect(supctl(s, "logs"), 0, "a | a1\n", missing)
+    using(Supd(Logs=answer), body)
 
 
 def test_following_goes_on_with_the_journal_as_well():

@@ -210,6 +210,7 @@ def generations(box):
             entry = dict(line.split("=", 1)
                          for line in journal.recv(65536).decode().splitlines())
             equal(entry["SUPD_GENERATION"], str(life), "the generation of a line")
+            equal(entry["SUPD_SOCKET"], s.socket, "which supd it is")
             os.kill(int(entry["MESSAGE"]), signal.SIGKILL)
 
 

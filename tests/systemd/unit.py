@@ -74,6 +74,41 @@ def journal_output(m):
     numbers = [int(n) for n in re.findall(r"^tick (\d+)$", followed, re.M)]
     check(len(numbers) == 5 and numbers == list(range(numbers[0], numbers[0] + 5)), followed)
     check(m.run(m.ctl, "logs", "-g", "^sec", "-o", "json", "a").stdout.count("\n") == 1, "a pattern")
+    # Each life counts as in status; another supd with an actor of the same path is another.
+    m.run(m.ctl, "restart", "a", good=True)
+    lives = [line["SUPD_GENERATION"] for line in map(json.loads, m.run(
+        "journalctl", "-o", "json", "--all", "SUPD_PATH=/user/a").stdout.splitlines()) if line["MESSAGE"] == "first"]
+    check(lives == ["1", "2"], lives)
+    m.write("other.yaml", "log: {directory: /run/other.log}\nchildren:\n  a: {output: journal, command: %s}\n" % sh(
+        "echo foreign; exec sleep infinity"))
+    other = f"{os.path.dirname(m.conf)}/other.yaml"
+    m.run("systemd-run", "--unit=other", m.supd, other, "-r", "/run/other", good=True)
+    until(lambda: m.run(m.ctl, "-r", "/run/other", "logs", "a").stdout == "foreign\n", "the line of the other")
+    check("foreign" not in m.run(m.ctl, "logs", "a", good=True).stdout, "the lines are mixed")
+    m.run("systemctl", "stop", "other", good=True)
+
+
+@test("logs -f tells also what an actor that is added later writes to the journal")
+def journal_later(m):
+    m.tree(d="{output: journal, command: %s}" % sh("echo opening; exec sleep infinity"),
+           group="{children: {b: {command: [sleep, infinity]}}}")
+    m.start()
+    until(lambda: m.run(m.ctl, "logs", "d").stdout == "opening\n", "the line in the journal")
+    with open(os.path.join(m.shared, "followed"), "w", encoding="utf8"):
+        pass
+    m.run("systemd-run", "--unit=follow", "-p", "StandardOutput=append:/srv/followed", m.ctl, "logs", "-f", good=True)
+
+    def followed():
+        with open(os.path.join(m.shared, "followed"), encoding="utf8") as file:
+            return file.read()
+    until(lambda: "opening" in followed(), "what was there")
+    m.tree(d="{output: journal, command: %s}" % sh("echo opening; exec sleep infinity"),
+           group="{children: {b: {command: [sleep, infinity]}, c: {output: journal, command: %s}}}" % sh(
+               "echo early; sleep 1; echo late; exec sleep infinity"))
+    m.run(m.ctl, "apply", good=True)
+    until(lambda: "late" in followed(), followed)
+    check([followed().count(word) for word in ("| opening", "early", "late")] == [1, 1, 1], followed())
+    m.run("systemctl", "stop", "follow", good=True)
 
 
 @test("a reload applies the changed file")

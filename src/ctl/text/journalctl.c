@@ -19,7 +19,7 @@
 
 #define TEXT_MAX (8 * 1024 * 1024)
 /* Words of the command besides the actors, with the NULL. */
-#define FIXED_MAX 9
+#define FIXED_MAX 10
 
 /* Start the command with its standard output in a pipe; the end to read, or -errno. */
 static int
@@ -60,15 +60,13 @@ add_word(char **words, size_t *n, const char *fmt, ...)
 }
 
 /*
- * Have journalctl tell what these actors wrote, from `since` on, a time of RFC 3339 or
- * "", the last `lines`, -1: all; with follow also new lines.  CTL_FAILED: it cannot be
- * run, which was said.
+ * Have journalctl tell what these actors wrote, with follow also new lines.  CTL_FAILED:
+ * it cannot be run, which was said.
  */
 int
-journal_open(struct journal *journal, struct ctl *ctl, char **paths, size_t n_paths,
-             const char *since, int64_t lines, bool follow)
+journal_open(struct journal *journal, struct ctl *ctl, const struct journal_query *query)
 {
-	char **words = calloc(n_paths + FIXED_MAX, sizeof(*words));
+	char **words = calloc(query->n_paths + FIXED_MAX, sizeof(*words));
 	size_t n = 0;
 	int fd;
 
@@ -81,17 +79,19 @@ journal_open(struct journal *journal, struct ctl *ctl, char **paths, size_t n_pa
 	add_word(words, &n, "--all");
 	add_word(words, &n, "--no-pager");
 	add_word(words, &n, "--output=json");
-	if (lines >= 0)
-		add_word(words, &n, "--lines=%" PRId64, lines);
+	if (query->lines >= 0)
+		add_word(words, &n, "--lines=%" PRId64, query->lines);
 	else
 		add_word(words, &n, "--lines=all");
 	/* Without its T and Z, which not every journalctl reads. */
-	if (since[0] != '\0')
-		add_word(words, &n, "--since=%.10s %.12s UTC", since, since + 11);
-	if (follow)
+	if (query->since[0] != '\0')
+		add_word(words, &n, "--since=%.10s %.12s UTC", query->since,
+		         query->since + 11);
+	if (query->follow)
 		add_word(words, &n, "--follow");
-	for (size_t i = 0; i < n_paths; i++)
-		add_word(words, &n, "SUPD_PATH=%s", paths[i]);
+	add_word(words, &n, "SUPD_SOCKET=%s", query->socket);
+	for (size_t i = 0; i < query->n_paths; i++)
+		add_word(words, &n, "SUPD_PATH=%s", query->paths[i]);
 	fd = start(journal, words);
 	while (n > 0)
 		free(words[--n]);
@@ -100,8 +100,8 @@ journal_open(struct journal *journal, struct ctl *ctl, char **paths, size_t n_pa
 	if (journal->stream != NULL)
 		return 0;
 	complain(ctl, NULL, "journalctl: %s (the journal has the output of %s%s)",
-	         strerror(fd < 0 ? -fd : errno), paths[0],
-	         n_paths > 1 ? " and others" : "");
+	         strerror(fd < 0 ? -fd : errno), query->paths[0],
+	         query->n_paths > 1 ? " and others" : "");
 	return CTL_FAILED;
 }
 

@@ -25,8 +25,18 @@ struct journal {
 	bool has_line;
 };
 
-int journal_open(struct journal *journal, struct ctl *ctl, char **paths, size_t n,
-                 const char *since, int64_t lines, bool follow);
+/* What of the journal is wanted. */
+struct journal_query {
+	const char *socket; /* SUPD_SOCKET of the entries */
+	char **paths;
+	size_t n_paths;
+	const char *since; /* RFC 3339, or "" */
+	int64_t lines;     /* the last so many; -1: all */
+	bool follow;
+};
+
+int journal_open(struct journal *journal, struct ctl *ctl,
+                 const struct journal_query *query);
 bool journal_peek(struct journal *journal);
 void journal_take(struct journal *journal);
 void journal_close(struct journal *journal);

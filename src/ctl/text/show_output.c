@@ -9,13 +9,15 @@
 #include "ctl/text/journalctl.h"
 #include "ctl/text/show.h"
 
-#define LINES 10
+#define LINES            10
+#define SOCKET_BYTES_MAX 4096
 
 struct shown_output {
 	struct out *out;
 	const char *label;
 	const char *indent;
 	uint32_t n;
+	struct strbuf *journal; /* the socket of its entries there; "": there is none */
 	bool in_journal;
 };
 
@@ -62,11 +64,13 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	if (scan.bad || line.stream.len == 0 || line.stream.at[0] == '@' ||
 	    line.text.at == NULL)
 		return 0;
-	if (line.text.len == 0 && line.stream.len > 7 &&
-	    memcmp(line.stream.at, "journal", 7) == 0)
+	if (line.stream.len > 7 && memcmp(line.stream.at, "journal@", 8) == 0) {
 		output->in_journal = true;
-	else
-		print_line(output, line.time, line.text);
+		strbuf_clear(output->journal);
+		span_decode(line.text, output->journal);
+		return 0;
+	}
+	print_line(output, line.time, line.text);
 	return 0;
 }
 
@@ -74,17 +78,27 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 static void
 show_journal(struct ctl *ctl, struct shown_output *output, char *path)
 {
-	struct journal journal;
+	const struct journal_query query = {.socket = strbuf_str(output->journal),
+	                                    .paths = &path,
+	                                    .n_paths = 1,
+	                                    .since = "",
+	                                    .lines = LINES};
+	struct journal journal = {.pid = -1};
 
-	if (journal_open(&journal, ctl, &path, 1, "", LINES, false) == 0)
+	if (query.socket[0] != '\0' && journal_open(&journal, ctl, &query) == 0)
 		for (; journal_peek(&journal); journal_take(&journal))
 			print_line(output, journal.line.time, journal.line.text);
 	journal_close(&journal);
 	if (output->n > 0)
 		return;
 	show_label(output->out, output->label);
-	strbuf_adds(&output->out->buf, "in the journal: journalctl SUPD_PATH=");
-	print_text(&output->out->buf, path, strlen(path));
+	if (query.socket[0] != '\0') {
+		strbuf_adds(&output->out->buf, "in the journal: journalctl SUPD_PATH=");
+		print_text(&output->out->buf, path, strlen(path));
+	} else {
+		strbuf_adds(&output->out->buf,
+		            "goes to the journal, and there is none on this machine");
+	}
 	strbuf_addc(&output->out->buf, '\n');
 }
 
@@ -115,7 +129,9 @@ show_elsewhere(struct shown_output *output, const struct reply *reply)
 int
 show_output(struct ctl *ctl, struct span path)
 {
-	struct shown_output output = {&ctl->out, "output", "            ", 0, false};
+	struct strbuf socket;
+	struct shown_output output = {&ctl->out, "output", "            ",
+	                              0,         &socket,  false};
 	struct call call = {.method = "Logs", .more = true};
 	struct strbuf name;
 	struct reply reply;
@@ -123,6 +139,7 @@ show_output(struct ctl *ctl, struct span path)
 	int status;
 	int r;
 
+	strbuf_init(&socket, SOCKET_BYTES_MAX);
 	strbuf_init(&name, 2 * path.len + 2);
 	span_decode(path, &name);
 	strbuf_addc(&name, '\0');
@@ -136,6 +153,7 @@ show_output(struct ctl *ctl, struct span path)
 	if (output.in_journal && !name.failed)
 		show_journal(ctl, &output, name.data);
 	strbuf_done(&name);
+	strbuf_done(&socket);
 	/* The rest is worth more than these lines. */
 	if (r == -ECONNRESET)
 		r = client_reconnect(&ctl->client, &err);

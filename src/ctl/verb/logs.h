@@ -18,17 +18,20 @@
 
 /* An actor and how far its log was read. */
 struct log_place {
-	char *path;     /* owned */
-	char *position; /* owned, NULL: not known */
+	char *path;      /* owned */
+	char *position;  /* owned, NULL: not known */
+	bool is_missing; /* its lines go to a journal that is not there, which was said */
 	struct kept_origin lines;
 };
 
 /* Actors with `output: journal`: journalctl reads their lines for supctl. */
 struct log_journal {
+	char *socket; /* owned; SUPD_SOCKET of their entries; NULL: not told yet */
 	char *paths[LOGS_ACTORS_MAX]; /* of the places */
 	uint32_t n;
-	bool is_read; /* a journalctl was started for them */
-	bool is_past; /* what there was is printed: only new lines are wanted */
+	uint32_t n_read;     /* for so many a journalctl was started */
+	uint32_t n_children; /* that follow */
+	bool is_past;        /* what there was is printed: only new lines are wanted */
 	bool is_child;
 	struct journal journal;
 };
@@ -56,5 +59,17 @@ struct log_stream {
 };
 
 int logs_configure(struct log_stream *stream);
+
+/* verb_logs.c */
+struct log_place *logs_place(struct log_stream *stream, struct span path);
+bool logs_are_named(const struct log_stream *stream);
+int logs_take(struct log_stream *stream, struct log_place *place,
+              const struct log_line *line);
+
+/* logs_journal.c */
+int logs_note_journal(struct log_stream *stream, struct log_place *place,
+                      struct span socket);
+int logs_begin_journal(struct log_stream *stream);
+int logs_drain_journal(struct log_stream *stream, const struct span *until);
 
 #endif

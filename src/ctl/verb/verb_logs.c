@@ -8,12 +8,8 @@
 #include "config.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "ctl/verb/logs.h"
@@ -24,8 +20,8 @@
 /* ---- where we are ------------------------------------------------------------------ */
 
 /* The place of an actor, a new one if need be; NULL: there is no room. */
-static struct log_place *
-find_place(struct log_stream *stream, struct span path)
+struct log_place *
+logs_place(struct log_stream *stream, struct span path)
 {
 	struct strbuf *text = &stream->text;
 	struct log_place *place;
@@ -127,8 +123,8 @@ make_parameters(const struct log_stream *stream)
 /* ---- replies ----------------------------------------------------------------------- */
 
 /* Several names mean several actors; else supd tells of all before the first line. */
-static bool
-is_named(const struct log_stream *stream)
+bool
+logs_are_named(const struct log_stream *stream)
 {
 	return stream->n > 1 || stream->n_names > 1 || stream->everything;
 }
@@ -162,7 +158,7 @@ tell(struct log_stream *stream, struct log_place *place, const struct log_line *
 	const size_t start = out->buf.len;
 	int r;
 
-	stream->style.named = is_named(stream);
+	stream->style.named = logs_are_named(stream);
 	log_print(out, &stream->style, line);
 	if (stream->keeps) {
 		r = kept_add(&stream->kept, &place->lines, stream->lines,
@@ -178,8 +174,8 @@ tell(struct log_stream *stream, struct log_place *place, const struct log_line *
 }
 
 /* Print a line, unless it is not wanted; an exit status other than 0 ends it all. */
-static int
-take(struct log_stream *stream, struct log_place *place, const struct log_line *line)
+int
+logs_take(struct log_stream *stream, struct log_place *place, const struct log_line *line)
 {
 	stream->done = is_too_late(stream, line);
 	if (stream->done)
@@ -187,95 +183,6 @@ take(struct log_stream *stream, struct log_place *place, const struct log_line *
 	if (is_wanted(stream, line) && tell(stream, place, line) < 0)
 		return ctl_no_memory(stream->ctl);
 	return 0;
-}
-
-/* Print what the journal has up to this time; NULL: all of it. */
-static int
-drain_journal(struct log_stream *stream, const struct span *until)
-{
-	struct journal *journal = &stream->in_journal.journal;
-	int status = 0;
-
-	while (status == 0 && ctl_may_go_on(stream->ctl) && journal_peek(journal)) {
-		struct log_place *place = find_place(stream, journal->line.path);
-
-		if (until != NULL && until->len == LOGS_TIME_LEN &&
-		    strncmp(journal->line.time.at, until->at, LOGS_TIME_LEN) > 0)
-			break;
-		status = place != NULL ? take(stream, place, &journal->line)
-		                       : ctl_no_memory(stream->ctl);
-		journal_take(journal);
-	}
-	return status;
-}
-
-/* Of the child that follows the journal: what has to end with it. */
-static volatile sig_atomic_t journalctl_pid;
-
-static void
-on_term(int signo)
-{
-	(void)signo;
-	if (journalctl_pid > 0)
-		(void)kill((pid_t)journalctl_pid, SIGTERM);
-	_exit(0);
-}
-
-/* Follow the journal in a child, which ends with us, beside what supd tells. */
-static int
-follow_journal(struct log_stream *stream)
-{
-	struct log_journal *in = &stream->in_journal;
-	const pid_t pid = fork();
-	int status;
-
-	if (pid != 0)
-		return pid < 0 ? ctl_no_memory(stream->ctl) : 0;
-	(void)signal(SIGTERM, on_term);
-	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	in->is_child = true;
-	status = journal_open(&in->journal, stream->ctl, in->paths, in->n,
-	                      in->is_past ? "" : stream->since,
-	                      in->is_past ? 0 : stream->lines, true);
-	journalctl_pid = in->journal.pid;
-	if (status == 0)
-		(void)drain_journal(stream, NULL);
-	journal_close(&in->journal);
-	_exit(status);
-}
-
-/* Read the journal from now on, if an actor has its output there. */
-static int
-begin_journal(struct log_stream *stream)
-{
-	struct log_journal *in = &stream->in_journal;
-
-	if (in->is_read || in->n == 0)
-		return 0;
-	in->is_read = true;
-	if (stream->follow)
-		return follow_journal(stream);
-	return journal_open(&in->journal, stream->ctl, in->paths, in->n, stream->since,
-	                    -1, false);
-}
-
-/* supd has told that an actor has its output in the journal. */
-static int
-note_journal(struct log_stream *stream, const struct log_place *place)
-{
-	struct log_journal *in = &stream->in_journal;
-
-	for (uint32_t i = 0; i < in->n; i++)
-		if (in->paths[i] == place->path)
-			return 0;
-	if (!in->is_read)
-		in->paths[in->n++] = place->path;
-	/* The last lines of it are known when all are read. */
-	if (!stream->follow && stream->lines >= 0)
-		stream->keeps = true;
-	return client_has_next(&stream->ctl->client) || !stream->follow
-	           ? 0
-	           : begin_journal(stream);
 }
 
 static int
@@ -308,18 +215,20 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	/* With nothing logged there is a single reply without a line. */
 	if (line.path.len == 0)
 		return 0;
-	place = find_place(stream, line.path);
+	place = logs_place(stream, line.path);
 	if (place == NULL || take_position(place, &line) < 0 || stream->text.failed)
 		return ctl_no_memory(ctl);
-	/* No line, but where an actor begins. */
+	/* No line, but where an actor begins; perhaps the last answer for a while. */
 	if (line.stream.len == 0)
-		return 0;
-	if (span_is(line.stream, "journal") && line.text.len == 0)
-		return note_journal(stream, place);
-	status = begin_journal(stream);
+		return client_has_next(&ctl->client) || !stream->follow
+		           ? 0
+		           : logs_begin_journal(stream);
+	if (span_is(line.stream, "journal"))
+		return logs_note_journal(stream, place, line.text);
+	status = logs_begin_journal(stream);
 	if (status == 0 && !stream->follow && line.time.at != NULL)
-		status = drain_journal(stream, &line.time);
-	return status != 0 ? status : take(stream, place, &line);
+		status = logs_drain_journal(stream, &line.time);
+	return status != 0 ? status : logs_take(stream, place, &line);
 }
 
 /* Of several that are followed one is gone: the others go on. */
@@ -396,9 +305,9 @@ read_all(struct log_stream *stream)
 	while (again && status == 0)
 		status = subscribe(stream, &again);
 	if (status == 0 && !stream->follow)
-		status = begin_journal(stream);
+		status = logs_begin_journal(stream);
 	if (status == 0 && !stream->follow)
-		status = drain_journal(stream, NULL);
+		status = logs_drain_journal(stream, NULL);
 	/* Also when the rest of it is not wanted. */
 	journal_close(&stream->in_journal.journal);
 	return stream->done ? 0 : status;
@@ -441,7 +350,7 @@ read_past(struct log_stream *stream)
 	stream->follow = follow;
 	stream->done = !follow;
 	stream->in_journal.is_past = true;
-	stream->in_journal.is_read = false;
+	stream->in_journal.n_read = 0;
 	return status;
 }
 
@@ -472,6 +381,7 @@ verb_logs(struct ctl *ctl, char **names, uint32_t n)
 	if (status == 0 && !stream->done)
 		status = read_all(stream);
 	places_done(stream);
+	free(stream->in_journal.socket);
 	pattern_done(&stream->pattern);
 	kept_done(&stream->kept);
 	strbuf_done(&stream->text);

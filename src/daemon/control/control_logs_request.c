@@ -178,6 +178,8 @@ add_source(struct request *request, const struct actor *actor, size_t n,
 	strbuf_adds(sb, reader_format_names[format]);
 	if (output->kind == OUTPUT_FILE)
 		add_owner(sb, &actor->conf->process);
+	else if (format == READER_JOURNAL)
+		strbuf_addf(sb, " %s", request->shell->origin.control_path);
 	strbuf_addc(sb, '\0');
 	add_text(sb, place_of(&request->wanted, actor->path, n,
 	                      format == READER_TIMED || format == READER_JSON, place));

@@ -16,9 +16,9 @@
 #include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
 #include "os/self/fd.h"
+#include "os/self/say.h"
 
-#define JOURNAL_SOCKET "/run/systemd/journal/socket"
-#define SYSLOG_SOCKET  "/dev/log"
+#define SYSLOG_SOCKET "/dev/log"
 
 /* So many streams are named before others have their turn. */
 #define NAMED_AT_ONCE 64

@@ -22,7 +22,6 @@
 #include "os/socket/sock.h"
 
 #define LINE_MAX_BYTES 2048
-#define JOURNAL_SOCKET "/run/systemd/journal/socket"
 #define SYSLOG_SOCKET  "/dev/log"
 /* Before each line of a file stand a time and a level. */
 #define STAMP_BYTES 33

@@ -18,6 +18,7 @@
 #include "logd/read/reader_source.h"
 #include "logd/read/reader_watch.h"
 #include "os/self/fd.h"
+#include "os/self/say.h"
 
 /* Answers are collected up to so many bytes. */
 #define OUT_BYTES    (32 * 1024)
@@ -78,11 +79,22 @@ parse_source(struct source *source, const char *const texts[FIELDS])
 {
 	const char *blank = strchrnul(texts[2], ' ');
 	const char *owner = blank + (*blank == ' ');
+	const char *socket = "";
+	const char *position = texts[3];
 	char name[16];
 	int format;
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)(blank - texts[2]), texts[2]);
 	format = names_find(reader_format_names, READER_FORMAT_MAX, name);
+	if (format == READER_JOURNAL) {
+		socket = owner;
+		owner = "";
+		/* What a file of that name has is old, and would be taken for new. */
+		if (access(JOURNAL_SOCKET, F_OK) < 0) {
+			socket = "";
+			position = READER_END;
+		}
+	}
 	if (format < 0 || !reader_owner_is(owner) || strchr(texts[4], '/') == NULL)
 		return -EBADMSG;
 	*source = (struct source){
@@ -90,7 +102,8 @@ parse_source(struct source *source, const char *const texts[FIELDS])
 	    .stream = texts[1],
 	    .format = (enum reader_format)format,
 	    .owner = owner,
-	    .position = texts[3],
+	    .socket = socket,
+	    .position = position,
 	    .name = texts[4],
 	    .is_changed = true,
 	    .file_watch = -1,
@@ -294,10 +307,14 @@ begin(struct log_reader *reader)
 			return complain(reader, i, r);
 	}
 	for (size_t i = 0; reader->positions && i < reader->n; i++) {
+		const char *socket = reader->sources[i].socket;
+		const struct reader_line entries = {.text = socket,
+		                                    .len = strlen(socket)};
+
 		if (i == 0 || !is_same_actor(reader, i - 1, i))
 			add_answer(reader, i, &nothing, "");
 		if (reader->sources[i].format == READER_JOURNAL)
-			add_answer(reader, i, &nothing, "journal");
+			add_answer(reader, i, &entries, "journal");
 	}
 	return 0;
 }

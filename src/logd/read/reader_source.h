@@ -25,6 +25,7 @@ struct source {
 	enum reader_format format;
 	/* the user that the file is read as, see reader_owner.h */
 	const char *owner;
+	const char *socket; /* journal: that of its entries; "": there is no journal */
 
 	struct reader_file file;
 	struct reader_line head; /* the next line, if has_head */

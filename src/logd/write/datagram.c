@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -103,12 +104,16 @@ write_for_journal(struct strbuf *out, const struct stream *stream,
 {
 	const char *name = identifier(stream);
 	const char *source = feed_stream_names[stream->name];
+	/* As actors of the same path have one, too, below another supd. */
+	const char *socket = getenv("SUPD_SOCKET");
 
 	add_number(out, "PRIORITY", (uint64_t)letter->priority);
 	add_field(out, "SYSLOG_IDENTIFIER", name, strlen(name));
 	if (stream->pid > 0)
 		add_number(out, "SYSLOG_PID", (uint64_t)stream->pid);
 	add_field(out, "SUPD_PATH", stream->actor, strlen(stream->actor));
+	if (socket != NULL)
+		add_field(out, "SUPD_SOCKET", socket, strlen(socket));
 	add_number(out, "SUPD_INCARNATION", stream->incarnation);
 	add_number(out, "SUPD_GENERATION", stream->generation);
 	add_field(out, "SUPD_STREAM", source, strlen(source));

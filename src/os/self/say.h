@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 
+/* Where systemd-journald listens, as its native protocol says. */
+#define JOURNAL_SOCKET "/run/systemd/journal/socket"
+
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_refusal(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
