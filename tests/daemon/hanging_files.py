@@ -287,5 +287,31 @@ def configuration(box):
     s.ctl_ok("apply")
 
 
+@test("SIGHUP with a file that does not answer yet: clients are answered meanwhile; and once more "
+      "with another signal, for what was not seen", root=True)
+def hangup(box):
+    s = box.supd({"a": {}})
+    s.started("a")
+    s.write({"a": {}, "b": {}})
+    fuse = Fuse(box, "read", content=s.file, everybody=True)
+    os.remove(s.file)
+    os.symlink(fuse.path(), s.file)
+    s.notes.clear()
+    for count in (1, 2):
+        s.signal(signal.SIGHUP)
+        s.until(lambda: len([note for note in s.notes if "RELOADING=1" in note]) == count,
+                "RELOADING=1")
+        s.ctl_ok("ping")
+    fuse.held("read")
+    check(not any("READY=1" in note for note in s.notes), "the file was waited for")
+    os.remove(s.file)
+    s.write({"a": {}, "b": {}, "c": {}})
+    fuse.answer()
+    s.started("b")
+    s.started("c")
+    s.until(lambda: any("READY=1" in note for note in s.notes), "READY=1")
+    equal(len(s.seen("applied")), 2, "configurations")
+
+
 if __name__ == "__main__":
     main()

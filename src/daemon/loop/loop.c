@@ -15,6 +15,7 @@
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/reload/additions.h"
+#include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/systemd.h"
 #include "daemon/server/server.h"
@@ -324,7 +325,7 @@ end_turn(struct shell *shell)
 	trial_on_turn(shell->trial);
 	control_on_turn(shell->control);
 	/* Upgrade only with an empty journal, so the new binary repeats no decision. */
-	if (shell->post->posted.n == 0)
+	if (shell->post->posted.n == 0 && !reload_is_reading())
 		control_upgrade_if_due(shell->control);
 }
 

@@ -366,6 +366,7 @@ static void
 close_rooms(struct shell *shell, const struct start *start)
 {
 	seat_close();
+	reload_now_cancel();
 	if (shell->control != NULL)
 		control_flush(shell->control);
 	control_free(shell->control);

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/strbuf.h"
 #include "daemon/metrics/metrics.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
@@ -22,8 +21,6 @@
 #include "daemon/reload/follow.h"
 #include "daemon/reload/loading.h"
 #include "daemon/reload/reload_private.h"
-#include "daemon/reload/trial.h"
-#include "daemon/report/systemd.h"
 #include "daemon/sockets/mailbox.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
@@ -324,47 +321,6 @@ void
 reload_free(struct shell *shell)
 {
 	free_retired(shell, true);
-}
-
-static void
-log_report(const struct conf_report *report)
-{
-	struct strbuf sb;
-
-	strbuf_init(&sb, 8192);
-	conf_report_format(report, &sb);
-	log_line(report->severity == CONF_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING,
-	         "%s", strbuf_str(&sb));
-	strbuf_done(&sb);
-}
-
-void
-reload_now(struct shell *shell)
-{
-	struct reload reload;
-	struct err err = {0};
-	int r;
-
-	/* Nothing is started any more; and systemd, told STOPPING=1, expects no READY=1.
-	 */
-	if (shell->facts.shutting_down) {
-		log_line(LOG_LEVEL_WARNING, "reload: not while supd shuts down");
-		return;
-	}
-	if (trial_is_on(shell->trial)) {
-		log_line(LOG_LEVEL_WARNING, "reload: not while a configuration is tried");
-		return;
-	}
-	systemd_reloading(shell);
-	r = reload_prepare(shell, NULL, NULL, &reload, &err);
-	for (size_t i = 0; i < reload.reports.n; i++)
-		log_report(&reload.reports.at[i]);
-	if (r == 0)
-		r = reload_apply(shell, &reload, &err);
-	if (r < 0)
-		log_line(LOG_LEVEL_ERROR, "reload: %s", err.text);
-	reload_done(shell, &reload);
-	systemd_reloaded(shell);
 }
 
 /* ---- the first one ----------------------------------------------------------------- */

@@ -37,8 +37,10 @@ int reload_apply(struct shell *shell, struct reload *reload, struct err *err);
  * then the configuration before goes as well, unless actors of it are still there. */
 void reload_done(struct shell *shell, struct reload *reload);
 
-/* SIGHUP: prepare, apply, log the outcome. */
+/* reload_now.c: SIGHUP */
 void reload_now(struct shell *shell);
+bool reload_is_reading(void);
+void reload_now_cancel(void);
 
 /* The first configuration: build the tree and open its sockets, in a new ledger. */
 int reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *err);

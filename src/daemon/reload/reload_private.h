@@ -2,6 +2,7 @@
 /* reload_private.h - what the files about a reload share.
  *
  *	reload.c        everything that can fail, and the order of all
+ *	reload_now.c    SIGHUP
  *	reload_room.c   a ledger and tables that are large enough
  *	reload_steps.c  the steps that cannot fail
  */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: ISC */
+/* reload_now.c - SIGHUP: a child reads the file, which is applied when that is done.
+ *
+ * The guardian supervises meanwhile.  A signal that comes while the file is read may be
+ * about a change that was not seen: after the apply the file is read once more.
+ */
+#include "config.h"
+
+#include "base/strbuf.h"
+#include "daemon/reload/loading.h"
+#include "daemon/reload/reload.h"
+#include "daemon/reload/trial.h"
+#include "daemon/report/systemd.h"
+#include "daemon/state/log.h"
+#include "daemon/state/shell.h"
+
+static struct {
+	struct conf_loading *loading; /* NULL: nothing is read */
+	bool again;                   /* the signal has come again meanwhile */
+} hangup;
+
+static void
+log_report(const struct conf_report *report)
+{
+	struct strbuf sb;
+
+	strbuf_init(&sb, 8192);
+	conf_report_format(report, &sb);
+	log_line(report->severity == CONF_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING,
+	         "%s", strbuf_str(&sb));
+	strbuf_done(&sb);
+}
+
+/* Nothing is started any more in a shutdown; and systemd, told STOPPING=1, expects no
+ * READY=1. */
+static bool
+may_reload(const struct shell *shell)
+{
+	if (shell->facts.shutting_down)
+		log_line(LOG_LEVEL_WARNING, "reload: not while supd shuts down");
+	else if (trial_is_on(shell->trial))
+		log_line(LOG_LEVEL_WARNING, "reload: not while a configuration is tried");
+	else
+		return true;
+	return false;
+}
+
+/* Apply what was read; without `hangup.loading` it is read now. */
+static void
+apply_it(struct shell *shell)
+{
+	struct reload reload;
+	struct err err = {0};
+	int r = reload_prepare(shell, NULL, hangup.loading, &reload, &err);
+
+	for (size_t i = 0; i < reload.reports.n; i++)
+		log_report(&reload.reports.at[i]);
+	if (r == 0)
+		r = reload_apply(shell, &reload, &err);
+	if (r < 0)
+		log_line(LOG_LEVEL_ERROR, "reload: %s", err.text);
+	reload_done(shell, &reload);
+}
+
+static void on_read(void *user);
+
+static void
+begin(struct shell *shell)
+{
+	hangup.again = false;
+	hangup.loading = loading_begin(shell, shell->origin.conf_file, on_read, shell);
+	if (hangup.loading != NULL)
+		return;
+	apply_it(shell);
+	systemd_reloaded(shell);
+}
+
+static void
+on_read(void *user)
+{
+	struct shell *shell = user;
+	/* Another configuration came into force while it was read. */
+	bool is_stale = !loading_is_current(hangup.loading);
+
+	if (!is_stale && may_reload(shell))
+		apply_it(shell);
+	loading_end(hangup.loading);
+	hangup.loading = NULL;
+	if ((is_stale || hangup.again) && may_reload(shell))
+		begin(shell);
+	else if (!shell->facts.shutting_down)
+		systemd_reloaded(shell);
+}
+
+/* Have the file read and applied, and the outcome logged. */
+void
+reload_now(struct shell *shell)
+{
+	if (!may_reload(shell))
+		return;
+	systemd_reloading(shell);
+	if (hangup.loading != NULL)
+		hangup.again = true;
+	else
+		begin(shell);
+}
+
+/* True while the file is read for that: an upgrade waits, so that it is not forgotten. */
+bool
+reload_is_reading(void)
+{
+	return hangup.loading != NULL;
+}
+
+/* This guardian ends. */
+void
+reload_now_cancel(void)
+{
+	loading_end(hangup.loading);
+	hangup.loading = NULL;
+}
