@@ -79,6 +79,44 @@ keep(struct shell *shell, const struct reload *reload, const struct conf_change 
 		core_restart(shell->core, ref, shell->now_ms);
 }
 
+/* Put an actor that came behind this elder sibling, CONF_NONE: before all others. */
+static void
+place_behind(struct shell *shell, const struct conf *conf, const struct conf_actor *actor,
+             uint32_t elder)
+{
+	const struct ref ref = actors_find_static(&shell->actors, actor->path);
+	struct ref before = REF_NONE;
+
+	if (elder == CONF_NONE)
+		before = core_first_child(shell->core, core_parent(shell->core, ref));
+	else
+		before = core_next_sibling(
+		    shell->core,
+		    actors_find_static(&shell->actors, conf->actors[elder].path));
+	if (before.slot != ref.slot)
+		core_place_before(shell->core, ref, before);
+}
+
+/* Those that came go to their places first: otherwise thousands of others, which are in
+ * order, would be moved one by one in front of the last that came. */
+static void
+place_added(struct shell *shell, const struct conf *conf, const struct conf_plan *plan,
+            uint32_t *seen)
+{
+	memset(seen, 0xff, sizeof(*seen) * conf->n_actors);
+	for (size_t i = 0; i < plan->n; i++) {
+		const uint32_t index = plan->at[i].new_index;
+		const struct conf_actor *actor;
+
+		if (index == CONF_NONE || conf->actors[index].parent == CONF_NONE)
+			continue;
+		actor = &conf->actors[index];
+		if (plan->at[i].kind == CHANGE_ADDED)
+			place_behind(shell, conf, actor, seen[actor->parent]);
+		seen[actor->parent] = index;
+	}
+}
+
 /* Siblings in the order of the file: from the last one backwards, each before the next.
  */
 static void
@@ -245,6 +283,7 @@ reload_carry_out(struct shell *shell, const struct reload *reload, struct tables
 		/* Ten thousand actors take a while. */
 		keeper_beat(shell);
 	}
+	place_added(shell, conf, plan, tables->seen);
 	put_in_order(shell, conf, tables->seen);
 	follow_all_replicas(shell, old, conf, plan);
 }
