@@ -396,6 +396,79 @@ START_TEST(what_counts_is_done_once_whenever_the_guardian_dies)
 }
 END_TEST
 
+START_TEST(a_start_is_made_once_whatever_was_done_with_the_actor_since)
+{
+	static const char call[] = "{\"names\":[\"a\"],\"token\":\"b1\"}";
+	struct ref a = fake_ref(fake, "/user/a");
+
+	check_done(client_call(&client, "Stop", "{\"names\":[\"a\"]}", ""));
+	call_and_die("Start", call, true);
+	check_done(client_call(&client, "Stop", "{\"names\":[\"a\"]}", ""));
+	check_done(client_call(&client, "Start", call, ""));
+	ck_assert_int_eq(rig_view(&fake->rig, a).state, STATE_STOPPED);
+	ck_assert_uint_eq(count_events(fake, "\"verb\":\"start\""), 1);
+}
+END_TEST
+
+START_TEST(a_stop_and_a_restart_are_made_once_whenever_the_guardian_dies)
+{
+	static const char stop[] = "{\"names\":[\"a\"],\"token\":\"p1\"}";
+	static const char restart[] = "{\"names\":[\"a\"],\"token\":\"r1\"}";
+	struct ref a = fake_ref(fake, "/user/a");
+
+	call_and_die("Stop", stop, true);
+	check_done(client_call(&client, "Start", "{\"names\":[\"a\"]}", ""));
+	check_done(client_call(&client, "Stop", stop, ""));
+	ck_assert_int_eq(rig_view(&fake->rig, a).state, STATE_RUNNING);
+	ck_assert_uint_eq(count_events(fake, "\"verb\":\"stop\""), 1);
+	call_and_die("Restart", restart, true);
+	ck_assert_int_eq(rig_view(&fake->rig, a).state, STATE_RUNNING);
+	check_done(client_call(&client, "Stop", "{\"names\":[\"a\"]}", ""));
+	check_done(client_call(&client, "Restart", restart, ""));
+	ck_assert_int_eq(rig_view(&fake->rig, a).state, STATE_STOPPED);
+	ck_assert_uint_eq(count_events(fake, "\"verb\":\"restart\""), 1);
+}
+END_TEST
+
+START_TEST(a_stop_goes_on_being_waited_for_under_the_next_guardian)
+{
+	static const char call[] = "{\"names\":[\"a\"],\"token\":\"w1\"}";
+	static const char hasty[] = "{\"names\":[\"a\"],\"token\":\"w2\",\"wait\":false}";
+	static const char whole[] =
+	    "{\"method\":\"io.supd.Control.Stop\","
+	    "\"parameters\":{\"names\":[\"a\"],\"token\":\"w1\"}}";
+
+	fake->keeps_alive = true;
+	call_and_die("Stop", call, true);
+	call_and_die("Stop", hasty, true);
+	check_done(client_call(&client, "Stop", hasty, ""));
+	client_send(&client, whole);
+	ck_assert_ptr_null(client_reply(&client));
+	fake_dies(fake, "/user/a", -1, 15);
+	check_done(client_reply(&client));
+	ck_assert_uint_eq(count_events(fake, "\"verb\":\"stop\""), 2);
+}
+END_TEST
+
+START_TEST(a_timeout_counts_also_for_what_the_guardian_before_had_begun)
+{
+	static const char call[] =
+	    "{\"names\":[\"a\"],\"token\":\"w1\",\"timeout_ms\":20}";
+	static const char whole[] =
+	    "{\"method\":\"io.supd.Control.Stop\",\"parameters\":"
+	    "{\"names\":[\"a\"],\"token\":\"w1\",\"timeout_ms\":20}}";
+	json_t *reply = NULL;
+
+	fake->keeps_alive = true;
+	call_and_die("Stop", call, true);
+	client_send(&client, whole);
+	while (reply == NULL)
+		reply = client_reply(&client);
+	ck_assert_str_eq(text_at(parameters_of(reply), "name"), "/user/a");
+	check_error(reply, "io.supd.Control.Timeout", "state", "stopping");
+}
+END_TEST
+
 START_TEST(a_failure_by_hand_is_one_whenever_the_guardian_dies)
 {
 	static const char first[] = "{\"name\":\"a\",\"token\":\"k1\"}";
@@ -497,6 +570,10 @@ add_tests(TCase *tcase)
 	    a_token_belongs_to_its_user,
 	    a_token_waits_for_the_goal_after_its_client_has_gone,
 	    what_counts_is_done_once_whenever_the_guardian_dies,
+	    a_start_is_made_once_whatever_was_done_with_the_actor_since,
+	    a_stop_and_a_restart_are_made_once_whenever_the_guardian_dies,
+	    a_stop_goes_on_being_waited_for_under_the_next_guardian,
+	    a_timeout_counts_also_for_what_the_guardian_before_had_begun,
 	    a_failure_by_hand_is_one_whenever_the_guardian_dies,
 	    what_was_refused_is_refused_again_by_the_next_guardian,
 	    a_deletion_is_done_though_its_actor_is_gone_when_the_caller_asks_again,

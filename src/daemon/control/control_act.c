@@ -155,22 +155,6 @@ struct command {
 };
 
 /*
- * The kind of event to post for a command.  A command repeated while the first call waits
- * only waits, too.  After a guardian's death the answer may never have been sent, and the
- * goal may have been undone since, so the command is posted again; but nothing is
- * restarted twice.
- */
-static enum event_kind
-kind_of(const struct command *command, enum token_state state)
-{
-	if (state == TOKEN_NEW)
-		return command->kind;
-	if (state == TOKEN_WAITING)
-		return EVENT_WAIT;
-	return command->kind == EVENT_RESTART ? EVENT_START : command->kind;
-}
-
-/*
  * A stop ends the retries of an actor after a failed start in a group restart: the
  * siblings that wait for the actor stay down, and no other message says so (OTP O-36,
  * scenario 89).
@@ -194,7 +178,8 @@ warn_of_waiting(const struct shell *shell, struct ref ref)
 	}
 }
 
-/* Post it for all actors of the list; the call then waits for the answers. */
+/* Post it for all actors of the list, or, repeated while the first call waits, wait as
+ * that does; the call then waits for the answers. */
 static void
 carry_out(struct conn *conn, const struct command *command, enum token_state state)
 {
@@ -202,7 +187,7 @@ carry_out(struct conn *conn, const struct command *command, enum token_state sta
 
 	for (size_t i = 0; i < call->list.n; i++) {
 		const struct event event = {
-		    .kind = kind_of(command, state),
+		    .kind = state == TOKEN_NEW ? command->kind : EVENT_WAIT,
 		    .ref = call->list.at[i],
 		    .hold = command->hold,
 		    .wait_for = command->goal,
@@ -255,13 +240,30 @@ refuses_starts(struct conn *conn)
 	return true;
 }
 
+/* A call that was begun under a guardian before is not carried out again, whatever was
+ * done with the actors since; they may be gone.  True: it is answered, or will be. */
+static bool
+resumes(struct conn *conn)
+{
+	const json_t *names = param_array(conn, "names");
+	struct candidates candidates;
+
+	if (!token_is_orphaned(conn))
+		return false;
+	for (size_t i = 0; i < json_array_size(names); i++)
+		(void)resolve_name(conn->control->shell,
+		                   json_string_value(json_array_get(names, i)),
+		                   &conn->call.list, &candidates);
+	return token_waits_again(conn, reply_actors);
+}
+
 static void
 start_stop_restart(struct conn *conn, const struct command *command)
 {
 	struct served_call *call = &conn->call;
 	enum token_state state;
 
-	if (!call_resolve(conn, &call->list))
+	if (resumes(conn) || !call_resolve(conn, &call->list))
 		return;
 	if (command->kind != EVENT_STOP && refuses_starts(conn))
 		return;

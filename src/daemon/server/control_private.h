@@ -169,6 +169,13 @@ struct served_text {
 	struct scrape_text *text; /* NULL: not yet */
 };
 
+/* Is the next guardian told what becomes of the call? */
+enum call_keep {
+	KEEP_NOT,
+	KEEP_FOR_CLIENT, /* as long as its client is there */
+	KEEP_ALWAYS,     /* and its client when it comes again */
+};
+
 struct served_call {
 	struct varlink_call message;
 	const struct method *method;
@@ -211,7 +218,7 @@ struct served_call {
 
 	uint32_t memory; /* where the answer is kept, counted from 1; 0: nowhere */
 	uint64_t memory_serial;
-	bool keeps; /* the call goes on when its client goes away */
+	enum call_keep keeps;
 };
 
 /* The program that calls: looked at once a call, which may have thousands of events. */
@@ -411,12 +418,13 @@ void reply_actor(struct conn *conn);
 
 /* control_token.c */
 enum token_state {
-	TOKEN_NEW,      /* or there is none */
-	TOKEN_WAITING,  /* begun by a call that still waits */
-	TOKEN_ORPHANED, /* begun under a guardian before us */
+	TOKEN_NEW,     /* or there is none */
+	TOKEN_WAITING, /* begun by a call that still waits */
 };
 bool token_begin(struct conn *conn, enum token_state *ret_state);
 void token_keep(struct conn *conn);
+bool token_is_orphaned(struct conn *conn);
+bool token_waits_again(struct conn *conn, void (*finish)(struct conn *conn));
 bool token_resumes(struct conn *conn, void (*finish)(struct conn *conn),
                    void (*fail)(struct conn *conn, const struct target *target));
 struct remembered *token_find(struct conn *conn, bool *ret_replied);

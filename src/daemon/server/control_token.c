@@ -49,10 +49,12 @@ token_begin(struct conn *conn, enum token_state *ret_state)
 		reply_raw(conn, memory->answer, memory->answer_len);
 		return false;
 	}
-	if (memory == NULL)
+	if (memory == NULL) {
+		conn->call.keeps = KEEP_FOR_CLIENT;
 		memory = memory_add(conn, token);
-	else
-		*ret_state = memory->is_orphaned ? TOKEN_ORPHANED : TOKEN_WAITING;
+	} else {
+		*ret_state = TOKEN_WAITING;
+	}
 	memory_use(conn, memory);
 	return true;
 }
@@ -68,8 +70,19 @@ token_keep(struct conn *conn)
 
 	if (token == NULL)
 		return;
-	conn->call.keeps = true;
+	conn->call.keeps = KEEP_ALWAYS;
 	memory_use(conn, memory_add(conn, token));
+}
+
+/* True if the call was begun, with this token, under a guardian before this one. */
+bool
+token_is_orphaned(struct conn *conn)
+{
+	const char *token = param_string(conn, "token");
+	const struct remembered *memory =
+	    token == NULL ? NULL : memory_find(conn->control, conn->peer.uid, token);
+
+	return memory != NULL && memory->is_orphaned;
 }
 
 /*
@@ -122,7 +135,8 @@ progress(struct conn *conn)
 	} else if (atomic_load(&memory->state) == REMEMBERED_ANSWERED) {
 		reply_raw(conn, memory->answer, memory->answer_len);
 	} else if (memory->is_orphaned && memory->n_done < memory->n_targets) {
-		/* More targets than the journal takes at once. */
+		/* More targets than the journal takes at once, or its caller went away
+		 * before that guardian did. */
 		reply_outcome_unknown(conn);
 	} else if (count_answered(memory) < memory->n_targets) {
 		return false;
@@ -162,6 +176,30 @@ token_resumes(struct conn *conn, void (*finish)(struct conn *conn),
 	conn->call.fail = fail;
 	conn->call.state = CALL_AGAIN;
 	conn->call.progress = progress;
+	return true;
+}
+
+/*
+ * As token_resumes(), for a call with `timeout_ms` and `wait`: without waiting it is
+ * answered when all that it began was posted, and nothing was refused.
+ */
+bool
+token_waits_again(struct conn *conn, void (*finish)(struct conn *conn))
+{
+	const struct remembered *memory;
+
+	if (!token_resumes(conn, finish, NULL))
+		return false;
+	if (conn->call.state != CALL_AGAIN)
+		return true;
+	memory = token_memory(conn);
+	if (param_bool(conn, "wait", true)) {
+		wait_start_timer(conn);
+	} else if (memory->n_done == memory->n_targets &&
+	           memory->failed == memory->n_targets) {
+		finish(conn);
+		conn->call.state = CALL_FINISHED;
+	}
 	return true;
 }
 

@@ -24,7 +24,7 @@ _Static_assert(CONTROL_TOKENS_MAX < TOKEN_KEPT >> TOKEN_MEMORY_SHIFT, "and for t
 static uint64_t
 make_token(const struct served_call *call, uint32_t waiter, uint32_t serial)
 {
-	return (uint64_t)serial << 32 | (call->keeps ? TOKEN_KEPT : 0) |
+	return (uint64_t)serial << 32 | (call->keeps != KEEP_NOT ? TOKEN_KEPT : 0) |
 	       (uint64_t)call->memory << TOKEN_MEMORY_SHIFT | (waiter + 1);
 }
 
@@ -152,7 +152,12 @@ wait_forget(struct conn *conn)
 {
 	struct control *control = conn->control;
 	struct served_call *call = &conn->call;
+	struct remembered *memory =
+	    call->keeps == KEEP_FOR_CLIENT ? token_memory(conn) : NULL;
 
+	/* What is not waited for is not known to the next guardian. */
+	if (memory != NULL && call->n_open > 0 && !control->closing)
+		memory->n_done = 0;
 	for (size_t i = 0; i < call->n_targets; i++) {
 		struct target *target = &call->targets[i];
 		const struct event unwait = {.kind = EVENT_UNWAIT,
@@ -164,7 +169,7 @@ wait_forget(struct conn *conn)
 		target->answered = true;
 		call->n_open--;
 		/* A kept one is answered to the memory of its call. */
-		if (!control->closing && !call->keeps)
+		if (!control->closing && call->keeps != KEEP_ALWAYS)
 			shell_post(control->shell, &unwait);
 	}
 }
@@ -194,18 +199,23 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	struct conn *conn = timer->data;
 	const struct shell *shell = conn->control->shell;
-	const struct target *target = conn->call.targets;
+	const struct served_call *call = &conn->call;
+	const struct target *target = call->targets;
+	struct ref ref = call->list.n > 0 ? call->list.at[0] : REF_NONE;
 
 	(void)loop;
 	(void)revents;
-	/* The last answer came in this very turn. */
-	if (conn->call.n_open == 0)
-		return;
-	while (target->answered)
-		target++;
+	if (call->state != CALL_AGAIN) {
+		/* The last answer came in this very turn. */
+		if (call->n_open == 0)
+			return;
+		while (target->answered)
+			target++;
+		ref = target->ref;
+	}
 	reply_error(conn, CONTROL_INTERFACE ".Timeout",
-	            json_pack("{s:s,s:s}", "name", shell_path(shell, target->ref),
-	                      "state", control_state_of(shell, target->ref)));
+	            json_pack("{s:s,s:s}", "name", shell_path(shell, ref), "state",
+	                      control_state_of(shell, ref)));
 	call_finish(conn);
 	conn_run(conn);
 }
