@@ -248,6 +248,19 @@ def nested(box):
     check(s.event("escalated"), "no escalated event")
 
 
+@test("after one_for_all an elder sibling says that it waits for the younger one that failed")
+def remark_of_elder(box):
+    s = box.supd({"g": {"strategy": "one_for_all", "children": {
+        "a": {}, "b": {"backoff": {"min": "1h", "max": "1h"}}, "c": {}}}})
+    s.started("c")
+    s.tell("b", "exit=1", s.started("b"))
+    s.wait_for("g/a", state="waiting", waits_for=["/user/g/b"])
+    s.wait_for("g/c", state="waiting", waits_for=["/user/g/b"])
+    has(s.ctl_ok("list").out, r"/user/g/a +waiting .* waits for /user/g/b\n", "the remark")
+    has(s.ctl_ok("explain", "g/a").out, r"waiting for /user/g/b to be restarted", "the story of a")
+    has(s.ctl_ok("explain", "g/c").out, r"waiting for /user/g/b to be ready", "the story of c")
+
+
 @test("after rest_for_one a younger sibling says that it waits for the elder one")
 def remark(box):
     s = box.supd({"g": {"strategy": "rest_for_one", "children": {

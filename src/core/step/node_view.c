@@ -55,16 +55,15 @@ start_due(const struct core *core, const struct node *node)
 	return deadline_due(core, node, TIMER_STATE);
 }
 
-/* The elder sibling whose failure stopped a child, which comes back behind it. */
+/* The sibling whose failure stopped a child, which comes back when the delay of that is
+ * over: behind an elder sibling, before a younger one. */
 static struct ref
-elder_leader(const struct core *core, const struct node *node)
+leader_of(const struct core *core, const struct node *node)
 {
 	const struct node *leader =
 	    node_at(core, node_parent(core, node)->children.group_leader);
 
-	return leader != NULL && leader->links.index < node->links.index
-	           ? node_ref(core, leader)
-	           : REF_NONE;
+	return leader != NULL && leader != node ? node_ref(core, leader) : REF_NONE;
 }
 
 /* The sibling that a waiting child waits for. */
@@ -74,7 +73,7 @@ waits_for(const struct core *core, const struct node *node)
 	const struct node *parent = node_parent(core, node);
 
 	if (node->state == STATE_WAITING && parent != NULL && node->part.grouped)
-		return elder_leader(core, node);
+		return leader_of(core, node);
 	if (node->state != STATE_WAITING || parent == NULL ||
 	    parent->children.op != OP_START || parent->children.cursor == NONE ||
 	    parent->children.cursor == node_slot(core, node))

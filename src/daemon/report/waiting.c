@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* waiting.c - the actors that an actor waits for before its start: an elder sibling, and
- * its needs.
+/* waiting.c - the actors that an actor waits for before its start: a sibling, and its
+ * needs.
  */
 #include "config.h"
 
@@ -68,6 +68,16 @@ phrase(enum need level)
 	return "";
 }
 
+/* True if the actor stands behind that sibling in the order of starts. */
+static bool
+is_younger(const struct core *core, struct ref ref, struct ref sibling)
+{
+	do {
+		sibling = core_next_sibling(core, sibling);
+	} while (!ref_is_none(sibling) && sibling.slot != ref.slot);
+	return !ref_is_none(sibling);
+}
+
 /* The next actor; false: none is left. */
 static bool
 next(struct waiting *waiting)
@@ -78,8 +88,11 @@ next(struct waiting *waiting)
 
 	if (!waiting->elder_done) {
 		waiting->elder_done = true;
-		waiting->what = "to be ready";
 		if (!ref_is_none(view->waits_for)) {
+			waiting->what =
+			    is_younger(waiting->shell->core, view->ref, view->waits_for)
+			        ? "to be ready"
+			        : "to be restarted";
 			waiting->path = shell_path(waiting->shell, view->waits_for);
 			return true;
 		}
