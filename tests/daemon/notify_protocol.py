@@ -8,7 +8,9 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from containments import contained
 from harness import Skip, alive, check, equal, has, main, test
+from suspended import all_stand_still, stands_still
 
 # Forks a worker that obeys a fifo, says that this is the main process, and leaves or stays.
 FORKER = r"""
@@ -52,9 +54,9 @@ def parent_of(pid):
         return int(dict(line.split(":\t", 1) for line in text)["PPid"])
 
 
-def start(box, mode, **more):
+def start(box, mode, options=None, **more):
     """A forker: its first process, and the one that it has named."""
-    s = box.supd({"a": {**forker(box, "a", mode), **more}})
+    s = box.supd({"a": {**forker(box, "a", mode), **more}}, **(options or {}))
     first = s.event("started", "a")["pid"]
     pid = s.wait_for("a", state="running", ready=True)["pid"]
     check(pid != first, f"the main process is still {pid}")
@@ -76,9 +78,9 @@ def leaves(box):
     check(again not in (first, pid), "the same pid again")
 
 
-@test("MAINPID: its end is the actor's, though its parent lives on and reaps it")
-def stays(box):
-    s, first, pid = start(box, "stays", shutdown="300ms")
+@contained("MAINPID: its end is the actor's, though its parent lives on and reaps it")
+def stays(box, kind, options, _):
+    s, first, pid = start(box, "stays", options, containment=kind, shutdown="300ms")
     equal(parent_of(pid), first, "the parent")
     os.kill(pid, signal.SIGKILL)
     equal(s.event("exited", "a")["pid"], pid, "who has ended")
@@ -86,13 +88,22 @@ def stays(box):
     check(not alive(first), "the parent was left")
 
 
-@test("MAINPID: a stop is for the one that was named; nothing of the actor is left")
-def stopped(box):
-    s, first, pid = start(box, "stays", shutdown="10s")
+@contained("MAINPID: a stop is for the one that was named; nothing of the actor is left")
+def stopped(box, kind, options, _):
+    s, first, pid = start(box, "stays", options, containment=kind, shutdown="10s")
     s.ctl_ok("stop", "a")
     check(not alive(pid) and not alive(first), "somebody is left")
     ended = s.seen("exited", "a")
     equal([one["pid"] for one in ended], [pid], "ends")
+
+
+@contained("MAINPID: the parent of the one that was named is suspended and resumed, too")
+def suspended(box, kind, options, _):
+    s, first, pid = start(box, "stays", options, containment=kind)
+    s.ctl_ok("suspend", "a")
+    all_stand_still(s, first, kind)
+    s.ctl_ok("resume", "a")
+    s.until(lambda: not stands_still(first, kind) and not stands_still(pid, kind), "both to go on")
 
 
 @test("MAINPID: a guardian that dies changes nothing about it")

@@ -235,6 +235,29 @@ START_TEST(what_the_main_process_left_is_seen_after_its_own_end)
 }
 END_TEST
 
+START_TEST(a_main_process_that_has_named_another_is_of_the_rest)
+{
+	struct containment c;
+	struct spawn_result child;
+
+	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", "test.named.1"), 0);
+	start(&c, "plain", &child);
+	/* The main process is another now, and has ended. */
+	containment_told(&c, getpid());
+	map_remove(&known, (uint64_t)child.pid);
+	containment_reaped(&c);
+	turn(&c);
+	ck_assert(!containment_is_empty(&c, &root, sweep));
+	while (containment_stop(&c, sweep) > 0)
+		turn(&c);
+	ck_assert(proc_is_stopped(child.pid));
+	containment_continue(&c, sweep);
+	ck_assert(!proc_is_stopped(child.pid));
+	kill_all(&c);
+	close_result(&child);
+}
+END_TEST
+
 START_TEST(an_orphan_of_the_session_is_known_without_its_mark)
 {
 	struct containment c;
@@ -621,6 +644,7 @@ main(void)
 	tcase_add_test(tcase,
 	               what_is_never_long_the_same_process_is_never_taken_for_gone);
 	tcase_add_test(tcase, what_the_main_process_left_is_seen_after_its_own_end);
+	tcase_add_test(tcase, a_main_process_that_has_named_another_is_of_the_rest);
 	tcase_add_test(tcase, an_orphan_of_the_session_is_known_without_its_mark);
 	tcase_add_test(tcase, a_watched_cgroup_tells_when_its_last_process_is_gone);
 	tcase_add_loop_test(

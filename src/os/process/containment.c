@@ -183,19 +183,35 @@ containment_born(struct containment *c, pid_t pid)
 {
 	ASSERT(pid > 0);
 	c->session = pid;
+	c->leader_start = 0;
 	c->is_main_alive = true;
 	c->is_foreign = false;
 }
 
 /*
  * Another process of the actor is the main process from now on.  It does not lead its
- * session; the former main process is an ordinary member.
+ * session; the former main process is an ordinary member.  As a child of ours it is in no
+ * sweep of orphans: we know it by its start.
  */
 void
 containment_told(struct containment *c, pid_t pid)
 {
+	struct proc_stat line;
+
+	if (c->is_main_alive && !c->is_foreign && proc_stat_read(c->session, &line) == 0)
+		c->leader_start = line.start;
 	c->is_main_alive = false;
 	c->told = pid;
+}
+
+/* Does the process that was the main process still live, as a child of ours? */
+static bool
+leader_lives(const struct containment *c)
+{
+	struct proc_stat line;
+
+	return c->leader_start != 0 && proc_stat_read(c->session, &line) == 0 &&
+	       line.start == c->leader_start && !proc_stat_is_dead(&line);
 }
 
 /* The main process was reaped: from now on its pid may be anybody's. */
@@ -228,6 +244,8 @@ containment_is_empty(const struct containment *c, const struct cgroup_root *root
 		return false;
 	if (c->session == 0)
 		return true;
+	if (leader_lives(c))
+		return false;
 	ASSERT(sweep != NULL);
 	return !proc_sweep_has(sweep, c->session, c->mark);
 }
@@ -246,6 +264,10 @@ signal_session(const struct containment *c, struct proc_sweep *sweep, int signo)
 		return 0;
 	if (c->told > 0)
 		code = proc_sweep_add_tree(sweep, c->told, c->mark);
+	if (leader_lives(c)) {
+		code = proc_sweep_add_tree(sweep, c->session, c->mark);
+		(void)kill(c->session, signo);
+	}
 	if (c->is_main_alive) {
 		/* A kill reaches all of the group at once; other signals come only once.
 		 */
@@ -320,7 +342,7 @@ containment_freeze(struct containment *c, const struct cgroup_root *root, bool f
 static void
 add_below_main(const struct containment *c, struct proc_sweep *sweep)
 {
-	if (c->is_main_alive)
+	if (c->is_main_alive || leader_lives(c))
 		(void)proc_sweep_add_tree(sweep, c->session, c->mark);
 	if (c->told > 0)
 		(void)proc_sweep_add_tree(sweep, c->told, c->mark);
@@ -344,6 +366,10 @@ containment_stop(const struct containment *c, struct proc_sweep *sweep)
 		return 0;
 	moved = c->is_main_alive && !proc_is_stopped(c->session);
 	moved += c->told > 0 && !proc_is_stopped(c->told);
+	if (leader_lives(c) && !proc_is_stopped(c->session)) {
+		moved++;
+		(void)kill(c->session, SIGSTOP);
+	}
 	add_below_main(c, sweep);
 	return moved + proc_sweep_stop(sweep, c->session, c->mark);
 }
@@ -359,6 +385,8 @@ containment_continue(const struct containment *c, struct proc_sweep *sweep)
 	if (c->session == 0)
 		return;
 	add_below_main(c, sweep);
+	if (leader_lives(c))
+		(void)kill(c->session, SIGCONT);
 	(void)proc_sweep_signal(sweep, c->session, c->mark, SIGCONT);
 }
 

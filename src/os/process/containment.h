@@ -32,6 +32,7 @@ struct containment {
 	bool is_frozen;     /* a process born into the leaf could not run */
 	int events_fd;      /* descriptor of cgroup.events while it is watched, or -1 */
 	pid_t session;      /* the main process: also its session and group; 0 */
+	uint64_t leader_start; /* a child of ours that was the main process; 0: none */
 	char leaf[CGROUP_LEAF_MAX]; /* its name below the actors' directory */
 	char mark[PROC_MARK_MAX];   /* value of SUPD_ID */
 };
