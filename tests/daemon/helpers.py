@@ -17,11 +17,17 @@ def pid_of(s, name):
     return s.until(lambda: s.actor(f"/system/{name}")["pid"], f"/system/{name}")
 
 
-def refusing(box, **more):
-    """An actor that is down, and the address where its clients are sent away."""
+def refuser(box):
+    """An actor, and the address where its clients are sent away while it is down."""
     address = box.path("box.sock")
-    s = box.supd({"a": {"do": ["serve"], "sockets": {
-        "box": {"listen": f"unix:{address}", "while_down": "refuse"}}}, **more})
+    return {"a": {"do": ["serve"], "sockets": {
+        "box": {"listen": f"unix:{address}", "while_down": "refuse"}}}}, address
+
+
+def refusing(box):
+    """The same in a supd, where it runs."""
+    tree, address = refuser(box)
+    s = box.supd(tree)
     s.started("a")
     return s, address
 
@@ -36,8 +42,12 @@ def come(address):
 
 @test("a helper is there only when it is needed, and has no rights")
 def letters(box):
-    s, address = refusing(box)
-    s.until(lambda: s.actor("/system/letters")["state"] == "waiting", "letters wait before they are needed")
+    # An actor that refuses may need it as soon as it is known, for it is not started yet.
+    s = box.supd({"b": {}})
+    equal(s.actor("/system/letters")["state"], "waiting", "before it is needed")
+    tree, address = refuser(box)
+    s.write(tree)
+    s.ctl_ok("apply")
     s.ctl_ok("stop", "a")
     equal(come(address), b"", "what a client got")
     pid = pid_of(s, "letters")

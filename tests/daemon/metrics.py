@@ -11,8 +11,8 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import INSTRUMENTED, Killer
-from harness import (SUPCTL, SUPD, Skip, check, comment, equal, has, has_no_rights, main, run,
-                     test)
+from harness import (SUPCTL, SUPD, Skip, alive, check, comment, equal, has, has_no_rights, main,
+                     run, test)
 from varlink import Varlink
 
 TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -379,15 +379,11 @@ def crash(box):
     s = box.supd({"a": {}}, metrics={"listen": f"tcp:127.0.0.1:{port}"})
     s.started("a")
     guardian = s.guardian()
+    helper = s.until(lambda: s.actor("/system/metrics")["pid"], "the helper process")
     s.signal(signal.SIGSTOP)
     os.kill(guardian, signal.SIGKILL)
-
-    def ended():
-        with open(f"/proc/{guardian}/stat", encoding="utf8") as text:
-            return text.read().rpartition(")")[2].split()[0] == "Z"
-
-    # Only a zombie has closed its descriptors, by which the helper process knows.
-    s.until(ended, "its end")
+    # As long as it has not heard of that, the helper process takes clients that it cannot serve.
+    s.until(lambda: not alive(helper), "its end")
     with connect(port, timeout=30) as client:
         client.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
         s.signal(signal.SIGCONT)

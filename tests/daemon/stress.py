@@ -210,12 +210,12 @@ def full_disk(box):
     s.started("quiet")
     s.until(lambda: any(event.get("path") == "/user/a" and event["event"] in (
         "failure", "started") for event in s.events), "an event of a")
-    if not s.lines("S", "a"):
+    if not s.seen("started", "a"):
         cause = s.event("failure", "a")["cause"]
         equal(cause["errno"], "ENOSPC", "the cause")
     os.unlink(f"{disk}/filler")
     subprocess.run(["mount", "-o", "remount,size=1m,nr_inodes=1000", disk], check=True)
-    if not s.lines("S", "a"):
+    if not s.seen("started", "a"):
         s.ctl_ok("start", "a")
     s.started("a")
     s.tell("quiet", "exit=1")

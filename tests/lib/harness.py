@@ -174,7 +174,9 @@ def bury(own):
         for pid in strangers:
             if alive(pid):
                 with open(f"/proc/{pid}/cmdline", "rb") as text:
-                    found.append(f"{pid} {text.read().replace(bytes(1), b' ').decode()}")
+                    command = text.read().replace(bytes(1), b" ").decode()
+                if command:  # else it is in the midst of its end
+                    found.append(f"{pid} {command}")
                 os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
 

@@ -674,13 +674,12 @@ def _(logd, place):
 @logd_test("a line of supd's own stands behind what actors wrote before it")
 def _(logd, place):
     logd.options = {"stdout": subprocess.PIPE}
-    logd.start()
-    logd.send(SHOW, show=1)
     streams = [logd.add(f"{place}/{i}.log", Log(), actor=f"/user/{i}") for i in range(100)]
     for stream in streams:
         stream.shown = 2
-        logd.change(stream)
         stream.write("up\n")
+    logd.send(SHOW, show=1)
+    logd.start()
     logd.settle()
     # Everything is there before the process looks: the line, too.
     logd.process.send_signal(signal.SIGSTOP)
