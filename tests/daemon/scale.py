@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: ISC
 """scale: more and fewer replicas than the file has, and what an apply makes of it."""
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from chaos import Killer
 from harness import PROBE, check, equal, has, main, test
 
 
@@ -38,6 +40,29 @@ def more(box):
     s.ctl_ok("scale", "r", "4")
     s.ctl_ok("restart", "r")
     s.started("r@4", 2)
+
+
+@test("one child composes all of them")
+def one_child(box):
+    s = box.supd({"r": {"replicas": 1, "enabled": False, "description": "${replica}"}})
+    killer = Killer(box, s.guardian(), "count")
+    s.ctl_ok("scale", "r", "80")
+    killer.end()
+    calls = dict(re.findall(r"(?m)^(\w+) (\d+)$", killer.text.decode()))
+    check(int(calls.get("clone", 0)) <= 3, f"children: {calls}")
+    equal(replicas(s)[:80], names(*range(1, 81)), "the replicas")
+    equal([s.actor(f"r@{n}")["description"] for n in (2, 80)], ["2", "80"], "what they are")
+
+
+@test("with a replica that cannot be composed none is added, and its fault is told")
+def wrong(box):
+    s = box.supd({"r": {"replicas": 1, "enabled": False, "nice": "${replica}"}})
+    result = s.ctl("scale", "r", "40")
+    check(result.code == 1, result)
+    has(result.err, r"supd\.yaml:\d+:\d+.*nice", "the fault")
+    equal(replicas(s), names(1), "the replicas")
+    s.ctl_ok("scale", "r", "19")
+    equal(replicas(s), names(*range(1, 20)), "as many as can be")
 
 
 @test("DECISIONS 32: fewer of them, the highest go first, one after the other")

@@ -11,6 +11,7 @@
 #include "daemon/reload/loading.h"
 #include "daemon/report/config_errors.h"
 #include "daemon/state/glob.h"
+#include "daemon/state/keeper.h"
 #include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 
@@ -182,8 +183,22 @@ check_needs(const struct shell *shell, const struct conf *added, struct err *err
 	return 0;
 }
 
+/* What was to be added is not ready: say why. */
+static void
+reply_not_prepared(struct conn *conn, const char *name, bool has_conf,
+                   const struct conf_reports *reports, const struct err *err)
+{
+	const char *file = conn->control->shell->origin.conf_file;
+
+	if (has_conf && (err->code == EDQUOT || err->code == ENOMEM))
+		reply_limit(conn, name, CONF_ACTORS_MAX);
+	else
+		reply_error(conn, CONTROL_INTERFACE ".ConfigInvalid",
+		            config_errors_json(reports, file, err->text));
+}
+
 /* Compose an actor and have it ready for the core; NULL: an error was replied. */
-struct grown *
+static struct grown *
 grow_prepare(struct conn *conn, struct ref parent, const struct conf_addition *addition)
 {
 	struct shell *shell = conn->control->shell;
@@ -195,15 +210,60 @@ grow_prepare(struct conn *conn, struct ref parent, const struct conf_addition *a
 	conf = loading_add(shell, addition, &reports, &err);
 	if (conf != NULL && check_needs(shell, conf, &err) == 0)
 		grown = additions_prepare(shell, conf, parent, &err);
-	if (grown == NULL && conf != NULL && (err.code == EDQUOT || err.code == ENOMEM))
-		reply_limit(conn, addition->name, CONF_ACTORS_MAX);
-	else if (grown == NULL)
-		reply_error(
-		    conn, CONTROL_INTERFACE ".ConfigInvalid",
-		    config_errors_json(&reports, shell->origin.conf_file, err.text));
+	if (grown == NULL)
+		reply_not_prepared(conn, addition->name, conf != NULL, &reports, &err);
 	conf_reports_done(&reports);
 	conf_free(conf);
 	return grown;
+}
+
+/* Replicas that are being made ready, one after the other. */
+struct replica_growth {
+	struct shell *shell;
+	struct ref parent;
+	struct grown **grown;
+	uint32_t n; /* so many are ready */
+	bool has_failed;
+	struct err err; /* … and why */
+};
+
+static bool
+take_replica(void *user, uint32_t i, const struct conf *conf)
+{
+	struct replica_growth *growth = user;
+	struct grown *grown = NULL;
+
+	if (check_needs(growth->shell, conf, &growth->err) == 0)
+		grown =
+		    additions_prepare(growth->shell, conf, growth->parent, &growth->err);
+	growth->has_failed = grown == NULL;
+	if (growth->has_failed)
+		return false;
+	growth->grown[i] = grown;
+	growth->n++;
+	/* Thousands of them take a while. */
+	keeper_beat(growth->shell);
+	return true;
+}
+
+/* The same for the replicas of these n numbers; false: an error was replied. */
+bool
+grow_prepare_replicas(struct conn *conn, struct ref parent,
+                      const struct conf_addition *addition, const uint32_t *numbers,
+                      uint32_t n, struct grown **ret_grown)
+{
+	struct replica_growth growth = {
+	    .shell = conn->control->shell, .parent = parent, .grown = ret_grown};
+	const struct conf_taker taker = {take_replica, &growth};
+	struct conf_reports reports;
+	struct err err = {0};
+
+	loading_add_replicas(growth.shell, addition, numbers, n, &taker, &reports, &err);
+	if (growth.n < n)
+		reply_not_prepared(conn, addition->name, growth.has_failed, &reports,
+		                   growth.has_failed ? &growth.err : &err);
+	conf_reports_done(&reports);
+	return growth.n == n;
 }
 
 /* Post the prepared addition; the call waits for it as its target of this number. */

@@ -9,7 +9,6 @@
 #include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
 #include "daemon/state/glob.h"
-#include "daemon/state/keeper.h"
 #include "daemon/state/shell.h"
 
 #define SCALE_MAX WAITERS_MAX
@@ -108,26 +107,29 @@ reply_scaled(struct conn *conn)
 	reply_actors(conn);
 }
 
+/* Have the missing ones ready; false: an error was replied. */
 static bool
 replicas_add(struct conn *conn, const struct replicas *replicas, struct grown **grown)
 {
-	struct conf_addition addition = {
+	const struct conf_addition addition = {
 	    .parent = shell_path(conn->control->shell, replicas->parent),
 	    .name = replicas->base,
 	};
+	uint32_t *numbers = calloc(replicas->n_missing + 1, sizeof(*numbers));
 	uint32_t n = 0;
+	bool is_ready;
 
-	for (uint32_t i = 0; i < replicas->wanted; i++) {
-		if (replicas->is_there[i])
-			continue;
-		addition.replica = i + 1;
-		grown[n] = grow_prepare(conn, replicas->parent, &addition);
-		if (grown[n++] == NULL)
-			return false;
-		/* Thousands of them take a while. */
-		keeper_beat(conn->control->shell);
+	if (numbers == NULL) {
+		reply_limit(conn, replicas->base, 0);
+		return false;
 	}
-	return true;
+	for (uint32_t i = 0; i < replicas->wanted; i++)
+		if (!replicas->is_there[i])
+			numbers[n++] = i + 1;
+	is_ready = n == 0 || grow_prepare_replicas(conn, replicas->parent, &addition,
+	                                           numbers, n, grown);
+	free(numbers);
+	return is_ready;
 }
 
 /* All of it is posted, or nothing. */

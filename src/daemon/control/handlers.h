@@ -73,8 +73,9 @@ void grow_event(struct conn *conn, const char *path, const char *verb);
 void grow_reply_state(struct conn *conn, const char *name, const char *state,
                       const char *message);
 void grow_reply_not_added(struct conn *conn, const struct target *target);
-struct grown *grow_prepare(struct conn *conn, struct ref parent,
-                           const struct conf_addition *addition);
+bool grow_prepare_replicas(struct conn *conn, struct ref parent,
+                           const struct conf_addition *addition, const uint32_t *numbers,
+                           uint32_t n, struct grown **ret_grown);
 void grow_post(struct conn *conn, size_t target, struct ref parent,
                const struct grown *grown);
 void handle_add(struct conn *conn);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "conf/text/reports.h"
+#include "daemon/reload/load_child.h"
 #include "daemon/state/shell.h"
 #include "os/self/bounded.h"
 #include "os/self/clock.h"
@@ -33,59 +34,6 @@
 #define REPORT_BYTES (1024 * 1024)
 /* The reports are written at once. */
 #define REPORTS_MS 1000
-
-struct load {
-	const char *file;
-	const struct conf_addition *addition; /* NULL: the file is read … */
-	/* … else an addition to this configuration */
-	const struct conf *conf;
-	struct conf_options options;
-};
-
-/* The first thing that the child says, with the frozen configuration if there is one. */
-struct load_result {
-	int code;
-	struct err err;
-};
-
-/* ---- the child --------------------------------------------------------------------- */
-
-/* Each report as its numbers and three texts, each ended by a NUL. */
-static void
-load_it(int fd, void *data)
-{
-	const struct load *load = data;
-	struct conf_reports reports;
-	struct conf *conf =
-	    load->addition == NULL
-	        ? conf_load(load->file, &load->options, &reports)
-	        : conf_compose(load->conf, load->addition, &load->options, &reports);
-	struct load_result head = {0};
-	int frozen = -1;
-	int r;
-
-	if (conf != NULL)
-		frozen = conf_pack(conf, &head.err);
-	if (conf != NULL && frozen < 0)
-		head.code = frozen;
-	r = pass_send(fd, &head, sizeof(head), &frozen, frozen >= 0, 0);
-	/* Too many descriptors of this user are in flight: say so without one. */
-	if (r < 0 && frozen >= 0) {
-		head.code = r;
-		r = pass_send(fd, &head, sizeof(head), NULL, 0, 0);
-	}
-	if (r < 0)
-		return;
-	for (size_t i = 0; i < reports.n; i++) {
-		const struct conf_report *at = &reports.at[i];
-
-		(void)dprintf(fd, "%u %u %u%c%s%c%s%c%s%c", (unsigned int)at->severity,
-		              at->line, at->column, 0, at->file, 0, at->path, 0,
-		              at->message, 0);
-	}
-}
-
-/* ---- its parent -------------------------------------------------------------------- */
 
 /* The next text of the answer, and where the one after it begins; NULL: there is none. */
 static const char *
@@ -135,50 +83,93 @@ wait_for(int fd, const struct conf_wait *wait)
 	return 0;
 }
 
-/* What the child says. */
+/* The first thing that the child says; 0, or -errno: also what it could not do. */
 static int
-take(int fd, struct conf **ret_conf, struct conf_reports *reports, struct err *err)
+take_head(int fd, struct conf **ret_conf, struct err *err)
 {
-	char *text = malloc(REPORT_BYTES);
 	struct load_result head;
 	size_t n_fds = 0;
 	int frozen = -1;
-	ssize_t n;
+	ssize_t n =
+	    pass_receive(fd, MSG_DONTWAIT, &head, sizeof(head), &frozen, 1, &n_fds);
 
-	if (text == NULL)
-		return -ENOMEM;
-	n = pass_receive(fd, MSG_DONTWAIT, &head, sizeof(head), &frozen, 1, &n_fds);
-	if (n == sizeof(head)) {
-		*err = head.err;
-		n = head.code < 0 ? head.code
-		                  : bounded_take(fd, clock_mono_ms() + REPORTS_MS, text,
-		                                 REPORT_BYTES);
-	} else {
-		n = n < 0 ? n : -ENOMEM; /* it has died */
-	}
+	if (n != sizeof(head))
+		return n < 0 ? (int)n : -ENOMEM; /* it has died */
+	*err = head.err;
+	if (n_fds == 0)
+		return head.code;
+	*ret_conf = conf_unpack(frozen, err);
+	(void)close(frozen);
+	return *ret_conf == NULL ? -ENOMEM : 0;
+}
+
+/* The reports, to the end of what the child says. */
+static int
+take_rest(int fd, struct conf_reports *reports)
+{
+	char *text = malloc(REPORT_BYTES);
+	ssize_t n = -ENOMEM;
+
+	if (text != NULL)
+		n = bounded_take(fd, clock_mono_ms() + REPORTS_MS, text, REPORT_BYTES);
 	if (n > 0)
 		take_reports(text, (size_t)n, reports);
-	if (n >= 0 && n_fds > 0) {
-		*ret_conf = conf_unpack(frozen, err);
-		n = *ret_conf == NULL ? -ENOMEM : n;
-	}
-	if (n_fds > 0)
-		(void)close(frozen);
 	free(text);
 	return n < 0 ? (int)n : 0;
+}
+
+/* All that the child says. */
+static int
+take(int fd, struct conf **ret_conf, struct conf_reports *reports, struct err *err)
+{
+	int r = take_head(fd, ret_conf, err);
+
+	if (r == 0)
+		r = take_rest(fd, reports);
+	if (r == 0)
+		return 0;
+	conf_free(*ret_conf);
+	*ret_conf = NULL;
+	return r;
+}
+
+/* Hand over what a child composes, one after the other; 0, also where reports say what is
+ * wrong, or -errno. */
+static int
+take_replicas(int fd, const struct load *load, const struct conf_taker *taker,
+              struct conf_reports *reports, struct err *err)
+{
+	bool goes_on = true;
+	int r = 0;
+
+	for (uint32_t i = 0; i < load->n_numbers && goes_on; i++) {
+		struct conf *conf = NULL;
+
+		r = wait_for(fd, load->options.wait);
+		if (r == 0)
+			r = take_head(fd, &conf, err);
+		if (r == 0 && conf == NULL)
+			return take_rest(fd, reports);
+		goes_on = r == 0 && taker->take(taker->user, i, conf);
+		conf_free(conf);
+	}
+	return r;
 }
 
 static int
 load_bounded(struct shell *shell, struct load *load, struct conf **ret_conf,
              struct conf_reports *reports, struct err *err)
 {
+	const struct conf_taker *taker = load->taker;
 	int id, fd, r;
 
-	id = bounded_open(&shell->bounded, BOUNDED_CONF, load_it, load, &fd);
+	id = bounded_open(&shell->bounded, BOUNDED_CONF,
+	                  taker != NULL ? load_replicas : load_it, load, &fd);
 	if (id < 0)
 		return id;
-	r = wait_for(fd, load->options.wait);
-	if (r == 0)
+	r = taker != NULL ? take_replicas(fd, load, taker, reports, err)
+	                  : wait_for(fd, load->options.wait);
+	if (taker == NULL && r == 0)
 		r = take(fd, ret_conf, reports, err);
 	if (r == -ETIMEDOUT)
 		bounded_end_late(&shell->bounded, BOUNDED_CONF, id, &fd);
@@ -415,4 +406,25 @@ loading_add(struct shell *shell, const struct conf_addition *addition,
 	                                .controllers = shell->origin.controllers}};
 
 	return load_with(shell, &load, ret_reports, err);
+}
+
+/*
+ * The same for the replicas of these numbers of an actor, by one child: each of them is
+ * handed over in turn, which ends with the first that is wrong, or is not taken.
+ */
+void
+loading_add_replicas(struct shell *shell, const struct conf_addition *addition,
+                     const uint32_t *numbers, uint32_t n, const struct conf_taker *taker,
+                     struct conf_reports *ret_reports, struct err *err)
+{
+	struct load load = {.file = shell->origin.conf_file,
+	                    .addition = addition,
+	                    .conf = shell->conf,
+	                    .numbers = numbers,
+	                    .n_numbers = n,
+	                    .taker = taker,
+	                    .options = {.environ = shell->origin.environ,
+	                                .controllers = shell->origin.controllers}};
+
+	(void)load_with(shell, &load, ret_reports, err);
 }

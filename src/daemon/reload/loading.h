@@ -24,4 +24,15 @@ struct conf *loading_apply(struct shell *shell, const char *file,
 struct conf *loading_add(struct shell *shell, const struct conf_addition *addition,
                          struct conf_reports *ret_reports, struct err *err);
 
+/* Takes the i-th of some configurations, which is borrowed; false: no more. */
+struct conf_taker {
+	bool (*take)(void *user, uint32_t i, const struct conf *conf);
+	void *user;
+};
+
+void loading_add_replicas(struct shell *shell, const struct conf_addition *addition,
+                          const uint32_t *numbers, uint32_t n,
+                          const struct conf_taker *taker,
+                          struct conf_reports *ret_reports, struct err *err);
+
 #endif

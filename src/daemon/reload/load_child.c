@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: ISC */
+/* load_child.c - what the child does that reads or composes a configuration. */
+#include "config.h"
+
+#include "daemon/reload/load_child.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "os/self/fd.h"
+#include "os/self/pass.h"
+
+/* Say what came of it, with the frozen configuration; false: the parent is not there. */
+static bool
+send_result(int fd, const struct conf *conf)
+{
+	struct load_result head = {0};
+	int frozen = -1;
+	int r;
+
+	if (conf != NULL)
+		frozen = conf_pack(conf, &head.err);
+	if (conf != NULL && frozen < 0)
+		head.code = frozen;
+	r = pass_send(fd, &head, sizeof(head), &frozen, frozen >= 0, 0);
+	/* Too many descriptors of this user are in flight: say so without one. */
+	if (r < 0 && frozen >= 0) {
+		head.code = r;
+		r = pass_send(fd, &head, sizeof(head), NULL, 0, 0);
+	}
+	fd_close(&frozen);
+	return r == 0;
+}
+
+/* Each report as its numbers and three texts, each ended by a NUL. */
+static void
+send_reports(int fd, const struct conf_reports *reports)
+{
+	for (size_t i = 0; i < reports->n; i++) {
+		const struct conf_report *at = &reports->at[i];
+
+		(void)dprintf(fd, "%u %u %u%c%s%c%s%c%s%c", (unsigned int)at->severity,
+		              at->line, at->column, 0, at->file, 0, at->path, 0,
+		              at->message, 0);
+	}
+}
+
+/* Read the file, or compose an addition: see struct load, which `data` is. */
+void
+load_it(int fd, void *data)
+{
+	const struct load *load = data;
+	struct conf_reports reports;
+	struct conf *conf =
+	    load->addition == NULL
+	        ? conf_load(load->file, &load->options, &reports)
+	        : conf_compose(load->conf, load->addition, &load->options, &reports);
+
+	if (send_result(fd, conf))
+		send_reports(fd, &reports);
+}
+
+/* One after the other; with the first that is wrong, and its reports, it is over. */
+void
+load_replicas(int fd, void *data)
+{
+	const struct load *load = data;
+	bool goes_on = true;
+
+	for (uint32_t i = 0; i < load->n_numbers && goes_on; i++) {
+		struct conf_addition addition = *load->addition;
+		struct conf_reports reports;
+		struct conf *conf;
+
+		addition.replica = load->numbers[i];
+		conf = conf_compose(load->conf, &addition, &load->options, &reports);
+		goes_on = send_result(fd, conf) && conf != NULL;
+		if (conf == NULL)
+			send_reports(fd, &reports);
+		conf_reports_done(&reports);
+		conf_free(conf);
+	}
+}
