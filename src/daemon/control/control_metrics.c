@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "daemon/control/handlers.h"
-#include "daemon/state/shell.h"
 
 /* So much of the text is in one reply of many, and the rest of its last line. */
 #define PIECE_BYTES (32 * 1024)

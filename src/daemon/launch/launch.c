@@ -24,6 +24,7 @@
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/rundir.h"
 #include "daemon/messages/stores.h"
+#include "daemon/sockets/grown.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/mailbox.h"
 #include "daemon/sockets/sockets.h"
@@ -287,7 +288,7 @@ open_containment(struct shell *shell, const struct actor *actor, const char *mar
                  struct containment *containment, int *ret_cgroup_fd)
 {
 	const bool in_cgroup = launch_in_cgroup(shell, actor);
-	const bool limited = in_cgroup && limiting_is_wanted(shell, actor);
+	const bool limited = in_cgroup && limiting_is_wanted(&shell->cgroups, actor);
 	int r = 0;
 
 	if (containment->is_cgroup && (!in_cgroup || containment->is_limited != limited))
@@ -367,7 +368,8 @@ launch_begin(struct launch *launch, struct shell *shell, const struct actor *act
 	ret->step = SPAWN_STEP_CGROUP;
 	r = open_containment(shell, actor, mark, containment, &program.cgroup_fd);
 	if (r == 0)
-		r = limiting_apply(shell, actor, containment, &ret->which);
+		r = limiting_apply(&shell->cgroups, shell_conf_of(shell, actor), actor,
+		                   containment, &ret->which);
 	if (r < 0)
 		goto done;
 	program.is_limited = containment->is_limited;
@@ -389,7 +391,7 @@ launch_begin(struct launch *launch, struct shell *shell, const struct actor *act
 	                      &ret->step);
 	if (r < 0)
 		goto done;
-	r = outputs_open(shell, actor, false, &outputs, &ret->step);
+	r = outputs_open(shell->messages->output, actor, false, &outputs, &ret->step);
 	if (r < 0)
 		goto done;
 	fill_spawn(launch, shell, actor, &outputs, &program, trace);
@@ -417,7 +419,7 @@ launch_helper(struct launch *launch, struct shell *shell, const struct actor *ac
 	int r;
 
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1, .said = ""};
-	r = outputs_open(shell, actor, true, &outputs, &ret->step);
+	r = outputs_open(shell->messages->output, actor, true, &outputs, &ret->step);
 	if (r < 0)
 		return r;
 	fill_spawn(launch, shell, actor, &outputs, &program, trace);

@@ -10,9 +10,7 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "daemon/sockets/grown.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 
 #define TEXT_BYTES 64
 
@@ -21,14 +19,14 @@
  * whether it was killed for want of memory, where the kernel can tell.
  */
 bool
-limiting_is_wanted(struct shell *shell, const struct actor *actor)
+limiting_is_wanted(struct cgroup_root *root, const struct actor *actor)
 {
 	const struct conf_process *process = &actor->conf->process;
 
 	if (process->cgroup.given != 0)
 		return true;
-	return process->asks_for_oom && cgroup_root_limit(&shell->cgroups) == 0 &&
-	       names_list_has(shell->cgroups.controllers, "memory");
+	return process->asks_for_oom && cgroup_root_limit(root) == 0 &&
+	       names_list_has(root->controllers, "memory");
 }
 
 /* As the kernel wants to have it written. */
@@ -57,10 +55,9 @@ find_key(const struct actor *actor, enum cgroup_key key)
 
 /* Log a limit that cannot be kept: actor, key, place in the file and reason. */
 static void
-complain(const struct shell *shell, const struct actor *actor, enum cgroup_key key,
+complain(const struct conf *conf, const struct actor *actor, enum cgroup_key key,
          const char *why, int error)
 {
-	const struct conf *conf = shell_conf_of(shell, actor);
 	const struct conf_key *where = find_key(actor, key);
 	const bool is_optional = actor->conf->process.cgroup.optional;
 	const bool is_placed = where != NULL && where->file < conf->n_files;
@@ -75,15 +72,15 @@ complain(const struct shell *shell, const struct actor *actor, enum cgroup_key k
 
 /* Set a limit; 0 or -errno, which was logged. */
 static int
-set_one(const struct shell *shell, const struct actor *actor,
-        const struct containment *containment, enum cgroup_key key)
+set_one(const struct cgroup_root *root, const struct conf *conf,
+        const struct actor *actor, const struct containment *containment,
+        enum cgroup_key key)
 {
-	const struct cgroup_root *root = &shell->cgroups;
 	char text[TEXT_BYTES], why[CGROUP_PATH_MAX + CGROUP_LEAF_MAX + 128];
 	int r;
 
 	if (!containment->is_limited) {
-		complain(shell, actor, key,
+		complain(conf, actor, key,
 		         "there is no cgroup of its own: none is delegated to supd", 0);
 		return -EOPNOTSUPP;
 	}
@@ -93,7 +90,7 @@ set_one(const struct shell *shell, const struct actor *actor,
 		               "has: %s)",
 		               cgroup_controllers[key], root->path,
 		               root->controllers[0] != '\0' ? root->controllers : "none");
-		complain(shell, actor, key, why, 0);
+		complain(conf, actor, key, why, 0);
 		return -EOPNOTSUPP;
 	}
 	write_value(key, actor->conf->process.cgroup.value[key], text);
@@ -102,7 +99,7 @@ set_one(const struct shell *shell, const struct actor *actor,
 		(void)snprintf(why, sizeof(why), "write \"%s\" to %s/%s/%s", text,
 		               root->path, containment->leaf + strlen("../"),
 		               cgroup_files[key]);
-		complain(shell, actor, key, why, -r);
+		complain(conf, actor, key, why, -r);
 	}
 	return r;
 }
@@ -113,8 +110,9 @@ set_one(const struct shell *shell, const struct actor *actor,
  * *ret_which is its enum cgroup_key.
  */
 int
-limiting_apply(const struct shell *shell, const struct actor *actor,
-               const struct containment *containment, int *ret_which)
+limiting_apply(const struct cgroup_root *root, const struct conf *conf,
+               const struct actor *actor, const struct containment *containment,
+               int *ret_which)
 {
 	const struct conf_cgroup *cgroup = &actor->conf->process.cgroup;
 	int failed = 0;
@@ -123,7 +121,7 @@ limiting_apply(const struct shell *shell, const struct actor *actor,
 		int r = 0;
 
 		if ((cgroup->given >> key & 1) != 0)
-			r = set_one(shell, actor, containment, key);
+			r = set_one(root, conf, actor, containment, key);
 		if (r == 0 || failed != 0 || cgroup->optional)
 			continue;
 		failed = r;

@@ -6,15 +6,13 @@
 
 #include <unistd.h>
 
-#include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
-#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 
 /* What the child, a helper or the actor's own, will have as descriptor `own`; 0 or
  * -errno. */
 static int
-open_output(const struct shell *shell, const struct actor *actor, bool is_helper,
+open_output(struct output *room, const struct actor *actor, bool is_helper,
             enum feed_stream name, int own, struct output_fd *ret)
 {
 	const struct conf_process *process = &actor->conf->process;
@@ -28,10 +26,10 @@ open_output(const struct shell *shell, const struct actor *actor, bool is_helper
 	case OUTPUT_JOURNAL:
 	case OUTPUT_SYSLOG:
 	case OUTPUT_STDOUT:
-		fd = output_open(shell->messages->output, actor, is_helper, name);
+		fd = output_open(room, actor, is_helper, name);
 		break;
 	case OUTPUT_PIPE:
-		fd = output_open_input(shell->messages->output, output->file, false);
+		fd = output_open_input(room, output->file, false);
 		ret->is_ours = true;
 		break;
 	case OUTPUT_FILE:
@@ -61,7 +59,7 @@ outputs_close(struct outputs *outputs)
 }
 
 int
-outputs_open(const struct shell *shell, const struct actor *actor, bool is_helper,
+outputs_open(struct output *room, const struct actor *actor, bool is_helper,
              struct outputs *ret, enum spawn_step *ret_step)
 {
 	const struct conf_process *process = &actor->conf->process;
@@ -69,7 +67,7 @@ outputs_open(const struct shell *shell, const struct actor *actor, bool is_helpe
 
 	*ret = (struct outputs){.in = -1, .err.fd = -1};
 	*ret_step = SPAWN_STEP_OUTPUT;
-	r = open_output(shell, actor, is_helper,
+	r = open_output(room, actor, is_helper,
 	                process->output.out_is_err ? FEED_OUTPUT : FEED_STDOUT,
 	                STDOUT_FILENO, &ret->out);
 	if (r < 0)
@@ -80,13 +78,13 @@ outputs_open(const struct shell *shell, const struct actor *actor, bool is_helpe
 	if (!is_helper && process->world.input != NULL)
 		ret->in_file = process->world.input;
 	else if (!is_helper)
-		ret->in = output_open_input(shell->messages->output, actor->path, true);
+		ret->in = output_open_input(room, actor->path, true);
 	if (process->output.out_is_err && process->output.out.kind != OUTPUT_INHERIT) {
 		ret->err.fd = ret->out.fd;
 		ret->err.file = ret->out.file;
 		return 0;
 	}
-	r = open_output(shell, actor, is_helper, FEED_STDERR, STDERR_FILENO, &ret->err);
+	r = open_output(room, actor, is_helper, FEED_STDERR, STDERR_FILENO, &ret->err);
 	if (r < 0)
 		outputs_close(ret);
 	return r;

@@ -6,7 +6,7 @@
 #include "daemon/state/actors.h"
 #include "os/spawn/spawn.h"
 
-struct shell;
+struct output;
 
 /* Where a child's output goes. */
 struct output_fd {
@@ -23,7 +23,7 @@ struct outputs {
 
 /* What the child, a helper or the actor's own, will have.  0, or -errno with the step of
  * the start that failed. */
-int outputs_open(const struct shell *shell, const struct actor *actor, bool is_helper,
+int outputs_open(struct output *room, const struct actor *actor, bool is_helper,
                  struct outputs *ret, enum spawn_step *ret_step);
 
 /* The child has them. */

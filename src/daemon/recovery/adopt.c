@@ -248,7 +248,7 @@ enter_containment(struct shell *shell, struct proc *proc, const struct actor *ac
 		/* Not where it was before, if limits were given or taken meanwhile. */
 		containment_adopt(&proc->child.containment, &shell->cgroups, actor->path,
 		                  mark);
-		if (limiting_is_wanted(shell, actor))
+		if (limiting_is_wanted(&shell->cgroups, actor))
 			containment_adopt_limited(&proc->child.containment, actor->path);
 	}
 	containment_mark(&proc->child.containment, mark);
