@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -144,6 +145,9 @@ GOOD = [
     {"children": {"a": {**ACTOR, "limits": {"nofile": 1024}, "restart": "transient"}}},
     {"decider": [{"when": {"exit": [75]}, "then": "resume"}, "default"], "children": {}},
     {"templates": {"t": ACTOR}, "children": {"a": {"use": "t", "replicas": 2}}},
+    {"decider": [{"when": {"signal": [word.name for word in signal.Signals
+                                         if not word.name.startswith(("SIGRT", "SIGIO"))]},
+                  "then": "stop"}], "children": {"a": {**ACTOR, "stop_signal": 15, "watchdog_signal": "USR2"}}},
 ]
 # Each with a word of what is to be pointed at, by the path or the message of the error.
 BAD = [
@@ -158,6 +162,7 @@ BAD = [
     ({"children": {"a": {**ACTOR, "backoff": {"min": "fast"}}}}, "min"),
     ({"children": {"a": {**ACTOR, "ready": {"tpc": "127.0.0.1:80"}}}}, "tpc"),
     ({"children": {"a": {**ACTOR, "output": "console"}}}, "output"),
+    ({"children": {"a": {**ACTOR, "stop_signal": "TREM"}}}, "stop_signal"),
     ({"log": {"level": "verbose"}, "children": {}}, "level"),
 ]
 VALIDATE = """

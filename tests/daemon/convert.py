@@ -140,6 +140,15 @@ def supervisord(box):
     equal((text.count("shop:"), text.count("nightly:"), "replicas: \"1\"" in text), (1, 1, False), "once each")
 
 
+@test("supervisord.conf: a program beside a group of the same name has another name")
+def same_name(box):
+    text = converted(box, "supervisord", "supervisord.conf", "[group:web]\nprograms=a\n[program:a]\ncommand=/bin/sleep 1\n"
+                     "[program:web]\ncommand=/bin/sleep 2\n[group:b]\nprograms=b\n[program:b]\ncommand=/bin/sleep 3\n")
+    has(text, r'(?m)^  web:\n    children:\n      a:\n        command: "/bin/sleep 1"$')
+    has(text, r'(?m)^  web-program:   # a group has the name web\n    command: "/bin/sleep 2"$')
+    has(text, r'(?m)^  b:\n    children:\n      b:\n        command: "/bin/sleep 3"$')
+
+
 @test("a unit: what has no equivalent is a comment, also the second of what is had once")
 def unit(box):
     text = converted(box, "systemd", "shop.service", UNIT)

@@ -32,6 +32,11 @@ const struct schema_type schema_mode = {
     .scan = scan_mode,
     .pattern = "^[0-7]{3,5}$",
 };
+/* The names that signal_parse() knows. */
+#define SIGNAL_PATTERN                                                                \
+	"^(SIG)?(HUP|INT|QUIT|ILL|TRAP|ABRT|BUS|FPE|KILL|USR[12]|SEGV|PIPE|ALRM|TERM" \
+	"|STKFLT|CHLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|VTALRM|PROF|WINCH|POLL"  \
+	"|PWR|SYS)$|^[0-9]+$"
 const struct schema_type schema_signal = {
     .name = "signal",
     .allowed = "a signal such as TERM, SIGTERM or 15",
@@ -39,7 +44,7 @@ const struct schema_type schema_signal = {
     .show = SHOW_SIGNAL,
     .integers = true,
     .max = SPEC_SIGNAL_MAX,
-    .pattern = "^(SIG)?[A-Z][A-Z0-9]*$|^[0-9]+$",
+    .pattern = SIGNAL_PATTERN,
 };
 const struct schema_type schema_replicas = {
     .name = "replicas",
@@ -258,7 +263,7 @@ const struct schema_type schema_signal_set = {
     .show = SHOW_SIGNAL,
     .integers = true,
     .max = SPEC_SIGNAL_MAX,
-    .pattern = "^(SIG)?[A-Z][A-Z0-9]*$|^[0-9]+$",
+    .pattern = SIGNAL_PATTERN,
     .items = &schema_signal,
 };
 const struct schema_type schema_errno = {

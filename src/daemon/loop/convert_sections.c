@@ -2,6 +2,7 @@
 /* convert_sections.c - files of sections with `key=value`: supervisord.conf, units. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,8 +127,9 @@ convert_unit(FILE *file, const char *path, struct strbuf *out)
 struct section {
 	char name[CONVERT_NAME_BYTES]; /* of the actor */
 	struct strbuf text;
-	char *programs; /* owned, NULL: a program */
-	bool is_member; /* of a group */
+	char *programs;  /* owned, NULL: a program */
+	bool is_member;  /* of a group */
+	bool is_printed; /* a group that became a supervisor */
 };
 
 struct sections {
@@ -244,12 +246,42 @@ print_group(struct sections *sections, struct section *group, struct strbuf *out
 		}
 		if (!any)
 			strbuf_addf(out, "  %s:\n    children:\n", group->name);
-		any = true;
+		any = group->is_printed = true;
 		program->is_member = true;
 		for (const char *line = strbuf_str(&program->text); *line != '\0';
 		     line += strcspn(line, "\n") + 1)
 			strbuf_addf(out, "    %.*s\n", (int)strcspn(line, "\n"), line);
 	}
+}
+
+/* True if a supervisor stands where the actor of a program alone would. */
+static bool
+is_taken(const struct sections *sections, const char *name)
+{
+	for (size_t i = 0; i < sections->n; i++)
+		if (sections->at[i].is_printed && strcmp(sections->at[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* A program that is in no group; it has another name where a group has the same. */
+static void
+print_program(const struct sections *sections, const struct section *program,
+              struct strbuf *out)
+{
+	const char *text = strbuf_str(&program->text);
+	char header[CONVERT_NAME_BYTES + 8];
+	const char *at;
+
+	(void)snprintf(header, sizeof(header), "  %s:\n", program->name);
+	at = is_taken(sections, program->name) ? strstr(text, header) : NULL;
+	if (at != NULL) {
+		strbuf_add(out, text, (size_t)(at - text));
+		strbuf_addf(out, "  %s-program:   # a group has the name %s\n",
+		            program->name, program->name);
+		text = at + strlen(header);
+	}
+	strbuf_adds(out, text);
 }
 
 static void
@@ -259,12 +291,14 @@ print_sections(struct sections *sections, struct strbuf *out)
 		if (sections->at[i].programs != NULL)
 			print_group(sections, &sections->at[i], out);
 	for (size_t i = 0; i < sections->n; i++) {
-		struct section *section = &sections->at[i];
+		const struct section *section = &sections->at[i];
 
 		if (section->programs == NULL && !section->is_member)
-			strbuf_adds(out, strbuf_str(&section->text));
-		strbuf_done(&section->text);
-		free(section->programs);
+			print_program(sections, section, out);
+	}
+	for (size_t i = 0; i < sections->n; i++) {
+		strbuf_done(&sections->at[i].text);
+		free(sections->at[i].programs);
 	}
 }
 
