@@ -214,6 +214,26 @@ def generations(box):
             os.kill(int(entry["MESSAGE"]), signal.SIGKILL)
 
 
+@test("where there is no journal that is said, and no old file is taken for it")
+def no_journal(box):
+    if os.geteuid() != 0:
+        raise Skip("no mounts without root")
+    os.makedirs(box.path("logs/user"))
+    with open(box.path("logs/user/j.log"), "w", encoding="ascii") as old:
+        old.write("2024-05-01T12:00:00.000Z old\n")
+    s = box.supd({"j": shell("echo line; exec sleep 1000", output="journal"), "a": shell("echo other; exec sleep 1000")},
+                 command=["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh", SUPD])
+    s.until(lambda: s.actor("j")["output_blocked"] == "there is no journal", "the reason in status")
+    has(s.ctl_ok("explain", "j").out, "its log cannot be written: there is no journal", "the story")
+    has(s.ctl_ok("status", "j").out, "output  goes to the journal, and there is none on this machine", "the block")
+    result = s.ctl("logs", "j")
+    equal((result.code, result.out), (1, ""), "logs of it alone")
+    has(result.err, "logs /user/j: its output goes to the journal, and there is none on this machine", "why")
+    has_line(s, box.path("logs/user/a.log"), "other")
+    result = s.ctl("logs")
+    equal((result.code, result.out), (0, "a | other\n"), "logs of all")
+
+
 @test("each life finds its output as the first life did, whatever flags the life before set")
 def clean(box):
     text = ("import fcntl, os, sys\n"

@@ -121,7 +121,8 @@ say_output(struct strbuf *sb, const struct shell *shell, const struct node_view 
 	    output_blocked(shell->messages->output, shell_path(shell, view->ref), &lost);
 
 	if (error != 0)
-		strbuf_addf(sb, "; its log cannot be written: %s", strerror(error));
+		strbuf_addf(sb, "; its log cannot be written: %s",
+		            view_output_trouble(shell, view->ref, error));
 }
 
 /* Where the story of an actor that is gone ends: its newest event. */

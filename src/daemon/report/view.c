@@ -8,6 +8,9 @@
 
 #include "daemon/report/view.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "base/units.h"
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
@@ -176,6 +179,21 @@ view_is_well(const struct node_view *view, bool is_blocked)
 	       !is_blocked;
 }
 
+/* In words why the output of an actor cannot be written, for this errno; 0: NULL. */
+const char *
+view_output_trouble(const struct shell *shell, struct ref ref, int error)
+{
+	const struct actor *actor = actors_get(&shell->actors, ref);
+
+	if (error == 0)
+		return NULL;
+	if ((error == ENOENT || error == ECONNREFUSED) && actor != NULL &&
+	    (actor->conf->process.output.out.kind == OUTPUT_JOURNAL ||
+	     actor->conf->process.output.err.kind == OUTPUT_JOURNAL))
+		return "there is no journal";
+	return strerror(error);
+}
+
 /* What keeps the log files of an actor from being written, and what was dropped. */
 static void
 add_output(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
@@ -187,7 +205,7 @@ add_output(struct strbuf *sb, const struct shell *shell, const struct node_view 
 		error = output_blocked(shell->messages->output,
 		                       shell_path(shell, view->ref), &lost);
 	ADD(sb, ",\"output_blocked\":");
-	add_string(sb, error != 0 ? strerror(error) : NULL);
+	add_string(sb, view_output_trouble(shell, view->ref, error));
 	ADD_NUMBER(sb, "output_lost", lost);
 	ADD(sb, ",\"health\":");
 	if (!view->has_health)

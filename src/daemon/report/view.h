@@ -26,6 +26,7 @@ struct view_clock {
 void view_clock_init(struct view_clock *clock);
 uint64_t view_wall_us(const struct view_clock *clock, uint64_t at_ms);
 bool view_is_well(const struct node_view *view, bool is_blocked);
+const char *view_output_trouble(const struct shell *shell, struct ref ref, int error);
 void view_actor_json(struct strbuf *sb, const struct shell *shell,
                      const struct view_clock *clock, struct ref ref);
 void view_actors_json(struct strbuf *sb, const struct shell *shell,
