@@ -48,5 +48,34 @@ def restarted(box):
         equal(s.seen("terminated"), [], "nobody terminated")
 
 
+def gone_with_its_group(box, tree, fail, path):
+    """What exit_code_from names goes down for good with others; the guardian dies meanwhile."""
+    s = Chaos(box, tree, exit_code_from=path)
+    s.started("n")
+    s.aged()
+    s.acknowledged = True
+    s.tell(fail, "exit=3")
+    s.line("t", "n")
+    s.crash()
+    s.tell("n", "exit=5")
+    s.until(lambda: s.process.poll() is not None, "the end of supd", 20)
+    equal(s.process.returncode, 5, "the exit status")
+
+
+@test("an actor that its group takes along for good ends supd, though the guardian dies meanwhile",
+      timeout=60)
+def group_stopped(box):
+    gone_with_its_group(box, {"x": {}, "s": {
+        "strategy": "one_for_all", "decider": [{"when": "any", "then": "stop"}],
+        "children": {"n": {"do": ["ignore"], "shutdown": "1m"}, "b": {}}}}, "b", "/user/s/n")
+
+
+@test("so does one that runs once when its supervisor restarts its children", timeout=60)
+def children_restarted(box):
+    gone_with_its_group(box, {"x": {}, "m": {
+        "do": [], "keep_children": "restart", "children": {
+            "n": {"do": ["ignore"], "shutdown": "1m", "restart": "never"}}}}, "m", "/user/m/n")
+
+
 if __name__ == "__main__":
     main()
