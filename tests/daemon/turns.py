@@ -46,14 +46,19 @@ def trace(s, act, wait):
     killer = Killer(s.box, s.guardian(), "count", "-v")
     told = []
     os.set_blocking(killer.process.stdout.fileno(), True)
-    reader = threading.Thread(target=lambda: told.append(killer.process.stdout.read()))
+
+    def read():
+        while more := killer.process.stdout.read1():
+            told.append(more.decode())
+
+    reader = threading.Thread(target=read)
     reader.start()
     act()
-    wait()
+    wait(lambda counted: len(re.findall(rf"entry {counted}\b", "".join(told))))
     killer.process.stdin.close()
     reader.join()
     killer.process.wait()
-    return told[0].decode()
+    return "".join(told)
 
 
 def all_started(s, times):
@@ -65,7 +70,7 @@ def all_started(s, times):
 def storm(box):
     s = parallel(box)
     text = trace(s, lambda: [os.kill(s.pids[name], signal.SIGKILL) for name in NAMES],
-                 lambda: all_started(s, 2))
+                 lambda _: all_started(s, 2))
     check(most(text, "waitid") <= 2 * REAPED, "each end is looked at, and reaped")
 
 
@@ -73,7 +78,7 @@ def storm(box):
 def stop(box):
     s = parallel(box)
     text = trace(s, lambda: s.call("Stop", names=["/user/*"]),
-                 lambda: s.wait_for("/user/a0", state="stopped"))
+                 lambda _: s.wait_for("/user/a0", state="stopped"))
     check(most(text, "kill") <= ACTED, "requests to stop")
     check(most(text, "openat") <= 2 * REAPED, "each end is looked at, the caller is once")
 
@@ -82,7 +87,8 @@ def stop(box):
       timeout=60)
 def naming(box):
     s = parallel(box)
-    text = trace(s, lambda: s.call("Apply"), lambda: [s.call("Ping") for _ in range(200)])
+    text = trace(s, lambda: s.call("Apply"),
+                 lambda seen: s.until(lambda: s.call("Ping") and seen("openat") >= ACTORS, "all names"))
     check(most(text, "openat") <= NAMED + 16, "streams that are named anew")
 
 
