@@ -47,6 +47,17 @@ arm_walk(struct procs *procs, double seconds)
 	}
 }
 
+/* A child of ours is told of once: its end is still to come (a debugger has it first). */
+static void
+watch_again(struct procs *procs, struct proc *proc, uint32_t slot)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u32 = slot};
+
+	if (!proc->child.adopted && proc->leader == 0)
+		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_MOD, proc->child.pidfd,
+		                &event);
+}
+
 /* Reap one by its pidfd; false when there was nothing to reap after all. */
 static bool
 collect_one(struct procs *procs, uint32_t slot)
@@ -58,8 +69,13 @@ collect_one(struct procs *procs, uint32_t slot)
 	if (proc->child.pid == 0)
 		return false;
 	r = os_reap_peek(proc->child.pidfd, proc->child.pid, &reap);
-	if (r == 0)
+	if (r == 0) {
+		watch_again(procs, proc, slot);
 		return false;
+	}
+	/* The epoll is silent about a child of ours by now, whoever has a copy. */
+	if (r > 0 && !proc->child.adopted && proc->leader == 0)
+		fd_close(&proc->child.pidfd);
 	if (r < 0 && proc->leader != 0)
 		return mainpid_collect(procs, proc);
 	if (r < 0 && !child_end(procs, &proc->child, &reap))

@@ -43,7 +43,8 @@ static void
 proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *result)
 {
 	struct shell *shell = procs->shell;
-	struct epoll_event event = {.events = EPOLLIN, .data.u32 = proc->ref.slot};
+	struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT,
+	                            .data.u32 = proc->ref.slot};
 	struct actor *actor = actors_get(&shell->actors, proc->ref);
 
 	proc->birth = BIRTH_DONE;
