@@ -79,6 +79,24 @@ def bare(box):
     check(not alive(pid), "it is alive")
 
 
+@test("an empty cgroup that was removed by hand is made anew for the next life")
+def removed(box):
+    enter, _ = delegated(box)
+    s = box.supd({"a": {"containment": "cgroup"}}, before=enter)
+    s.started("a")
+    with open(f"/proc/{s.actor('a')['pid']}/cgroup", encoding="utf8") as text:
+        own = [line for line in text if line.startswith("0::")][0].strip()[3:]
+    with open("/proc/mounts", encoding="utf8") as text:
+        top = [line.split()[1] for line in text if line.split()[2] == "cgroup2"][0]
+    for life in (2, 3):
+        s.ctl_ok("stop", "a")
+        os.rmdir(top + own)
+        s.ctl_ok("start", "a")
+        s.started("a", life)
+        with open(f"/proc/{s.actor('a')['pid']}/cgroup", encoding="utf8") as text:
+            check(f"0::{own}\n" in text.read(), "the new life is in another cgroup")
+
+
 @test("auto takes a cgroup where it may, and leaves no directory behind")
 def auto(box):
     enter, path = delegated(box)

@@ -95,8 +95,7 @@ start(struct containment *c, const char *mode, struct spawn_result *ret)
 	int r = os_spawn(&spawner, &spawn, ret);
 	ck_assert_msg(r == 0, "%s: %s", spawn_step_names[ret->step], strerror(-r));
 	(void)close(ends[1]);
-	if (spawn.cgroup_fd >= 0)
-		(void)close(spawn.cgroup_fd);
+	containment_begun(c, root.keeps_leaves);
 	ck_assert_int_eq(read(ends[0], word, 3), 3);
 	ck_assert_str_eq(word, "up\n");
 	(void)close(ends[0]);
@@ -448,7 +447,7 @@ START_TEST(a_stranger_in_the_cgroup_does_not_keep_the_next_life_from_its_start)
 	while ((r = containment_prepare(&c, &root, &fd)) == -EBUSY)
 		turn(&other);
 	ck_assert_int_eq(r, 0);
-	(void)close(fd);
+	containment_begun(&c, false);
 	kill_all(&other);
 	close_result(&stranger);
 	ck_assert_int_eq(containment_close(&c, &root), 0);

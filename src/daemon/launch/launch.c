@@ -341,6 +341,22 @@ launch_mark(const struct shell *shell, uint32_t slot, uint32_t life,
 	(void)snprintf(ret + used, PROC_MARK_MAX - used, "-%u-%u", slot, life);
 }
 
+/* Clone into the containment, which was prepared. */
+static int
+begin_spawn(struct launch *launch, struct shell *shell, struct containment *containment,
+            struct spawn_place **ret_place, struct spawn_result *ret)
+{
+	struct spawn *spawn = &launch->spawn;
+	int r = os_spawn_begin(&shell->spawner, spawn, ret_place, ret);
+
+	/* A leaf that was kept open may have been removed by hand. */
+	if ((r == -ENOENT || r == -ENODEV) && spawn->cgroup_fd >= 0 &&
+	    containment_prepare_again(containment, &shell->cgroups, &spawn->cgroup_fd) ==
+	        0)
+		r = os_spawn_begin(&shell->spawner, spawn, ret_place, ret);
+	return r;
+}
+
 /*
  * Begin to start one process of the actor; its containment is opened in any case and is
  * the caller's to close.  0 with its place: os_spawn_is_over() tells when os_spawn_end()
@@ -395,11 +411,11 @@ launch_begin(struct launch *launch, struct shell *shell, const struct actor *act
 	if (r < 0)
 		goto done;
 	fill_spawn(launch, shell, actor, &outputs, &program, trace);
-	r = os_spawn_begin(&shell->spawner, &launch->spawn, ret_place, ret);
+	r = begin_spawn(launch, shell, containment, ret_place, ret);
 	outputs_close(&outputs);
 done:
 	fd_close(&program.passed.ready_fd);
-	fd_close(&program.cgroup_fd);
+	containment_begun(containment, shell->cgroups.keeps_leaves);
 	return r;
 }
 

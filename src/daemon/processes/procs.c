@@ -328,6 +328,7 @@ static void
 clear(struct procs *procs, struct proc *proc)
 {
 	fd_close(&proc->child.pidfd);
+	containment_begun(&proc->child.containment, false);
 	(void)containment_close(&proc->child.containment, procs->cgroups);
 	*proc = (struct proc){.ref = REF_NONE, .child.pidfd = -1};
 	containment_init(&proc->child.containment);

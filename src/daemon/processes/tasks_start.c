@@ -254,7 +254,7 @@ launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, cha
 		r = launch_helper(launch, shell, actor, argv, cgroup_fd, trace, ret_place,
 		                  ret);
 done:
-	fd_close(&cgroup_fd);
+	containment_begun(&task->child.containment, false);
 	return r;
 }
 

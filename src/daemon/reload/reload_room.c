@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 
 #include "daemon/messages/messages.h"
 #include "daemon/processes/processes.h"
@@ -96,9 +97,17 @@ size_core(struct shell *shell, const struct conf *conf, uint32_t n_added,
 	return 0;
 }
 
+/* Of each actor a pidfd, a pipe and a leaf are open, and of descriptors half is left for
+ * all else. */
+#define DESCRIPTORS_PER_ACTOR (2 * 3)
+
 int
 reload_reserve(struct shell *shell, uint32_t slots, struct err *err)
 {
+	struct rlimit limit;
+
+	shell->cgroups.keeps_leaves = getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	                              limit.rlim_cur / DESCRIPTORS_PER_ACTOR > slots;
 	if (actors_reserve(&shell->actors, slots, slots) == 0 &&
 	    procs_reserve(shell->processes->procs, slots) == 0 &&
 	    messages_reserve(shell->messages, slots) == 0 &&

@@ -35,6 +35,7 @@ struct cgroup_root {
 	bool is_moved;              /* supd moved into path/supd */
 	bool is_inner;              /* the parent had moved already: cgroup_enter() */
 	bool has_limited;           /* there is a place for leaves with limits */
+	bool keeps_leaves;          /* descriptors are plenty: leaves stay open */
 	char controllers[CGROUP_CONTROLLERS_MAX]; /* that leaves with limits have */
 };
 

@@ -18,7 +18,7 @@
 void
 containment_init(struct containment *c)
 {
-	*c = (struct containment){.events_fd = -1};
+	*c = (struct containment){.events_fd = -1, .leaf_fd = -1};
 }
 
 /* What the processes of the next life have as SUPD_ID; shorter than PROC_MARK_MAX. */
@@ -110,6 +110,14 @@ containment_adopt_limited(struct containment *c, const char *path)
 	c->is_limited = true;
 }
 
+/* The leaf is no more. */
+static void
+let_leaf_go(struct containment *c, struct cgroup_root *root)
+{
+	containment_unwatch(c, root);
+	fd_close(&c->leaf_fd);
+}
+
 /*
  * The actor is no more: remove its cgroup.  Returns 0 and c is as after
  * containment_init(); or -EBUSY, and nothing has changed: it is not empty yet.  Another
@@ -124,15 +132,15 @@ containment_close(struct containment *c, struct cgroup_root *root)
 		r = cgroup_leaf_remove(root, c->leaf);
 		if (r == -EBUSY)
 			return r;
-		containment_unwatch(c, root);
+		let_leaf_go(c, root);
 	}
 	containment_init(c);
 	return r;
 }
 
 /*
- * Get ready for a new main process. ret_cgroup_fd is for os_spawn() and the caller's to
- * close: -1 without a cgroup.
+ * Get ready for a new main process. ret_cgroup_fd is for os_spawn(), and valid until
+ * containment_begun(): -1 without a cgroup.
  *
  * A leaf that was killed is replaced by a fresh leaf: on Linux 6.18 a process born into
  * the old leaf with CLONE_INTO_CGROUP is killed, too.  A leaf with limits is replaced as
@@ -144,8 +152,6 @@ containment_close(struct containment *c, struct cgroup_root *root)
 int
 containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cgroup_fd)
 {
-	int fd = -1;
-
 	if (c->is_spent || (c->is_limited && c->session != 0)) {
 		int r = cgroup_leaf_renew(root, c->leaf);
 
@@ -155,7 +161,7 @@ containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cg
 			(void)cgroup_leaf_kill(root, c->leaf);
 		if (r < 0)
 			return r;
-		containment_unwatch(c, root);
+		let_leaf_go(c, root);
 		c->is_spent = false;
 		c->is_frozen = false;
 	}
@@ -165,16 +171,38 @@ containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cg
 		if (r < 0)
 			return r;
 	}
-	if (c->is_cgroup) {
-		fd = cgroup_leaf_open(root, c->leaf);
+	if (c->is_cgroup && c->leaf_fd < 0) {
+		int fd = cgroup_leaf_open(root, c->leaf);
+
 		/* The empty leaf was removed by hand. */
 		if (fd == -ENOENT && cgroup_leaf_make(root, c->leaf) >= 0)
 			fd = cgroup_leaf_open(root, c->leaf);
 		if (fd < 0)
 			return fd;
+		c->leaf_fd = fd;
 	}
-	*ret_cgroup_fd = fd;
+	*ret_cgroup_fd = c->leaf_fd;
 	return 0;
+}
+
+/*
+ * The clone was refused with -ENOENT or -ENODEV: the leaf that was kept open is gone, as
+ * by hand.  Make it anew.  As containment_prepare().
+ */
+int
+containment_prepare_again(struct containment *c, struct cgroup_root *root,
+                          int *ret_cgroup_fd)
+{
+	let_leaf_go(c, root);
+	return containment_prepare(c, root, ret_cgroup_fd);
+}
+
+/* The clone was made, or will not be.  With is_kept the next one finds the leaf open. */
+void
+containment_begun(struct containment *c, bool is_kept)
+{
+	if (!is_kept)
+		fd_close(&c->leaf_fd);
 }
 
 /* The main process was started; it leads a session of its own. */

@@ -5,11 +5,11 @@
  * process group and every descendant or orphan that carries its mark (SUPD_ID in the
  * environment); these are found by a sweep of /proc, one a turn for all actors at once.
  *
- * The way of a start: containment_prepare() before each os_spawn(), containment_born()
- * after it.  The way of an end: peek at the main process; reap it and
- * containment_reaped(); if not containment_is_empty(), containment_kill() and look again
- * later (a watched leaf tells when; a sweep has to be taken again).  The directory of a
- * leaf stays as long as the actor.
+ * The way of a start: containment_prepare() before each os_spawn(), containment_begun()
+ * after its clone, containment_born() after it.  The way of an end: peek at the main
+ * process; reap it and containment_reaped(); if not containment_is_empty(),
+ * containment_kill() and look again later (a watched leaf tells when; a sweep has to be
+ * taken again).  The directory of a leaf stays as long as the actor.
  */
 #ifndef OS_PROCESS_CONTAINMENT_H
 #define OS_PROCESS_CONTAINMENT_H
@@ -31,6 +31,7 @@ struct containment {
 	bool is_limited;    /* the leaf may have controllers: a fresh one for each life */
 	bool is_frozen;     /* a process born into the leaf could not run */
 	int events_fd;      /* descriptor of cgroup.events while it is watched, or -1 */
+	int leaf_fd;        /* of its directory, from prepare to begun or longer, or -1 */
 	pid_t session;      /* the main process: also its session and group; 0 */
 	uint64_t leader_start; /* a child of ours that was the main process; 0: none */
 	char leaf[CGROUP_LEAF_MAX]; /* its name below the actors' directory */
@@ -48,6 +49,9 @@ void containment_adopt_limited(struct containment *c, const char *path);
 int containment_close(struct containment *c, struct cgroup_root *root);
 int containment_prepare(struct containment *c, struct cgroup_root *root,
                         int *ret_cgroup_fd);
+int containment_prepare_again(struct containment *c, struct cgroup_root *root,
+                              int *ret_cgroup_fd);
+void containment_begun(struct containment *c, bool is_kept);
 void containment_mark(struct containment *c, const char *mark);
 void containment_born(struct containment *c, pid_t pid);
 void containment_told(struct containment *c, pid_t pid);
