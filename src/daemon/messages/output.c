@@ -49,8 +49,9 @@ output_find(const struct output *output, const char *path, unsigned int name)
 	return &output->pipes[at];
 }
 
+/* Both ends of a new pipe in one descriptor, and its write end.  -errno. */
 static int
-make_pipe(void)
+make_pipe(int *ret_writer)
 {
 	int fds[2];
 	int fd;
@@ -59,7 +60,10 @@ make_pipe(void)
 		return -errno;
 	fd = fd_reopen(fds[0], O_RDWR | O_NONBLOCK);
 	(void)close(fds[0]);
-	(void)close(fds[1]);
+	if (fd < 0)
+		(void)close(fds[1]);
+	else
+		*ret_writer = fd_raise(fds[1]);
 	return fd_raise(fd);
 }
 
@@ -254,14 +258,16 @@ output_adopt(struct output *output)
 
 /* ---- for a process ----------------------------------------------------------------- */
 
-/* The pipe of this actor and purpose; a new one where there is none.  -errno. */
+/* The pipe of this actor and purpose; a new one where there is none, with its write end
+ * for the caller to close (-1: there is none).  -errno. */
 static int
 output_get(struct output *output, const char *path, unsigned int name,
-           struct output_pipe **ret, bool *ret_is_new)
+           struct output_pipe **ret, bool *ret_is_new, int *ret_writer)
 {
 	bool is_kept;
 	int fd, r;
 
+	*ret_writer = -1;
 	*ret = output_find(output, path, name);
 	*ret_is_new = *ret == NULL;
 	if (*ret != NULL)
@@ -269,12 +275,13 @@ output_get(struct output *output, const char *path, unsigned int name,
 	fd = shell_take(output->shell, output_key(path, name));
 	is_kept = fd >= 0;
 	if (!is_kept)
-		fd = make_pipe();
+		fd = make_pipe(ret_writer);
 	if (fd < 0)
 		return fd;
 	r = output_enter(output, path, name, fd, ret);
 	if (r < 0) {
 		(void)close(fd);
+		fd_close(ret_writer);
 		return r;
 	}
 	if (is_kept)
@@ -296,11 +303,13 @@ output_is_told_of_lives(const struct output *output, const struct conf_process *
 	       process->output.err.kind == OUTPUT_SYSLOG;
 }
 
-/* Of a pipe that the walker keeps we need no more than what processes get.  -errno. */
+/* Of a pipe that the walker keeps we need no more than what processes get: this write
+ * end, or another one where it is -1.  -errno. */
 static int
-become_writer(struct output_pipe *pipe)
+become_writer(struct output_pipe *pipe, int take_writer)
 {
-	int fd = fd_reopen(pipe->stream.pipe_fd, O_WRONLY);
+	int fd =
+	    take_writer >= 0 ? take_writer : fd_reopen(pipe->stream.pipe_fd, O_WRONLY);
 
 	if (fd < 0)
 		return fd;
@@ -322,7 +331,8 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 	const struct conf_process *process = &actor->conf->process;
 	struct output_pipe *pipe;
 	bool is_new;
-	int r = output_get(output, actor->path, name, &pipe, &is_new);
+	int writer;
+	int r = output_get(output, actor->path, name, &pipe, &is_new, &writer);
 
 	if (r < 0)
 		return r;
@@ -340,14 +350,14 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 	if (is_new || (!is_helper && output_is_told_of_lives(output, process)))
 		output_name_one(output, pipe, is_new);
 	if (is_helper)
-		return pipe->is_writer || (r = become_writer(pipe)) == 0
+		return pipe->is_writer || (r = become_writer(pipe, writer)) == 0
 		           ? pipe->stream.pipe_fd
 		           : r;
 	pipe->is_quiet = false;
 	pipe->is_silent = false;
 	/* Flags that an earlier life has set (O_NONBLOCK, ...) are not for this life. */
 	r = pipe->is_writer ? fcntl(pipe->stream.pipe_fd, F_SETFL, 0)
-	                    : become_writer(pipe);
+	                    : become_writer(pipe, writer);
 	return r < 0 ? r : pipe->stream.pipe_fd;
 }
 
@@ -360,13 +370,14 @@ output_open_input(struct output *output, const char *path, bool for_reader)
 {
 	struct output_pipe *pipe;
 	bool is_new;
-	int r;
+	int writer, r;
 
 	if (for_reader && output_find(output, path, PIPE_INPUT) == NULL)
 		return -ENOENT;
-	r = output_get(output, path, PIPE_INPUT, &pipe, &is_new);
+	r = output_get(output, path, PIPE_INPUT, &pipe, &is_new, &writer);
 	if (r < 0)
 		return r;
+	fd_close(&writer);
 	return fd_reopen(pipe->stream.pipe_fd, for_reader ? O_RDONLY : O_WRONLY);
 }
 
@@ -375,10 +386,13 @@ make_inputs(struct output *output, const struct conf_output *target)
 {
 	struct output_pipe *pipe;
 	bool is_new;
+	int writer, r;
 
 	if (target->kind != OUTPUT_PIPE)
 		return 0;
-	return output_get(output, target->file, PIPE_INPUT, &pipe, &is_new);
+	r = output_get(output, target->file, PIPE_INPUT, &pipe, &is_new, &writer);
+	fd_close(&writer);
+	return r;
 }
 
 /*
