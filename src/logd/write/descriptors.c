@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <sys/epoll.h>
-#include <sys/resource.h>
 
 #include "logd/write/logd_private.h"
 
@@ -40,7 +39,6 @@ logd_close_sinks(struct logd *logd, uint32_t most)
 void
 logd_use_sink(struct logd *logd, struct sink *sink)
 {
-	struct rlimit limit = {.rlim_cur = 1024};
 	uint64_t most = SINKS_MIN;
 
 	if (sink->in_use)
@@ -51,9 +49,8 @@ logd_use_sink(struct logd *logd, struct sink *sink)
 	TAILQ_INSERT_TAIL(&logd->used, sink, by_use);
 	if (logd->n_used <= SINKS_MIN)
 		return;
-	(void)getrlimit(RLIMIT_NOFILE, &limit);
-	if (limit.rlim_cur > FDS_SPARE + logd->table.n_streams + SINKS_MIN)
-		most = limit.rlim_cur - FDS_SPARE - logd->table.n_streams;
+	if (logd->fds_max > FDS_SPARE + logd->table.n_streams + SINKS_MIN)
+		most = logd->fds_max - FDS_SPARE - logd->table.n_streams;
 	logd_close_sinks(logd, most < SINKS_MAX ? (uint32_t)most : SINKS_MAX);
 }
 

@@ -48,6 +48,7 @@ struct logd {
 	struct sinks troubled;
 	struct sinks used; /* the least recently used first */
 	uint32_t n_used;
+	uint64_t fds_max; /* so many descriptors may be open */
 	uint32_t n_large;
 	struct strbuf kept; /* lines of supd's own: a digit for the priority, text, NUL */
 	struct feed_message message;
