@@ -175,6 +175,8 @@ static const struct {
      "1:41: error: children.a.directory", "only the home of supd's own user"},
     {"children: {a: {command: [x], shell: x}}\n", "1:37: error: children.a.shell",
      "an actor has a `shell` or a `command`, not both"},
+    {"log: {when_full: drop}\nchildren: {}\n", "1:7: error: log.when_full",
+     "it belongs to the `log` of an actor, or to that of `defaults`"},
     {"children: {a: {shell: 'echo ${nope}'}}\n", "1:23: error: children.a.shell",
      "`${nope}` is not defined"},
     {"templates: {t: {shell: 'x ${nope}'}}\nchildren: {a: {use: t}}\n",

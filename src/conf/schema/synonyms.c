@@ -114,7 +114,7 @@ static const struct synonym keys[] = {
     {"listen", "sockets"},
 };
 
-/* Keys of other tools without a key of supd. */
+/* Keys of other tools without a key of supd, and keys that stand elsewhere. */
 static const struct synonym remarks[] = {
     {"priority", "children start in the order of the file"},
     {"startsecs", "write `ready: {after: 1s}`"},
@@ -125,6 +125,7 @@ static const struct synonym remarks[] = {
     {"image", "an actor is a process, not a container"},
     {"cron", "there are no timers; cron or systemd have them"},
     {"schedule", "there are no timers; cron or systemd have them"},
+    {"when_full", "it belongs to the `log` of an actor, or to that of `defaults`"},
 };
 
 /*
