@@ -39,7 +39,7 @@ boot
 report failure n exec:ENOENT stop
 expect S a, S n, t a, x a, exit 70
 
-story DECISIONS 52 so is one that its pre_start kept from running: a hook's code is no code of it
+story DECISIONS 52 a pre_start that fails before the first run is 70, too: the code of a hook does not count
 tree
   a
   n never gives_exit hooks=pre_start
@@ -244,6 +244,28 @@ stop n
 after 1s
 reply stop n done
 expect x n, t a, x a, exit 143
+
+story DECISIONS 52 a stop by hand is no end for good either after the group stopped the actor and a start
+tree
+  s one_for_all decider=stopping
+    n gives_exit
+    b
+  m never gives_exit
+boot
+expect S n, S b, S m
+exit b 1
+reports
+expect t n, x n
+start n
+expect S n
+reply start n done
+exit m 0
+reports
+expect nothing
+stop n
+expect t n, x n
+reply stop n done
+expect nothing
 
 story DECISIONS 52 of several that its group takes along before it has begun
 tree rest_for_one decider=stopping
