@@ -129,8 +129,9 @@ def causes(box):
         "b": {"health": {"exec": ["test", "-e", box.path("well")], "interval": "20ms",
                          "failures": 1000}, "backoff": "none"},
         "c": {"backoff": "none"}}}, "l": {"limit": {"restarts": 7, "within": "1h"},
-                                          "children": {"d": {}}}})
-    s.started("d")
+                                          "children": {"d": {"backoff": "none"}}},
+                  "u": {"intensity": "unlimited", "children": {"e": {}}}})
+    s.started("e")
 
     def figures():
         return parse(s.call("Metrics")["openmetrics"])
@@ -141,6 +142,8 @@ def causes(box):
     s.started("b", 2)
     s.started("c", 2)
     s.ctl_ok("restart", "a")
+    s.ctl_ok("signal", "d", "KILL")
+    s.started("d", 2)
     got = figures()
     for name, path, label, value in (
             ("supd_actor_state", "/user/a", 'state="running"', 1),
@@ -158,6 +161,9 @@ def causes(box):
     check(got[of("supd_actor_last_failure_time_seconds", "/user/a", 'cause="exit"')] > 1.6e9,
           "the time of the failure")
     check(of("supd_actor_healthy", "/user/a") not in got, "healthy without a check")
+    check(of("supd_actor_window_limit", "/user/u") not in got, "a limit without one")
+    equal(got.get(of("supd_actor_failures_total", "/user/l/d", 'cause="signal"')), 1, "failures by a signal")
+    check(of("supd_actor_last_failure_exit_code", "/user/l/d") not in got, "an exit status without an exit")
     s.until(lambda: figures()[of("supd_actor_healthy", "/user/g/b")] == 0, "the bad check")
     with open(box.path("well"), "w", encoding="ascii"):
         pass
