@@ -89,7 +89,7 @@ def hangs(box):
     equal(s.actor("a")["dead_letters"], 2, "dead letters")
 
 
-@test("a guardian that dies takes its helpers with it, stopped helpers too")
+@test("helper processes end with their guardian, those that are stopped, too")
 def crash(box):
     s, address = refusing(box)
     s.ctl_ok("stop", "a")
