@@ -82,6 +82,20 @@ loading_add(struct shell *shell, const struct conf_addition *addition,
 	return NULL;
 }
 
+void
+loading_add_replicas(struct shell *shell, const struct conf_addition *addition,
+                     const uint32_t *numbers, uint32_t n, const struct conf_taker *taker,
+                     struct conf_reports *ret_reports, struct err *err)
+{
+	(void)shell;
+	(void)addition;
+	(void)numbers;
+	(void)n;
+	(void)taker;
+	(void)ret_reports;
+	(void)err;
+}
+
 int
 reload_prepare(struct shell *shell, const char *file, struct conf_loading *loading,
                struct reload *ret, struct err *err)
