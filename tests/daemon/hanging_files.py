@@ -7,8 +7,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from chaos import INSTRUMENTED, Killer
 from fuse import Fuse
-from harness import PROBE, SUPD, Skip, check, children, equal, has, main, test
+from harness import PROBE, SUPCTL, SUPD, Skip, check, children, equal, has, main, test
 from probe_target import Answering
 
 
@@ -88,6 +89,37 @@ def queue(box):
     for name in hanging:
         s.started(name)
         equal(len(s.seen("started", name)), 1, "starts")
+
+
+@test("a program that hangs as its guardian dies: the end of another one, begun by the same "
+      "guardian, is told meanwhile", root=True)
+def taken_over(box):
+    if INSTRUMENTED:
+        raise Skip("with a sanitizer a child is forked, and its pid written later")
+    fuse = Fuse(box, "read", content=PROBE)
+    fuse.answer()
+    s = box.supd({"h": {"binary": fuse.path(), **CALM},
+                  "b": {"do": ["exit=3"], "restart": "never"}})
+    s.event("exited", "b")
+    s.ctl_ok("stop", "h")
+    fuse.hold()
+    s.ctl_ok("start", "--no-wait", "h")
+    fuse.held("read")
+    old, runs = s.guardian(), s.counts["S", "b"]
+    killer = Killer(box, old, "clone3:born")
+    start = box.popen(SUPCTL, "-s", s.socket, "start", "--no-wait", "b",
+                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    s.until(killer.killed, "the guardian's death at a birth")
+    killer.end()
+    s.until(lambda: s.ctl("ping").code == 0, "an answer of the next guardian")
+    s.caller = None
+    s.until(lambda: start.poll() is not None, "the reply")
+    fuse.answer()
+    s.started("h")
+    s.wait_for("b", state="failed")
+    events = s.ctl_ok("-o", "json", "events", "--type", "exited").out
+    equal(events.count('"/user/b"'), 2, "ends of b")
+    equal(s.counts["S", "b"], runs + 1, "runs of b")
 
 
 @test("a directory, an output and an environment file that do not answer: the same, also "

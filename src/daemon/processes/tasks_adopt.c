@@ -81,29 +81,53 @@ tasks_restore(struct tasks *tasks)
 	}
 }
 
-/* The dead one was between clone and exec of a task: what became of that? */
+static struct task *
+task_of_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
+{
+	return &tasks->at[(spawn->task - 1) % LEDGER_TASKS_MAX];
+}
+
+/* Is there no such task any more, or is it known what became of its process? */
+bool
+tasks_know_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
+{
+	const struct task *task = task_of_spawn(tasks, spawn);
+
+	return !task_is_used(task) ||
+	       actors_get(&tasks->shell->actors, task->order.ref) == NULL ||
+	       task->child.pid != 0 || task->child.ended || task->result.error != 0;
+}
+
+/* The guardian died between clone and exec of a task, of which the tables do not know. */
 void
-tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn, uint64_t end_ms)
+tasks_enter_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
 {
 	struct shell *shell = tasks->shell;
 	const pid_t pid = spawn->trace.pid;
-	struct task *task = &tasks->at[(spawn->task - 1) % LEDGER_TASKS_MAX];
-	const struct actor *actor = actors_get(&shell->actors, task->order.ref);
+	struct task *task = task_of_spawn(tasks, spawn);
 	char leaf[PROC_MARK_MAX];
 
-	if (!task_is_used(task) || actor == NULL || task->child.pid != 0 ||
-	    task->child.ended || task->result.error != 0)
-		return;
 	task->child.pid = pid;
 	task->child.adopted = true;
 	task_leaf((uint32_t)(task - tasks->at), leaf);
-	if (!task->child.containment.is_cgroup && launch_in_cgroup(shell, actor))
+	if (!task->child.containment.is_cgroup &&
+	    launch_in_cgroup(shell, actors_get(&shell->actors, task->order.ref)))
 		containment_adopt(&task->child.containment, &shell->cgroups, leaf,
 		                  task->child.containment.mark);
 	containment_born(&task->child.containment, pid);
 	task->child.containment.is_foreign = true;
 	(void)map_put(&shell->proctable->by_pid, (uint64_t)pid,
 	              PROCS_TASK | (uint32_t)(task - tasks->at));
+}
+
+/* What became of the process of a task that was entered?  Waits for its exec until then.
+ */
+void
+tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn, uint64_t end_ms)
+{
+	struct shell *shell = tasks->shell;
+	struct task *task = task_of_spawn(tasks, spawn);
+
 	if (procs_is_born(shell->processes->procs, spawn, end_ms, &task->child.ended)) {
 		if (!task->child.ended && task->order.timeout_ms != DURATION_INFINITE)
 			task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
@@ -115,7 +139,7 @@ tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn, uint64
 		task->result.end = (struct reap){0};
 		tasks->n_ended--;
 	} else {
-		map_remove(&shell->proctable->by_pid, (uint64_t)pid);
+		map_remove(&shell->proctable->by_pid, (uint64_t)task->child.pid);
 		containment_reaped(&task->child.containment);
 	}
 	task->child.pid = 0;

@@ -95,6 +95,8 @@ void tasks_hold_adopted(struct tasks *tasks, bool only_fosters);
 
 /* tasks_adopt.c */
 void tasks_restore(struct tasks *tasks);
+bool tasks_know_spawn(struct tasks *tasks, const struct ledger_spawn *spawn);
+void tasks_enter_spawn(struct tasks *tasks, const struct ledger_spawn *spawn);
 void tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn,
                         uint64_t end_ms);
 void tasks_adopt(struct tasks *tasks);

@@ -283,65 +283,134 @@ fail_spawn(struct procs *procs, struct proc *proc, const struct ledger_spawn *sp
 		proc->life--;
 }
 
-/* What became of a start that was under way? */
-static void
-finish_spawn(struct shell *shell, struct ledger_spawn *spawn, uint64_t end_ms)
+/* A start that the dead guardian had under way. */
+struct unfinished {
+	struct ledger_spawn *spawn;
+	bool is_entered; /* its child is in the tables, and what became of it is asked */
+	bool is_known;   /* there is none, or the tables had it before */
+	bool was_deferred;
+};
+
+/* Is there nothing to be found out about this start? */
+static bool
+is_known(const struct shell *shell, const struct ledger_spawn *spawn)
 {
-	struct actor *actor = actors_get(&shell->actors, spawn->ref);
+	const struct proc *proc = &shell->processes->procs->table->at[spawn->ref.slot];
 	const uint32_t life = atomic_load(&spawn->life);
+
+	if (life == 0 || spawn->trace.pid == 0)
+		return true;
+	if (spawn->task != 0)
+		return tasks_know_spawn(shell->processes->tasks, spawn);
+	return actors_get(&shell->actors, spawn->ref) == NULL ||
+	       (proc->life == life &&
+	        (proc->child.pid != 0 || proc->child.ended || proc->failed.error != 0));
+}
+
+static bool
+is_pid_taken(const struct shell *shell, pid_t pid)
+{
+	return proc_by_pid(shell->proctable, pid) != NULL ||
+	       task_by_pid(shell->processes->tasks, pid) != NULL;
+}
+
+static void
+enter_spawn(struct shell *shell, struct unfinished *start)
+{
+	const struct ledger_spawn *spawn = start->spawn;
+	struct actor *actor = actors_get(&shell->actors, spawn->ref);
 	struct procs *procs = shell->processes->procs;
 	const pid_t pid = spawn->trace.pid;
 	struct proc *proc;
-	bool was_deferred;
 
-	if (life == 0 || pid == 0)
+	start->is_entered = true;
+	if (spawn->task != 0) {
+		tasks_enter_spawn(shell->processes->tasks, spawn);
 		return;
-	/* An earlier process of this pid has ended, and the walker has told of that. */
-	while ((proc_by_pid(procs->table, pid) != NULL ||
-	        task_by_pid(shell->processes->tasks, pid) != NULL) &&
-	       ends_take_exit(procs))
-		continue;
-	if (spawn->task != 0)
-		tasks_finish_spawn(shell->processes->tasks, spawn, end_ms);
-	if (spawn->task != 0 || actor == NULL)
-		return;
+	}
 	proc = &procs->table->at[spawn->ref.slot];
-	if (proc->life == life &&
-	    (proc->child.pid != 0 || proc->child.ended || proc->failed.error != 0))
-		return;
-	was_deferred = proc->life == life && proc->birth != BIRTH_DONE;
+	start->was_deferred =
+	    proc->life == atomic_load(&spawn->life) && proc->birth != BIRTH_DONE;
 	*proc = (struct proc){
 	    .child = {.pid = pid,
 	              .pidfd = -1,
 	              .adopted = true,
 	              .containment = proc->child.containment},
 	    .ref = spawn->ref,
-	    .life = life,
+	    .life = atomic_load(&spawn->life),
 	    .used = true,
 	    .uncompared = true,
 	    .told = proc->told,
 	};
-	enter_containment(shell, proc, actor, life);
+	enter_containment(shell, proc, actor, proc->life);
 	actor->pid = pid;
 	actor->process_started_ms = shell->now_ms;
 	(void)map_put(&procs->table->by_pid, (uint64_t)pid, spawn->ref.slot);
+}
+
+/* Enter all that can be; true: of the others, earlier processes of their pids have ended,
+ * and the walker has told of that. */
+static bool
+enter_spawns(struct shell *shell, struct unfinished starts[LEDGER_SPAWNS])
+{
+	bool is_left = false;
+
+	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++) {
+		struct unfinished *start = &starts[place];
+
+		if (start->is_known || start->is_entered)
+			continue;
+		if (is_pid_taken(shell, start->spawn->trace.pid))
+			is_left = true;
+		else
+			enter_spawn(shell, start);
+	}
+	return is_left;
+}
+
+/* What became of a start that was under way? */
+static void
+finish_spawn(struct shell *shell, struct unfinished *start, uint64_t end_ms)
+{
+	struct procs *procs = shell->processes->procs;
+	const struct ledger_spawn *spawn = start->spawn;
+	struct proc *proc = &procs->table->at[spawn->ref.slot];
+
+	if (spawn->task != 0) {
+		tasks_finish_spawn(shell->processes->tasks, spawn, end_ms);
+		return;
+	}
 	if (!procs_is_born(procs, spawn, end_ms, &proc->child.ended))
-		fail_spawn(procs, proc, spawn, was_deferred);
+		fail_spawn(procs, proc, spawn, start->was_deferred);
 	proc_record(procs, proc);
 }
 
-/* Each start is finished, and its place is free; what was not begun compare() begins. */
+/*
+ * Each start is finished, and its place is free; what was not begun compare() begins. All
+ * are entered before the first is waited for: an end that the walker tells of meanwhile
+ * has to find its child.
+ */
 static void
 finish_spawns(struct shell *shell)
 {
 	const uint64_t end_ms = clock_mono_ms() + EXEC_TIMEOUT_MS;
+	struct unfinished starts[LEDGER_SPAWNS] = {0};
 
 	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++) {
-		struct ledger_spawn *spawn = ledger_spawn(shell->ledger, place);
+		starts[place].spawn = ledger_spawn(shell->ledger, place);
+		starts[place].is_known = is_known(shell, starts[place].spawn);
+	}
+	while (enter_spawns(shell, starts) && ends_take_exit(shell->processes->procs))
+		continue;
+	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++) {
+		struct unfinished *start = &starts[place];
 
-		finish_spawn(shell, spawn, end_ms);
+		if (!start->is_known && !start->is_entered)
+			enter_spawn(shell, start);
+		if (start->is_entered)
+			finish_spawn(shell, start, end_ms);
 		keeper_beat(shell);
-		atomic_store(&spawn->life, 0);
+		atomic_store(&start->spawn->life, 0);
 	}
 }
 
