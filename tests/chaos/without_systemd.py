@@ -115,7 +115,8 @@ class First:
                               text=True, timeout=30, check=False)
 
     def pid(self, name):
-        """Its number in the container."""
+        """Its number in the container, once it has a process."""
+        self.until(lambda: self.ctl("pid", name).returncode != 3, f"a process of {name}")
         done = self.ctl("pid", name)
         equal(done.returncode, 0, f"pid of {name}: {done.stderr}; status")
         return int(done.stdout)

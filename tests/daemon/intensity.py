@@ -104,6 +104,7 @@ def twelve(box):
         "inner": {"I": "3/60s", "children": {"idle": {}, "loop": {"do": ["exit=1"]}}}}}},
         decider=STOP_GIVEN_UP)
     s.wait_for("outer", state="failed")
+    s.event("gave_up", "outer")
     equal(len(s.seen("started", "outer/inner/loop")), 12, "starts of loop")
     equal(len(s.lines("S", "loop")), 12, "lines of loop")
     equal(len(s.seen("started", "outer/inner/idle")), 3, "starts of idle")

@@ -106,7 +106,10 @@ reload_reserve(struct shell *shell, uint32_t slots, struct err *err)
 {
 	struct rlimit limit;
 
-	shell->cgroups.keeps_leaves = getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	/* Without clone3 a leaf that was removed by hand is seen too late, by the child.
+	 */
+	shell->cgroups.keeps_leaves = shell->spawner.has_clone3 &&
+	                              getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
 	                              limit.rlim_cur / DESCRIPTORS_PER_ACTOR > slots;
 	if (actors_reserve(&shell->actors, slots, slots) == 0 &&
 	    procs_reserve(shell->processes->procs, slots) == 0 &&
