@@ -186,22 +186,6 @@ advance(struct loop *loop, uint32_t *budget)
 	loop->is_advancing = false;
 }
 
-/* What is due becomes an event. */
-static void
-post_due(struct loop *loop)
-{
-	struct shell *shell = loop->shell;
-	bool is_due;
-
-	/* What was put down early is dated ahead. */
-	is_due = core_deadline(shell->core) <=
-	         (loop->post->n_written > 0 ? clock_mono_ms() : shell->now_ms);
-	post_set_time(shell, loop->post->posted.n > 0);
-	if (is_due)
-		(void)shell_post(shell,
-		                 &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
-}
-
 static void
 finish(void *data)
 {
@@ -230,9 +214,6 @@ take_turns(struct loop *loop)
 			begin(loop);
 			advance(loop, &budget);
 			post_set_time(shell, post->posted.n > 0);
-			/* Such as a restart without a delay. */
-			if (!post->is_stepping && post->posted.n == 0)
-				post_due(loop);
 		}
 	} while (!goes_on && budget > 0 && !shell->exiting &&
 	         procs_bear(shell->processes->procs));
@@ -303,6 +284,22 @@ arm(struct loop *loop)
 	left_ns = (int64_t)(due_ms * 1000000 - clock_mono_ns());
 	ev_timer_set(&loop->timer, left_ns > 0 ? (double)left_ns / 1e9 : 0., 0.);
 	ev_timer_start(shell->loop, &loop->timer);
+}
+
+/* What is due becomes an event. */
+static void
+post_due(struct loop *loop)
+{
+	struct shell *shell = loop->shell;
+	bool is_due;
+
+	/* What was put down early is dated ahead. */
+	is_due = core_deadline(shell->core) <=
+	         (loop->post->n_written > 0 ? clock_mono_ms() : shell->now_ms);
+	post_set_time(shell, loop->post->posted.n > 0);
+	if (is_due)
+		(void)shell_post(shell,
+		                 &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 }
 
 /* The core has decided about all events: the work of the rooms at the end of a turn. */
