@@ -450,6 +450,18 @@ START_TEST(a_stop_goes_on_being_waited_for_under_the_next_guardian)
 }
 END_TEST
 
+START_TEST(a_call_that_does_not_wait_is_not_told_what_became_of_it)
+{
+	static const char call[] = "{\"names\":[\"a\"],\"token\":\"n1\",\"wait\":false}";
+
+	fake->keeps_alive = true;
+	call_and_die("Stop", call, true);
+	check_done(
+	    client_call(&client, "Start", "{\"names\":[\"a\"],\"wait\":false}", ""));
+	check_done(client_call(&client, "Stop", call, ""));
+}
+END_TEST
+
 START_TEST(a_timeout_counts_also_for_what_the_guardian_before_had_begun)
 {
 	static const char call[] =
@@ -573,6 +585,7 @@ add_tests(TCase *tcase)
 	    a_start_is_made_once_whatever_was_done_with_the_actor_since,
 	    a_stop_and_a_restart_are_made_once_whenever_the_guardian_dies,
 	    a_stop_goes_on_being_waited_for_under_the_next_guardian,
+	    a_call_that_does_not_wait_is_not_told_what_became_of_it,
 	    a_timeout_counts_also_for_what_the_guardian_before_had_begun,
 	    a_failure_by_hand_is_one_whenever_the_guardian_dies,
 	    what_was_refused_is_refused_again_by_the_next_guardian,

@@ -179,6 +179,14 @@ token_resumes(struct conn *conn, void (*finish)(struct conn *conn),
 	return true;
 }
 
+/* Did the core refuse a target, rather than that it did not come to what was wanted? */
+static bool
+is_refused(const struct remembered *memory)
+{
+	return memory->failed < memory->n_targets && memory->result != REPLY_FAILED &&
+	       memory->result != REPLY_SUPERSEDED;
+}
+
 /*
  * As token_resumes(), for a call with `timeout_ms` and `wait`: without waiting it is
  * answered when all that it began was posted, and nothing was refused.
@@ -195,8 +203,7 @@ token_waits_again(struct conn *conn, void (*finish)(struct conn *conn))
 	memory = token_memory(conn);
 	if (param_bool(conn, "wait", true)) {
 		wait_start_timer(conn);
-	} else if (memory->n_done == memory->n_targets &&
-	           memory->failed == memory->n_targets) {
+	} else if (memory->n_done == memory->n_targets && !is_refused(memory)) {
 		finish(conn);
 		conn->call.state = CALL_FINISHED;
 	}
