@@ -164,6 +164,13 @@ def comment(text):
         print("# " + line)
 
 
+def is_dying(pid):
+    """SIGKILL is on its way to it: it ends as soon as what it hangs in lets it go."""
+    with open(f"/proc/{pid}/status", encoding="utf8") as text:
+        pending = re.findall(r"(?m)^S\w\wPnd:\s*(\w+)", text.read())
+    return any(int(mask, 16) >> signal.SIGKILL - 1 & 1 for mask in pending)
+
+
 def bury(own):
     """Kill and reap every child that is not in `own`; gives back those that lived."""
     found = []
@@ -175,7 +182,8 @@ def bury(own):
             if alive(pid):
                 with open(f"/proc/{pid}/cmdline", "rb") as text:
                     command = text.read().replace(bytes(1), b" ").decode()
-                if command:  # else it is in the midst of its end
+                # Else it is in the midst of its end.
+                if command and not is_dying(pid):
                     found.append(f"{pid} {command}")
                 os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
