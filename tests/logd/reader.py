@@ -183,6 +183,12 @@ def formats(p):
         {"path": "/user/b", "time": None, "stream": "output", "text": "not json"},
         {"path": "/user/b", "time": None, "stream": "output",
          "text": '{"time":"%s","stream":"stdout","text":"a"b"}' % stamp(2)}])
+    halves = ["\\udddd", "\\ud83d", "\\ud83d\\u0041", "\\ud83d\\ude0", "\\ud83dx"]
+    line = '{"time":"%s","stream":"stdout","text":"%s"}'
+    log = p.write("d.log", "".join(line % (stamp(1), one) + "\n"
+                                   for one in [*halves, "\\uD83D\\uDE00"]))
+    equal(texts(("/user/d", "output", "json", "", log)),
+          [*(line % (stamp(1), one) for one in halves), "\U0001f600"], "halves of a pair")
     p.write("c.log.1", "of somebody else\n")
     equal(texts(("/user/c", "stdout", "foreign", "", p.write("c.log", "mine\n"))), ["mine"])
 

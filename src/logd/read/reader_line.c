@@ -37,7 +37,23 @@ take(const char **p, const char *end, const char *text)
 	return true;
 }
 
-/* The length of the escape at p, 0: it is none. */
+static bool
+are_hex(const char *p)
+{
+	for (int i = 0; i < 4; i++)
+		if (!isxdigit((unsigned char)p[i]))
+			return false;
+	return true;
+}
+
+/* Is "\uXXXX" at p a half of a pair, by its second digit? */
+static bool
+is_surrogate(const char *p, const char *digits)
+{
+	return (p[2] == 'd' || p[2] == 'D') && strchr(digits, p[3]) != NULL;
+}
+
+/* The length of the escape at p (of a pair both), 0: it is none. */
 static size_t
 escape_length(const char *p, const char *end)
 {
@@ -47,11 +63,17 @@ escape_length(const char *p, const char *end)
 		return p[1] != '\0' && strchr("\"\\/bfnrt", p[1]) != NULL ? 2 : 0;
 	if (end - p < 6)
 		return 0;
-	for (int i = 2; i < 6; i++)
-		if (!isxdigit((unsigned char)p[i]))
-			return 0;
-	/* See strbuf_add_json_bytes(). */
-	return memcmp(p + 2, "0000", 4) == 0 ? 0 : 6;
+	if (!are_hex(p + 2))
+		return 0;
+	/* See strbuf_add_json_bytes() for NUL; half of a pair is no character. */
+	if (memcmp(p + 2, "0000", 4) == 0 || is_surrogate(p, "cdefCDEF"))
+		return 0;
+	if (!is_surrogate(p, "89abAB"))
+		return 6;
+	return end - p >= 12 && p[6] == '\\' && p[7] == 'u' &&
+	               is_surrogate(p + 6, "cdefCDEF") && are_hex(p + 8)
+	           ? 12
+	           : 0;
 }
 
 /* What stands between quotes at *p, valid in every respect; NULL: there is no such. */
