@@ -494,8 +494,7 @@ witness_report(struct witness *witness, const struct action *action)
 	witness_reports_reached(witness, action);
 	switch (action->report) {
 	case REPORT_FAILURE:
-		if (!witness_exit_in_vain(witness, action))
-			saw_failure(witness, action);
+		saw_failure(witness, action);
 		break;
 	case REPORT_GAVE_UP:
 		saw_gave_up(witness, action);

@@ -94,9 +94,6 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 static int32_t
 status_of(const struct node *node)
 {
-	/* It waits in vain, whatever it ended with before. */
-	if (node->goal != GOAL_DOWN)
-		return CORE_EXIT_GAVE_UP;
 	if (node->process.end.signal > 0)
 		return 128 + node->process.end.signal;
 	if (node->process.end.code >= 0)
@@ -185,15 +182,6 @@ is_for_another(const struct core *core, const struct node *node)
 	       (origin == NULL || !origin->spec.gives_exit);
 }
 
-/* supd stops in order, with the status of what is named. */
-static void
-end_supd(struct turn *turn)
-{
-	(void)named_status(turn->core, &turn->core->exit_status);
-	turn->core->shutting_down = true;
-	command_want_down(turn, node_at(turn->core, CORE_USER));
-}
-
 /*
  * The node is down for good.  If it has ended by itself, or its group was stopped for
  * good, and it is named by exit_code_from, or one below is, supd stops in order.
@@ -219,68 +207,9 @@ significant_settled(struct turn *turn, struct node *top)
 	if (named == NULL || !has_named_begun(core) || is_to_come_back(core, named) ||
 	    is_named_active(core))
 		return;
-	end_supd(turn);
-}
-
-/*
- * Has the named node, which waits or has ended, no start to come?  ret_ended: for what it
- * waits in vain; NULL: it has ended itself.
- */
-static bool
-is_in_vain(const struct core *core, const struct node *named, struct node **ret_ended)
-{
-	*ret_ended = NULL;
-	for (const struct node *at = node_parent(core, named); at != NULL;
-	     at = node_parent(core, at))
-		if (at->state == STATE_STOPPING || node_comes_back(at))
-			return false;
-	if (node_is_down(named) && named->goal == GOAL_DOWN)
-		return named->state == STATE_DONE || named->state == STATE_FAILED ||
-		       named->plan.with_group;
-	if (node_is_live(named))
-		return false;
-	*ret_ended = blocker_ended(core, named);
-	return *ret_ended != NULL;
-}
-
-/* Tell of the named node that it ends without a start, because of what it needs. */
-static void
-tell_in_vain(struct turn *turn, struct node *named, struct node *ended)
-{
-	const struct decision decision = {
-	    .directive = DIRECTIVE_STOP, .preset = PRESET_LIST, .reason = DECIDED_NEED};
-
-	failure_report(turn, named, ended, node_final_cause(ended), &decision, 0);
-}
-
-/*
- * No node moves any more, and some wait for what they need: where all that are named have
- * ended for good, or wait for what has, supd stops in order.
- */
-void
-significant_look(struct turn *turn)
-{
-	struct core *core = turn->core;
-	struct node *user = node_at(core, CORE_USER);
-	struct node *ended;
-	bool waits = false;
-
-	if (core->shutting_down)
-		return;
-	for (struct node *named = next_named(core, user, user); named != NULL;
-	     named = next_named(core, user, named)) {
-		if (!is_in_vain(core, named, &ended))
-			return;
-		waits = waits || ended != NULL;
-	}
-	if (!waits)
-		return;
-	/* Of very many replicas a part is told of. */
-	for (struct node *named = next_named(core, user, user);
-	     named != NULL && turn_has_room(turn); named = next_named(core, user, named))
-		if (is_in_vain(core, named, &ended) && ended != NULL)
-			tell_in_vain(turn, named, ended);
-	end_supd(turn);
+	(void)named_status(core, &core->exit_status);
+	core->shutting_down = true;
+	command_want_down(turn, node_at(core, CORE_USER));
 }
 
 /* The exit status of supd, as /user has ended by itself. */

@@ -97,14 +97,12 @@ advance(struct turn *turn, struct node *node)
 
 /* Decisions that wait until no node moves any more: which nodes do not come after all? */
 static void
-look_around(struct turn *turn)
+look_around(struct core *core)
 {
-	struct core *core = turn->core;
-
 	if (core->look_early)
 		watch_look_early(core);
 	if (core->recheck_needs)
-		blocker_look(turn);
+		blocker_look(core);
 }
 
 /* Work the queue until it is empty (false) or the actions are many (true). */
@@ -116,12 +114,12 @@ reconcile_run(struct turn *turn)
 	for (;;) {
 		struct node *node;
 
-		if (!turn_has_room(turn))
-			return true;
 		if (core->queue_n == 0)
-			look_around(turn);
+			look_around(core);
 		if (core->queue_n == 0)
 			return false;
+		if (!turn_has_room(turn))
+			return true;
 		node = queue_take(core);
 		if (node->used)
 			advance(turn, node);
