@@ -200,11 +200,14 @@ class Terminal:
             os.write(self.master, KEYS.get(key, key).encode())
 
     def read(self, seconds):
-        """Take in what was written; false: nothing was, or the end."""
+        """Take in a piece of what was written; false: nothing was, or the end.
+
+        In small pieces, so that each page is seen half drawn, too: what a test waits for is seen in any of them.
+        """
         if not select.select([self.master], [], [], seconds)[0]:
             return False
         try:
-            data = os.read(self.master, 65536)
+            data = os.read(self.master, 16)
         except OSError:
             return False
         self.bytes += data
@@ -215,8 +218,6 @@ class Terminal:
         """Wait until all that is to be seen matches; as lines."""
         end = time.monotonic() + 20 * PATIENCE
         while True:
-            while self.read(0):
-                pass
             lines = self.screen.text()
             if re.search(wanted, "\n".join(lines), re.M):
                 return lines
