@@ -26,7 +26,7 @@ class Client:
     count = 0
 
     def __init__(self, box, kind, address, text=b"hello\n"):
-        self.fd, self.kind, self.was_reset = None, kind, False
+        self.fd, self.kind, self.was_reset, self.was_sent_away = None, kind, False, False
         Client.count += 1
         if kind == "fifo":
             self.fd = os.open(address, os.O_WRONLY | os.O_NONBLOCK)
@@ -46,15 +46,17 @@ class Client:
         try:
             if text:
                 self.socket.send(text)
-        except (BrokenPipeError, ConnectionResetError):
+        except BrokenPipeError:
             pass  # sent away already, or answered
+        except ConnectionResetError:
+            self.was_sent_away = True  # of which the kernel tells once only
 
     def hear(self):
         """What it is told; b"" is an end, None a reset."""
         if self.was_reset:
             return None
         try:
-            return self.socket.recv(10000)
+            return self.socket.recv(10000) or (None if self.was_sent_away else b"")
         except ConnectionResetError:
             # A packet may still be behind the news that the other end was in a hurry.
             return self.socket.recv(10000) if self.kind == "unix-seqpacket" else None

@@ -130,7 +130,7 @@ def ascii_only(box):
 
 @test("the pane shows the log, the story, the details or the events of the chosen actor")
 def panes(box):
-    s = box.supd({"talks": {"command": ["sh", "-c", "echo one of them; trap 'exit 4' USR1; while :; do sleep 0.1; done"]},
+    s = box.supd({"talks": {"command": ["sh", "-c", "trap 'exit 4' USR1; echo one of them; while :; do sleep 0.1; done"]},
                   "off": {"enabled": False}})
     terminal = top(box, s)
     terminal.press("j")
@@ -228,7 +228,7 @@ def acts(box):
     terminal.press("F", "y")
     terminal.see("^fail /user/db: done", "the failure")
     terminal.see("^└─ db +failed", "what the policy makes of it")
-    equal(s.seen("failure", "db")[-1]["cause"]["kind"], "killed", "the cause")
+    equal(s.event("failure", "db", 2)["cause"]["kind"], "killed", "the cause")
     terminal.press("q")
     terminal.end(0)
 

@@ -190,7 +190,8 @@ class Terminal:
 
     def resize(self, columns, lines):
         """Another size, of which the kernel tells the program by SIGWINCH."""
-        self.read(0)
+        while self.read(0):
+            pass
         self.screen.resize(columns, lines)
         self.set_size(columns, lines)
 
@@ -229,19 +230,21 @@ class Terminal:
 
     def end(self, expected):
         """Wait for its end: it leaves the terminal as it was."""
-        equal(self.process.wait(20 * PATIENCE), expected, "exit status")
-        while self.read(0):
-            pass
+        end = time.monotonic() + 20 * PATIENCE
+        # It may wait for what it wrote to be read, and what it wrote last may come after its end.
+        while (self.process.poll() is None or not self.is_put_back()) and time.monotonic() < end:
+            self.read(0.05)
+        equal(self.process.wait(1), expected, "exit status")
         after = termios.tcgetattr(self.slave)
         equal(after[:4], self.before[:4], "the terminal's modes")
         equal(after[6], self.before[6], "the terminal's characters")
-        text = self.bytes.decode(errors="replace")
-        check(text.rfind("\033[?1049l") > text.rfind("\033[?1049h"), "the page is still there")
-        check(max(text.rfind("\033[?25h"), text.rfind("\033[?12h")) >= text.rfind("\033[?25l"), "no cursor")
+        check(self.is_put_back(), lambda: f"the page is still there, or no cursor: {self.bytes[-200:]}")
 
-    def said_behind(self):
-        """What is left on the terminal after the page is gone."""
-        return self.bytes.decode(errors="replace").rpartition("\033[?1049l")[2]
+    def is_put_back(self):
+        """The page is gone, and the cursor is there."""
+        text = self.bytes.decode(errors="replace")
+        return (text.rfind("\033[?1049l") > text.rfind("\033[?1049h") and
+                max(text.rfind("\033[?25h"), text.rfind("\033[?12h")) >= text.rfind("\033[?25l"))
 
     def kill(self, signo=signal.SIGTERM):
         os.kill(self.process.pid, signo)
