@@ -35,7 +35,7 @@
 #include "os/spawn/spawn.h"
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 22
+#define LEDGER_VERSION 23
 
 struct ledger;
 
@@ -90,9 +90,8 @@ uint64_t ledger_position(const struct ledger *ledger);
 
 /* What the process was asked to do. */
 struct ledger_asked {
-	bool stopping;
 	bool killing;
-	bool late;            /* it was told to stop only after a death of supd */
+	uint8_t stop;         /* enum proc_stop */
 	uint8_t stop_command; /* enum stop_command */
 	uint8_t reloads;
 };
@@ -121,16 +120,14 @@ struct ledger_record {
 	uint64_t main_start; /* … and when that process was started */
 	/* 1 + how much its stdout and stderr had said before it; 0: not known */
 	uint64_t awaits[2];
-	bool used;    /* the core waits for EXITED, GONE or SPAWN_FAILED of this life */
-	bool removed; /* its configuration is not in force any more */
-	bool deferred;
-	bool frozen; /* something of it may stand still, or is to */
-	bool ended;  /* `end` is how */
+	uint8_t state; /* enum proc_state; `end` is how when it is LEFT or GONE */
+	bool removed;  /* its configuration is not in force any more */
+	bool frozen;   /* something of it may stand still, or is to */
 	bool sigstopped;
 	bool is_cgroup;
 	bool is_limited; /* … with controllers */
 	struct ledger_asked asked;
-	uint8_t unused_too[3];
+	uint8_t unused_too[6];
 	struct reap end;
 	uint64_t process_started_ms;
 	uint64_t dead_letters;

@@ -72,8 +72,8 @@ record_of(uint32_t slot, uint32_t n)
 	record.failed.error = (int32_t)n;
 	record.told = n;
 	record.failed.step = (uint8_t)(n % SPAWN_STEP_MAX);
-	record.used = n % 2;
-	record.asked.late = n % 2;
+	record.state = (uint8_t)(n % 6);
+	record.asked.stop = (uint8_t)(n % 3);
 	record.end = (struct reap){.pid = (int)n,
 	                           .kind = REAP_SIGNALED,
 	                           .status = (int)n,
@@ -95,8 +95,8 @@ record_is(const struct ledger_record *record, uint32_t n)
 	       record->heir.tenant == n && record->conf_id == n &&
 	       record->conf_index == n && record->life == n && record->pid == want.pid &&
 	       record->failed.error == want.failed.error && record->told == n &&
-	       record->failed.step == want.failed.step && record->used == want.used &&
-	       record->asked.late == want.asked.late && record->end.pid == want.end.pid &&
+	       record->failed.step == want.failed.step && record->state == want.state &&
+	       record->asked.stop == want.asked.stop && record->end.pid == want.end.pid &&
 	       record->end.kind == want.end.kind &&
 	       record->end.status == want.end.status && record->end.utime_us == n &&
 	       record->end.stime_us == n && record->end.maxrss_kib == n &&

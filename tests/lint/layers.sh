@@ -85,17 +85,21 @@ END {
 }' $files)
 verdict 3 "every file of the core includes core/pure.h last" "$found"
 
-# Some states have a single writer; core/tree/goal.h is the table of what is wanted of a node.
+# Some states have a single writer; core/tree/goal.h is the table of what is wanted of a node,
+# daemon/state/proctable.h of how far its process is.
 # shellcheck disable=SC2086
 found=$(cd "$src" && awk '
 BEGIN {
 	writer["->(goal|plan\\.(start_reason|stop_how|down_as|comeback|stay)) = "] = "core/tree/goal.c"
 	writer["->children\\.are = "] = "core/move/children.c"
 	writer["->hooks\\.(serial|end) = "] = "core/move/hooks.c"
+	writer["proc->state = "] = "daemon/state/proctable.c"
+	writer["proc->stop = "] = "daemon/processes/procs.c"
 }
-FILENAME ~ /^core\/.*\.c$/ {
+FILENAME ~ /\.c$/ {
+	room = substr(FILENAME, 1, index(FILENAME, "/"))
 	for (member in writer)
-		if (FILENAME != writer[member] && $0 ~ member)
+		if (FILENAME != writer[member] && index(writer[member], room) == 1 && $0 ~ member)
 			print FILENAME ":" FNR ": only " writer[member] " may change " $1
 }' $files)
-verdict 4 "states of a node are changed only by the file that owns them" "$found"
+verdict 4 "states of a node and of its process are changed only by the file that owns them" "$found"

@@ -39,6 +39,7 @@ ends_add(struct procs *procs, struct proc *proc, const struct reap *reap)
 	if (mainpid_next(procs, proc))
 		return;
 	child_ended(procs, &proc->child);
+	proc_enter(proc, PROC_LEFT);
 	proc->end = *reap;
 	if (actor != NULL) {
 		actor->pid = 0;

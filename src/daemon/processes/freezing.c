@@ -105,9 +105,9 @@ pass(struct procs *procs)
 		struct proc *proc = &procs->table->at[procs->unsettled[i]];
 		int n = 0;
 
-		if (proc->used && proc->freeze.is_wanted)
+		if (proc_is_used(proc) && proc->freeze.is_wanted)
 			n = containment_stop(&proc->child.containment, procs->sweeper);
-		else if (proc->used)
+		else if (proc_is_used(proc))
 			containment_continue(&proc->child.containment, procs->sweeper);
 		proc->freeze.quiet = n > 0 ? 0 : proc->freeze.quiet + 1;
 		if (proc->freeze.is_wanted && proc->freeze.quiet < QUIET &&

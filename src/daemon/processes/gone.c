@@ -97,7 +97,7 @@ gone_drop(struct procs *procs, struct proc *proc)
 void
 gone_adopt(struct procs *procs, struct proc *proc, bool is_news)
 {
-	if (proc->used) {
+	if (proc_is_used(proc)) {
 		if (!proc->rest.is_listed)
 			ends_expect_gone(procs, proc, is_news);
 		proc->rest.is_news = is_news;
@@ -125,7 +125,7 @@ gone_close(struct procs *procs, struct proc *proc)
 	containment_unwatch(&proc->child.containment, procs->cgroups);
 	if (!proc->child.containment.is_cgroup)
 		(void)containment_close(&proc->child.containment, procs->cgroups);
-	proc->used = false;
+	proc_enter(proc, proc_has_ended(proc) ? PROC_GONE : PROC_NONE);
 	freezing_end(proc);
 	proc_record(procs, proc);
 }
@@ -221,7 +221,7 @@ tell_end(struct procs *procs, struct proc *proc)
 	}
 	(void)containment_watch(&proc->child.containment, &shell->cgroups,
 	                        proc->ref.slot);
-	if (proc->stopping)
+	if (proc->stop != STOP_NOT_ASKED)
 		procs_stop(procs, proc->ref, proc->life, false);
 }
 

@@ -82,5 +82,4 @@ child_ended(struct procs *procs, struct spawned *child)
 	held_let_go(procs, &child->pidfd);
 	child->pid = 0;
 	containment_reaped(&child->containment);
-	child->ended = true;
 }

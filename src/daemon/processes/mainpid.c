@@ -159,7 +159,8 @@ take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
 		return false;
 	}
 	proc->leader = left->pid;
-	proc->used = proc->child.killing = true;
+	proc_enter(proc, PROC_RUNS);
+	proc->child.killing = true;
 	proc->child.containment.session = left->pid;
 	take_over(procs, proc, left->pid, fd, start);
 	return true;

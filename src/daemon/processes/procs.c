@@ -31,7 +31,6 @@ static void
 spawn_failed(struct procs *procs, struct proc *proc, int error,
              const struct spawn_result *result)
 {
-	proc->birth = BIRTH_DONE;
 	proc->failed.step = result->step;
 	proc->failed.which = result->which;
 	proc->failed.error = error;
@@ -47,7 +46,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	                            .data.u32 = proc->ref.slot};
 	struct actor *actor = actors_get(&shell->actors, proc->ref);
 
-	proc->birth = BIRTH_DONE;
+	proc_enter(proc, PROC_RUNS);
 	proc->child.pid = result->pid;
 	proc->child.pidfd = result->pidfd;
 	containment_born(&proc->child.containment, result->pid);
@@ -169,7 +168,7 @@ static void
 order(struct procs *procs, struct proc *proc)
 {
 	/* Until then a record says that the start was not begun. */
-	proc->birth = BIRTH_UNDER_WAY;
+	proc_enter(proc, PROC_UNDER_WAY);
 	births_order(procs, proc->ref.slot);
 }
 
@@ -184,18 +183,17 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	/* A guardian before us was that far already, or further. */
 	if (proc->life == life && proc->ref.tenant == ref.tenant)
 		return;
-	ASSERT(!proc->used);
+	ASSERT(!proc_is_used(proc));
 	*proc = (struct proc){
 	    .child = {.pidfd = -1, .containment = proc->child.containment},
 	    .ref = ref,
 	    .life = life,
-	    .used = true,
 	};
 	if (!procs_waits_for(shell, actor->elder)) {
 		order(procs, proc);
 		return;
 	}
-	proc->birth = BIRTH_AFTER_ELDER;
+	proc_enter(proc, PROC_AFTER_ELDER);
 	proc_record(procs, proc);
 }
 
@@ -205,14 +203,14 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
  */
 bool
 procs_is_born(struct procs *procs, const struct ledger_spawn *spawn, uint64_t end_ms,
-              const bool *ended)
+              const struct spawned *child)
 {
 	const pid_t pid = spawn->trace.pid;
 
 	while (spawn->trace.step == SPAWN_STEP_NONE) {
 		ends_take_exits(procs);
 		/* The child records its failed step before it ends. */
-		if (*ended || proc_has_execed(pid))
+		if (child->pid == 0 || proc_has_execed(pid))
 			return spawn->trace.step == SPAWN_STEP_NONE;
 		if (clock_mono_ms() > end_ms) {
 			(void)kill(pid, SIGKILL);
@@ -240,7 +238,7 @@ procs_inherit(struct procs *procs, struct ref heir)
 	const struct actor *actor = actors_get(procs->actors, heir);
 	struct proc *proc = actor == NULL ? NULL : &procs->table->at[heir.slot];
 
-	if (proc == NULL || !proc->used || proc->birth != BIRTH_AFTER_ELDER ||
+	if (proc == NULL || proc->state != PROC_AFTER_ELDER ||
 	    proc->ref.tenant != heir.tenant)
 		return;
 	order(procs, proc);
@@ -268,9 +266,8 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 
 	if (proc == NULL || actor == NULL)
 		return;
-	if (!proc->stopping || procs->shell->is_replaying) {
-		proc->stopping = true;
-		proc->late = procs->shell->is_replaying;
+	if (proc->stop == STOP_NOT_ASKED || procs->shell->is_replaying) {
+		proc->stop = procs->shell->is_replaying ? STOP_ASKED_LATE : STOP_ASKED;
 		proc_record(procs, proc);
 	}
 	if (!bark && procs_ask_by_command(procs, proc, actor)) {
@@ -317,7 +314,8 @@ procs_kill(struct procs *procs, struct ref ref, uint32_t life)
 		return;
 	if (!proc->child.killing) {
 		proc->child.killing = true;
-		proc->stopping = true;
+		if (proc->stop == STOP_NOT_ASKED)
+			proc->stop = STOP_ASKED;
 		proc_record(procs, proc);
 	}
 	tasks_kill(procs->room->tasks, ref, TASK_STOP, true);

@@ -46,7 +46,7 @@ begin(struct procs *procs, struct ref ref)
 	char mark[PROC_MARK_MAX];
 	struct node_view view;
 
-	if (proc->used)
+	if (proc_is_used(proc))
 		return;
 	core_view(shell->core, ref, shell->now_ms, &view);
 	left.life = view.process.life + 1;

@@ -92,7 +92,7 @@ task_record(struct tasks *tasks, const struct task *task)
 	    .step = (uint8_t)task->result.step,
 	    .is_late = task->result.is_late,
 	    .killing = task->child.killing,
-	    .ended = task->child.ended,
+	    .ended = task->ended,
 	    .is_left = task->is_left,
 	    .is_cgroup = task->child.containment.is_cgroup,
 	    .end = task->result.end,
@@ -106,7 +106,7 @@ bool
 task_is_over(const struct task *task)
 {
 	return task_is_used(task) && (!task->told || task->is_left) &&
-	       (task->child.ended || task->result.error != 0);
+	       (task->ended || task->result.error != 0);
 }
 
 /* The task with this main pid, or NULL. */
@@ -169,6 +169,7 @@ void
 task_ended(struct tasks *tasks, struct task *task, const struct reap *reap)
 {
 	child_ended(tasks->room->procs, &task->child);
+	task->ended = true;
 	task->result.end = *reap;
 	tasks->n_ended++;
 	task_record(tasks, task);

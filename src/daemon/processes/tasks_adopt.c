@@ -45,7 +45,7 @@ restore(struct tasks *tasks, struct task *task, const struct ledger_task *record
 	task->child.pid = record->pid;
 	task->child.adopted = record->pid != 0;
 	task->child.killing = record->killing;
-	task->child.ended = record->ended;
+	task->ended = record->ended;
 	task->is_left = task->told = record->is_left;
 	task->deadline_ms = record->deadline_ms;
 	containment_adopt(&task->child.containment,
@@ -56,7 +56,7 @@ restore(struct tasks *tasks, struct task *task, const struct ledger_task *record
 	if (task->child.pid != 0)
 		(void)map_put(&shell->proctable->by_pid, (uint64_t)task->child.pid,
 		              PROCS_TASK | place);
-	tasks->n_ended += task->child.ended || task->result.error != 0;
+	tasks->n_ended += task->ended || task->result.error != 0;
 }
 
 /* Take over the tasks of the guardian before us, before any of its actions is repeated.
@@ -95,7 +95,7 @@ tasks_know_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
 
 	return !task_is_used(task) ||
 	       actors_get(&tasks->shell->actors, task->order.ref) == NULL ||
-	       task->child.pid != 0 || task->child.ended || task->result.error != 0;
+	       task->child.pid != 0 || task->ended || task->result.error != 0;
 }
 
 /* The guardian died between clone and exec of a task, of which the tables do not know. */
@@ -128,14 +128,14 @@ tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn, uint64
 	struct shell *shell = tasks->shell;
 	struct task *task = task_of_spawn(tasks, spawn);
 
-	if (procs_is_born(shell->processes->procs, spawn, end_ms, &task->child.ended)) {
-		if (!task->child.ended && task->order.timeout_ms != DURATION_INFINITE)
+	if (procs_is_born(shell->processes->procs, spawn, end_ms, &task->child)) {
+		if (!task->ended && task->order.timeout_ms != DURATION_INFINITE)
 			task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
 		task_record(tasks, task);
 		return;
 	}
-	if (task->child.ended) {
-		task->child.ended = false;
+	if (task->ended) {
+		task->ended = false;
 		task->result.end = (struct reap){0};
 		tasks->n_ended--;
 	} else {
@@ -196,7 +196,7 @@ tasks_adopt(struct tasks *tasks)
 		if (!task_is_used(task))
 			continue;
 		/* A repeated action of the core may have ordered it a moment ago. */
-		if (!task->is_coming && task->child.pid == 0 && !task->child.ended &&
+		if (!task->is_coming && task->child.pid == 0 && !task->ended &&
 		    task->result.error == 0) {
 			tasks->n--;
 			tasks_start(tasks, task);

@@ -36,7 +36,7 @@ leave(struct tasks *tasks, struct task *task)
 	log_line(LOG_LEVEL_ERROR,
 	         "the %s of %s cannot be killed; supd goes on without it",
 	         task_name(&task->order), shell_path(tasks->shell, task->order.ref));
-	if (!task->child.ended && task->result.error == 0)
+	if (!task->ended && task->result.error == 0)
 		task->result.end = end_unknown(task->child.pid);
 	tasks_finish(tasks, task);
 	tasks->n_told--;
@@ -60,7 +60,7 @@ on_time(struct ev_loop *loop, ev_timer *timer, int revents)
 		if (!task_is_used(task) || task->told)
 			continue;
 		if (task->deadline_ms != 0 && task->deadline_ms <= now_ms &&
-		    !task->child.killing && !task->child.ended)
+		    !task->child.killing && !task->ended)
 			task_kill(tasks, task, true);
 		else if (task->kill_until_ms != 0 && task->kill_until_ms <= now_ms)
 			leave(tasks, task);
@@ -86,8 +86,7 @@ task_kill(struct tasks *tasks, struct task *task, bool is_late)
 		return;
 	if (!task->child.killing) {
 		task->child.killing = true;
-		task->result.is_late =
-		    is_late && !task->child.ended && task->result.error == 0;
+		task->result.is_late = is_late && !task->ended && task->result.error == 0;
 		task_record(tasks, task);
 	}
 	count_kill(tasks, task);
@@ -139,12 +138,12 @@ tasks_check(struct tasks *tasks)
 
 		if (!task_is_over(task))
 			continue;
-		if (!swept && task->child.ended &&
+		if (!swept && task->ended &&
 		    containment_needs_sweep(&task->child.containment)) {
 			(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
 			swept = true;
 		}
-		if (task->child.ended &&
+		if (task->ended &&
 		    !containment_is_empty(&task->child.containment, tasks->cgroups,
 		                          procs->sweeper)) {
 			(void)containment_kill(&task->child.containment, tasks->cgroups,

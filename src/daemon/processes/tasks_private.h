@@ -31,6 +31,7 @@ struct task {
 	struct task_order order; /* ref is REF_NONE: the place is free */
 	struct task_result result;
 	struct spawned child;
+	bool ended;     /* the main process */
 	bool is_coming; /* ordered, and what came of it is not known yet */
 	bool told;
 	bool is_left; /* told, though it could not be killed: its place is in use */

@@ -148,7 +148,7 @@ add_process(struct environment *environment, const struct shell *shell,
 	int code = order->cause.signal == 0 ? order->cause.code : -1;
 	int signo = order->cause.signal;
 
-	if (is_there && proc->child.ended && order->kind != TASK_RUN) {
+	if (is_there && proc_has_ended(proc) && order->kind != TASK_RUN) {
 		code = proc->end.kind == REAP_EXITED ? proc->end.status : -1;
 		signo = proc->end.kind == REAP_EXITED ? 0 : proc->end.status;
 	}

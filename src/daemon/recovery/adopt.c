@@ -179,13 +179,10 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	            .pidfd = -1,
 	            .adopted = record->pid != 0,
 	            .killing = record->asked.killing,
-	            .ended = record->ended,
 	        },
-	    .used = record->used,
-	    .stopping = record->asked.stopping,
+	    .state = (enum proc_state)record->state,
+	    .stop = (enum proc_stop)record->asked.stop,
 	    .freeze.is_wanted = record->frozen,
-	    .late = record->asked.late,
-	    .birth = record->deferred ? BIRTH_AFTER_ELDER : BIRTH_DONE,
 	    .uncompared = true,
 	    .told = record->told,
 	    .leader = record->leader,
@@ -266,19 +263,17 @@ static void
 fail_spawn(struct procs *procs, struct proc *proc, const struct ledger_spawn *spawn,
            bool was_deferred)
 {
-	if (!proc->child.ended)
+	if (!proc_has_ended(proc))
 		undo_birth(procs, proc);
-	proc->used = false;
-	proc->child.ended = false;
+	proc_enter(proc, PROC_NONE);
 	gone_drop(procs, proc);
 	proc->failed.step = (enum spawn_step)spawn->trace.step;
 	proc->failed.which = spawn->trace.which;
 	proc->failed.error = proc->failed.step != SPAWN_STEP_NONE ? spawn->trace.code : 0;
 	if (proc->failed.step != SPAWN_STEP_NONE)
 		return;
-	proc->used = was_deferred;
 	if (was_deferred)
-		proc->birth = BIRTH_AFTER_ELDER;
+		proc_enter(proc, PROC_AFTER_ELDER);
 	else
 		proc->life--;
 }
@@ -303,8 +298,8 @@ is_known(const struct shell *shell, const struct ledger_spawn *spawn)
 	if (spawn->task != 0)
 		return tasks_know_spawn(shell->processes->tasks, spawn);
 	return actors_get(&shell->actors, spawn->ref) == NULL ||
-	       (proc->life == life &&
-	        (proc->child.pid != 0 || proc->child.ended || proc->failed.error != 0));
+	       (proc->life == life && (proc->child.pid != 0 || proc_has_ended(proc) ||
+	                               proc->failed.error != 0));
 }
 
 static bool
@@ -330,7 +325,7 @@ enter_spawn(struct shell *shell, struct unfinished *start)
 	}
 	proc = &procs->table->at[spawn->ref.slot];
 	start->was_deferred =
-	    proc->life == atomic_load(&spawn->life) && proc->birth != BIRTH_DONE;
+	    proc->life == atomic_load(&spawn->life) && proc_is_coming(proc);
 	*proc = (struct proc){
 	    .child = {.pid = pid,
 	              .pidfd = -1,
@@ -338,7 +333,7 @@ enter_spawn(struct shell *shell, struct unfinished *start)
 	              .containment = proc->child.containment},
 	    .ref = spawn->ref,
 	    .life = atomic_load(&spawn->life),
-	    .used = true,
+	    .state = PROC_RUNS,
 	    .uncompared = true,
 	    .told = proc->told,
 	};
@@ -380,7 +375,7 @@ finish_spawn(struct shell *shell, struct unfinished *start, uint64_t end_ms)
 		tasks_finish_spawn(shell->processes->tasks, spawn, end_ms);
 		return;
 	}
-	if (!procs_is_born(procs, spawn, end_ms, &proc->child.ended))
+	if (!procs_is_born(procs, spawn, end_ms, &proc->child))
 		fail_spawn(procs, proc, spawn, start->was_deferred);
 	proc_record(procs, proc);
 }

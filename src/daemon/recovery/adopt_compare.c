@@ -47,11 +47,11 @@ tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
 	if (proc->told == proc->life && !view->ready)
 		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
 	freezing_adopt(procs, proc, view->state == STATE_SUSPENDED);
-	if (proc->late)
+	if (proc->stop == STOP_ASKED_LATE)
 		proc_post(procs, proc,
 		          (struct event){.kind = EVENT_STOP_SENT, .code = -1});
 	procs_order_again(procs, proc);
-	if (proc->child.ended)
+	if (proc_has_ended(proc))
 		gone_adopt(procs, proc, view->process.main_alive);
 	else if (proc->child.pid != 0)
 		report_adopted(procs->shell, proc);
@@ -67,11 +67,11 @@ compare_slot(struct procs *procs, struct proc *proc, const struct node_view *vie
 
 	/* Ordered, and not begun. */
 	if (view->process.alive && !view->process.spawned &&
-	    proc->life != view->process.life && !proc->used)
+	    proc->life != view->process.life && !proc_is_used(proc))
 		procs_spawn(procs, proc->ref, view->process.life);
 	if (!view->process.alive || proc->life != view->process.life)
 		return;
-	if (proc->birth != BIRTH_DONE) {
+	if (proc_is_coming(proc)) {
 		if (!procs_waits_for(shell, actor->elder))
 			procs_inherit(procs, proc->ref);
 	} else if (proc->failed.step != SPAWN_STEP_NONE) {
@@ -103,7 +103,7 @@ acknowledge(struct shell *shell)
 
 		if (view_owner(shell, proc, &view) && view.process.alive &&
 		    !view.process.spawned && proc->life == view.process.life &&
-		    proc->birth == BIRTH_DONE && proc->failed.step == SPAWN_STEP_NONE)
+		    !proc_is_coming(proc) && proc->failed.step == SPAWN_STEP_NONE)
 			proc_post(shell->processes->procs, proc,
 			          (struct event){.kind = EVENT_SPAWNED, .code = -1});
 	}

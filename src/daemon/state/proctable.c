@@ -10,6 +10,30 @@
 #include "ledger/ledger.h"
 #include "os/process/proc.h"
 
+void
+proc_enter(struct proc *proc, enum proc_state state)
+{
+	proc->state = state;
+}
+
+bool
+proc_is_coming(const struct proc *proc)
+{
+	return proc->state == PROC_AFTER_ELDER || proc->state == PROC_UNDER_WAY;
+}
+
+bool
+proc_is_used(const struct proc *proc)
+{
+	return proc->state != PROC_NONE && proc->state != PROC_GONE;
+}
+
+bool
+proc_has_ended(const struct proc *proc)
+{
+	return proc->state == PROC_LEFT || proc->state == PROC_GONE;
+}
+
 struct proc *
 proc_of(const struct proctable *table, struct ref ref, uint32_t life)
 {
@@ -23,7 +47,9 @@ proc_now(const struct proctable *table, struct ref ref)
 {
 	struct proc *proc = ref.slot < table->cap ? &table->at[ref.slot] : NULL;
 
-	return proc != NULL && proc->used && proc->ref.tenant == ref.tenant ? proc : NULL;
+	return proc != NULL && proc_is_used(proc) && proc->ref.tenant == ref.tenant
+	           ? proc
+	           : NULL;
 }
 
 struct proc *
@@ -60,7 +86,7 @@ proctable_is_coming(const struct proctable *table, struct ref ref)
 {
 	const struct proc *proc = proc_now(table, ref);
 
-	return proc != NULL && proc->birth == BIRTH_UNDER_WAY;
+	return proc != NULL && proc->state == PROC_UNDER_WAY;
 }
 
 uint32_t
@@ -92,7 +118,7 @@ proctable_has_left(const struct proctable *table, struct ref ref)
 {
 	const struct proc *proc = proc_now(table, ref);
 
-	return proc != NULL && proc->child.ended && proc->rest.is_listed;
+	return proc != NULL && proc->state == PROC_LEFT && proc->rest.is_listed;
 }
 
 const struct reap *
@@ -100,7 +126,7 @@ proctable_last_end(const struct proctable *table, struct ref ref)
 {
 	const struct proc *proc = ref.slot < table->cap ? &table->at[ref.slot] : NULL;
 
-	return proc != NULL && proc->child.ended ? &proc->end : NULL;
+	return proc != NULL && proc_has_ended(proc) ? &proc->end : NULL;
 }
 
 pid_t
@@ -110,7 +136,7 @@ proctable_pid(const struct proctable *table, struct ref ref)
 
 	if (proc == NULL)
 		return 0;
-	return proc->child.ended ? proc->end.pid : proc->child.pid;
+	return proc_has_ended(proc) ? proc->end.pid : proc->child.pid;
 }
 
 const char *

@@ -25,12 +25,34 @@ enum stop_command {
 	STOP_COMMAND_FAILED, /* stop_signal is sent instead */
 };
 
-/* How far the process is that the core has ordered; a record says only whether it is
- * there. */
-enum proc_birth {
-	BIRTH_DONE,        /* the core was told what became of the start */
-	BIRTH_AFTER_ELDER, /* never two processes of one path */
-	BIRTH_UNDER_WAY,   /* waits for a place, or is on its way to its program */
+/*
+ * How far the newest process is; only proc_enter() changes it.
+ *
+ *	NONE, GONE    the core orders one              UNDER_WAY, or AFTER_ELDER
+ *	AFTER_ELDER   the elder is gone                UNDER_WAY
+ *	UNDER_WAY     it is born, or the start failed  RUNS, NONE
+ *	RUNS          the main process has ended       LEFT
+ *	LEFT          nothing is left                  GONE
+ *	NONE          it is left of a dead supd        RUNS (strays.c)
+ *	RUNS, LEFT    it never got to its program, as
+ *	              a new guardian finds             NONE, or AFTER_ELDER (adopt.c)
+ *
+ * `pid` is set when it RUNS, and only then; `end` is how when it is LEFT or GONE.
+ */
+enum proc_state {
+	PROC_NONE,        /* none was ordered yet, or the start failed, see `failed` */
+	PROC_AFTER_ELDER, /* never two processes of one path */
+	PROC_UNDER_WAY,   /* waits for a place, or is on its way to its program */
+	PROC_RUNS,        /* the core was told of the start */
+	PROC_LEFT,        /* what it forked may be there */
+	PROC_GONE,
+};
+
+/* Was it asked to end? */
+enum proc_stop {
+	STOP_NOT_ASKED,
+	STOP_ASKED,
+	STOP_ASKED_LATE, /* after a death of supd: later than the core thinks */
 };
 
 /* Standing still, with all descendants; written by freezing.c. */
@@ -62,7 +84,6 @@ struct spawned {
 	int pidfd;
 	bool adopted; /* another process is its parent, mostly the walker, and reaps it */
 	bool killing;
-	bool ended; /* the main process */
 	struct containment containment;
 };
 
@@ -71,10 +92,8 @@ struct proc {
 	struct ref ref;
 	uint32_t life;
 	struct spawned child;
-	bool used; /* the containment is open */
-	bool stopping;
-	bool late; /* was asked to end later than the core thinks */
-	enum proc_birth birth;
+	enum proc_state state;
+	enum proc_stop stop;
 	bool uncompared;     /* its state is not compared with the core yet (adopt.c) */
 	uint32_t told;       /* the life that has said READY=1 */
 	pid_t leader;        /* the process that `pid` replaced by MAINPID=; 0: none */
@@ -102,6 +121,15 @@ void proctable_free(struct proctable *table);
 
 /* Room for that many slots; -ENOMEM.  Called when a tree is configured. */
 int proctable_reserve(struct proctable *table, uint32_t slots);
+
+/* The process is so far from now on. */
+void proc_enter(struct proc *proc, enum proc_state state);
+/* True if the start was ordered, and the core was not told what became of it. */
+bool proc_is_coming(const struct proc *proc);
+/* True if the core waits for news of this life: the containment is open. */
+bool proc_is_used(const struct proc *proc);
+/* True if the main process has ended. */
+bool proc_has_ended(const struct proc *proc);
 
 /* The process of this life, until nothing is left of it; else NULL. */
 struct proc *proc_of(const struct proctable *table, struct ref ref, uint32_t life);

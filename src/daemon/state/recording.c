@@ -24,13 +24,11 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->leader = proc->leader;
 	record->main_start = proc->main_start;
 	memcpy(record->awaits, proc->awaits, sizeof(record->awaits));
-	record->used = proc->used;
-	record->deferred = proc->birth != BIRTH_DONE;
-	record->asked.stopping = proc->stopping;
+	/* A start that is under way has not begun for a new guardian. */
+	record->state = (uint8_t)(proc_is_coming(proc) ? PROC_AFTER_ELDER : proc->state);
+	record->asked.stop = (uint8_t)proc->stop;
 	record->asked.killing = proc->child.killing;
 	record->frozen = proc->freeze.is_wanted || proc->freeze.is_unsettled;
-	record->ended = proc->child.ended;
-	record->asked.late = proc->late;
 	record->asked.stop_command = (uint8_t)proc->stop_command;
 	record->asked.reloads = proc->reloads;
 	record->is_cgroup = proc->child.containment.is_cgroup;
@@ -74,7 +72,7 @@ record_ready(struct shell *shell, struct ref ref)
 		return false;
 	proc->told = proc->life;
 	record_slot(shell, ref.slot);
-	return proc->birth == BIRTH_DONE;
+	return !proc_is_coming(proc);
 }
 
 /* Put down what concerns supd as a whole. */
