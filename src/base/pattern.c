@@ -8,84 +8,147 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All numbers in braces multiplied: what is compiled is that much larger. */
-#define REPEATS_MAX 1000
-
 /* What is compiled, in characters: a repetition of a repetition multiplies it. */
-#define SIZE_MAX_COMPILED 20000
+#define SIZE_MAX_COMPILED 1000
 
-/* The larger of the one or two numbers in "{2,5}"; 1 for what is none. */
+/* Repetitions of what may match nothing, as in "(a*)+": with each of them the library
+ * doubles its time, and where they are in each other it takes for ever.  "?" is none. */
+#define SPINS_MAX         8
+#define SIZE_MAX_SPINNING 500
+
+/* An expression, or a part of it. */
+struct extent {
+	size_t size;
+	size_t spins; /* repetitions of what may match nothing, written out */
+	bool empty;   /* may the branch match nothing? */
+	bool earlier; /* may a branch before it? */
+};
+
+/* What compiled() knows of the text so far. */
+struct measure {
+	struct extent outer[PATTERN_MAX + 1]; /* before the groups that are open */
+	size_t depth;
+	struct extent now;
+	struct extent atom; /* what a repetition repeats */
+	bool before;        /* was the branch empty before the atom? */
+};
+
+/* The larger of the one or two numbers in "{2,5}" or "{,5}"; 1 for what is none, and no
+ * more than is refused anyway. */
 static unsigned long
 repeats(const char *brace)
 {
 	unsigned long most = 1;
 
-	for (const char *at = brace + 1; *at >= '0' && *at <= '9';) {
+	for (const char *at = brace + 1 + (brace[1] == ','); *at >= '0' && *at <= '9';) {
 		char *end;
 		unsigned long n = strtoul(at, &end, 10);
 
 		most = n > most ? n : most;
 		at = *end == ',' ? end + 1 : end;
 	}
-	return most;
+	return most <= SIZE_MAX_COMPILED ? most : SIZE_MAX_COMPILED + 1;
 }
 
 /* The end of a bracket expression that begins at `at`: its "]", or the end of the text.
- */
+ * One in "[:alpha:]", "[.-.]" or "[=a=]" is none. */
 static const char *
 bracket_end(const char *at)
 {
 	at += at[1] == '^' ? 2 : 1;
 	if (*at == ']')
 		at++;
-	while (*at != '\0' && *at != ']')
-		at++;
+	for (; *at != '\0' && *at != ']'; at++) {
+		const char end[] = {at[1], ']', '\0'};
+		const char *found = NULL;
+
+		if (*at == '[' && at[1] != '\0' && strchr(":.=", at[1]) != NULL)
+			found = strstr(at + 2, end);
+		if (found != NULL)
+			at = found + 1;
+	}
 	return at;
 }
 
-/* How many characters the expression comes to when "+" and braces are written out, as
- * the library does; more than SIZE_MAX_COMPILED are not counted further. */
-static size_t
-compiled_size(const char *text)
+static void
+add_atom(struct measure *m, struct extent atom)
 {
-	size_t outer[PATTERN_MAX + 1]; /* sizes before the groups that are open */
-	size_t depth = 0;
-	size_t sum = 0;
-	size_t atom = 0; /* of what a repetition repeats */
+	m->before = m->now.empty;
+	m->atom = atom;
+	m->now.size += atom.size;
+	m->now.spins += atom.spins;
+	m->now.empty = m->now.empty && atom.empty;
+}
 
-	for (const char *at = text; *at != '\0' && sum <= SIZE_MAX_COMPILED; at++) {
-		size_t times = *at == '+' ? 2 : *at == '{' ? repeats(at) : 1;
+/* The repetition at `at`: "+" and braces are written out, as the library does. */
+static void
+repeat_atom(struct measure *m, const char *at)
+{
+	const size_t digits = *at == '{' ? strspn(at + 1, "0123456789") : 0;
+	const bool open = *at == '{' && strncmp(at + 1 + digits, ",}", 2) == 0;
+	const size_t times = *at == '+' ? 2 : *at == '{' ? repeats(at) + open : 1;
 
+	size_t spins = m->atom.spins * times;
+
+	if (m->atom.empty && *at != '?')
+		spins += m->atom.spins > 0 ? SPINS_MAX + 1 : *at == '{' ? times : 1;
+	m->now.size += m->atom.size * (times - 1);
+	m->now.spins += spins - m->atom.spins;
+	m->atom.size *= times;
+	m->atom.spins = spins;
+	if (*at == '*' || *at == '?' || (*at == '{' && strspn(at + 1, "0") == digits))
+		m->atom.empty = true;
+	m->now.empty = m->before && m->atom.empty;
+}
+
+/* The extent of the expression; more than SIZE_MAX_COMPILED are not counted further. */
+static struct extent
+compiled(const char *text)
+{
+	struct measure m = {.now = {.empty = true}};
+
+	for (const char *at = text; *at != '\0' && m.now.size <= SIZE_MAX_COMPILED;
+	     at++) {
 		if (*at == '(') {
-			outer[depth++] = sum;
-			sum = atom = 0;
-		} else if (*at == ')' && depth > 0) {
-			atom = sum;
-			sum += outer[--depth];
-		} else if (times > 1 || strchr("*?+{", *at) != NULL) {
-			sum += atom * (times - 1);
-			atom *= times;
+			m.outer[m.depth++] = m.now;
+			m.now = (struct extent){.empty = true};
+		} else if (*at == ')' && m.depth > 0) {
+			struct extent group = m.now;
+
+			group.size += group.size == 0;
+			group.empty = m.now.empty || m.now.earlier;
+			m.now = m.outer[--m.depth];
+			add_atom(&m, group);
+		} else if (*at == '|') {
+			m.now.size++;
+			m.now.earlier = m.now.earlier || m.now.empty;
+			m.now.empty = true;
+		} else if (strchr("*?+{", *at) != NULL) {
+			repeat_atom(&m, at);
 		} else {
-			atom = 1;
-			sum++;
+			bool anchor = *at == '^' || *at == '$';
+
+			if (*at == '\\' && at[1] != '\0')
+				anchor = strchr("<>bB`'", *++at) != NULL;
+			else if (*at == '[')
+				at = bracket_end(at);
+			add_atom(&m, (struct extent){.size = 1, .empty = anchor});
 		}
-		if (*at == '[')
-			at = bracket_end(at);
-		else if (*at == '{')
-			at += strcspn(at, "}");
-		else if (*at == '\\')
-			at++;
+		if (*at == '{') {
+			at += strspn(at + 1, "0123456789,");
+			at += at[1] == '}';
+		}
 		if (*at == '\0')
 			break;
 	}
-	return sum;
+	return m.now;
 }
 
 /* What the library would take, and take very long for; -EINVAL with a sentence. */
 static int
 check(const char *text, struct err *why)
 {
-	unsigned long product = 1;
+	struct extent extent;
 
 	if (strlen(text) > PATTERN_MAX) {
 		err_set(why, 0, "an expression has at most %d bytes, and here %zu",
@@ -98,23 +161,20 @@ check(const char *text, struct err *why)
 			        at[1]);
 			return -EINVAL;
 		}
-		if (*at == '\\' && at[1] != '\0') {
+		if (*at == '\\' && at[1] != '\0')
 			at++;
-			continue;
-		}
-		if (*at != '{')
-			continue;
-		product *= repeats(at);
-		if (product > REPEATS_MAX) {
-			err_set(why, 0,
-			        "too many repetitions: the numbers in braces come to "
-			        "%lu, at most %d are allowed",
-			        product, REPEATS_MAX);
-			return -EINVAL;
-		}
 	}
-	if (compiled_size(text) > SIZE_MAX_COMPILED) {
-		err_set(why, 0, "too many repetitions of repetitions");
+	extent = compiled(text);
+	if (extent.size > SIZE_MAX_COMPILED) {
+		err_set(
+		    why, 0,
+		    "too many repetitions: written out, it has more than %d characters",
+		    SIZE_MAX_COMPILED);
+		return -EINVAL;
+	}
+	if (extent.spins > SPINS_MAX ||
+	    (extent.spins > 0 && extent.size > SIZE_MAX_SPINNING)) {
+		err_set(why, 0, "too many repetitions of what may match nothing");
 		return -EINVAL;
 	}
 	return 0;

@@ -64,10 +64,22 @@ START_TEST(what_is_none_or_has_no_bound_is_refused_with_a_sentence)
 	    {"a{2,1001}", "too many repetitions"},
 	    {"((a{10}){10}){11}", "too many repetitions"},
 	    {"a{99999999999999999999}", "too many repetitions"},
-	    {"#++++++++++++++++", "too many repetitions of repetitions"},
-	    {"(((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+",
-	     "too many repetitions of"},
-	    {"([^]+]{1,20}x+){50}+++++", "too many repetitions of"},
+	    {"#++++++++++++++++", "too many repetitions"},
+	    {"(((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+", "too many repetitions"},
+	    {"([^]+]{1,20}x+){50}+++++", "too many repetitions"},
+	    {"a{,1000}{,30}", "too many repetitions"},
+	    {"a{1,}{1,}{1,}{1,}{1,}{1,}{1,}{1,}{1,}{1,}{1,}{1,}",
+	     "too many repetitions: "},
+	    {"[[:alpha:][]a++++++++++++++]", "too many repetitions: "},
+	    {"(a?b?c?d?e?f?){0,999}", "too many repetitions: "},
+	    {"a?+++++*A>A", "of what may match nothing"},
+	    {"b?{,5}{,127}", "of what may match nothing"},
+	    {"(^){1,}{31}", "of what may match nothing"},
+	    {"((a*)*|b)+", "of what may match nothing"},
+	    {"(a?*?)?{,35}", "of what may match nothing"},
+	    {"(){,37}+{1,}", "of what may match nothing"},
+	    {"(a*)?{,22}b?+a*", "of what may match nothing"},
+	    {"[ab]$b??{,140}a?", "of what may match nothing"},
 	};
 	char longest[PATTERN_MAX + 2];
 	struct pattern pattern;
@@ -84,13 +96,40 @@ START_TEST(what_is_none_or_has_no_bound_is_refused_with_a_sentence)
 	longest[PATTERN_MAX] = '\0';
 	ck_assert_int_eq(pattern_compile(&pattern, longest, &why), 0);
 	pattern_done(&pattern);
-	ck_assert_int_eq(pattern_compile(&pattern, "([+]+\\++)+[]+++++]+", &why), 0);
-	pattern_done(&pattern);
-	ck_assert_int_eq(pattern_compile(&pattern, "((a{10}){10}){10}", &why), 0);
-	pattern_done(&pattern);
+}
+END_TEST
+
+START_TEST(what_people_write_is_taken)
+{
+	static const char *const cases[] = {
+	    "([+]+\\++)+[]+++++]+",
+	    "([a-z]*, ?)+((ab?)+|(c|d)*){2,}$",
+	    "((a{10}){10}){10}",
+	    "^(GET|POST) /[^ ]* [0-9]{3}",
+	    "ready.*listening on [0-9.]+:[0-9]+",
+	    "([a-z]+ ){1,20}",
+	    "\\[(INFO|WARN)\\] +.*",
+	    "(foo)*(bar)?",
+	    "^(.*)?listening( on .*)?( in [0-9.]+(ms|s)?)?$",
+	    "(^| )+up( |$)+",
+	    "([a-z]*)*[[:space:]]*([0-9]*)*",
+	    "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+	    "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}Z "
+	    "\\[[A-Z]{4}\\]",
+	    ".{0,200}ready.{0,200}done",
+	};
+	struct pattern pattern;
+	struct err why;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		ck_assert_msg(pattern_compile(&pattern, cases[i], &why) == 0, "%s: %s",
+		              cases[i], why.text);
+		pattern_done(&pattern);
+	}
 }
 END_TEST
 
 CHECK_MAIN("pattern", a_line_matches_anywhere_unless_the_expression_is_anchored,
            what_is_behind_a_nul_or_too_far_behind_does_not_count,
-           what_is_none_or_has_no_bound_is_refused_with_a_sentence)
+           what_is_none_or_has_no_bound_is_refused_with_a_sentence,
+           what_people_write_is_taken)
