@@ -90,7 +90,9 @@ verdict 3 "every file of the core includes core/pure.h last" "$found"
 # shellcheck disable=SC2086
 found=$(cd "$src" && awk '
 BEGIN {
-	writer["->(goal|plan\\.(start_reason|stop_how|down_as|comeback|stay)) = "] = "core/tree/goal.c"
+	writer["->(goal|plan\\.[a-z_]+|growth\\.(presence|added)|ending\\.as) = "] = "core/tree/goal.c"
+	writer["->failed = "] = "core/decide/failure_report.c"
+	writer["->run\\.readied = "] = "core/move/up.c"
 	writer["->children\\.are = "] = "core/move/children.c"
 	writer["->hooks\\.(serial|end) = "] = "core/move/hooks.c"
 	writer["proc->state = "] = "daemon/state/proctable.c"

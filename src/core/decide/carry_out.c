@@ -23,7 +23,7 @@ static void
 stop_before_failing(struct turn *turn, struct node *supervisor, enum ending ending,
                     struct node *offender)
 {
-	supervisor->ending.as = ending;
+	goal_end(supervisor, ending);
 	goal_down_as(offender, STATE_FAILED);
 	down_bring(turn, supervisor);
 }
@@ -143,11 +143,11 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 		delay_ms = pace_delay(turn, node, decision);
 	failure_report(turn, node, origin, cause, decision, delay_ms);
 	failure_remember(turn, node, origin, cause, decision);
-	node->failed.brings_down = true;
+	failure_brings_down(node);
 	failure_remember(turn, origin, origin, cause, decision);
 	failure_remember(turn, failure_began_at(turn->core, origin), origin, cause,
 	                 decision);
-	origin->failed.brings_down = true;
+	failure_brings_down(origin);
 	wait_failed(turn->core, origin, cause);
 	if (origin != node)
 		wait_failed(turn->core, node, cause);
@@ -163,7 +163,7 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 			up_step(turn, origin);
 		/* The process lives on with a clean slate. */
 		if (origin->goal != GOAL_RESTART)
-			origin->failed.brings_down = false;
+			failure_is_over(origin);
 		break;
 	case DIRECTIVE_RESTART:
 		if (origin != node)
@@ -213,9 +213,9 @@ carry_out_fail_start(struct turn *turn, struct node *supervisor, struct node *ch
 
 	failure_remember(turn, supervisor, origin, cause, &none);
 	/* The hooks of all that stops now are told of it. */
-	supervisor->failed.brings_down = true;
-	child->failed.brings_down = true;
-	origin->failed.brings_down = true;
+	failure_brings_down(supervisor);
+	failure_brings_down(child);
+	failure_brings_down(origin);
 	wait_failed(turn->core, origin, cause);
 	goal_down_as(origin, STATE_FAILED);
 	stop_before_failing(turn, supervisor, ENDING_START_FAILED, child);

@@ -39,7 +39,7 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 
 	goal_forget_stop(node);
 	goal_undelete(node);
-	node->plan.is_demanded = true;
+	goal_demand(node, true);
 	if (!node_is_live(node) || node->state == STATE_STOPPING)
 		suspend_clear(core, node);
 	/* A start after a final end, or after a stop, begins anew (DECISIONS 49). */
@@ -50,7 +50,7 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 		goal_command(node);
 	} else if (node_is_pending(node)) {
 		goal_up(node);
-		node->plan.start_now = true;
+		goal_start_now(node, true);
 		/* Member of a group restart: its needs are checked when the group starts
 		 * it. */
 		if (node->part.grouped)
@@ -60,9 +60,9 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	           (node->state == STATE_STOPPING || node->goal == GOAL_DOWN)) {
 		/* Its stop has begun, or waits for its turn. */
 		goal_restart(node, START_BY_COMMAND, RESTARTED_FOR_COMMAND, 0);
-		node->ending.as = ENDING_NOT;
+		goal_forget_end(node);
 	} else if (node->state == STATE_STOPPING) {
-		node->plan.delay_ms = 0;
+		goal_delay(node, 0);
 	}
 	queue_node(core, node);
 	wait_state_changed(core, node);
@@ -124,8 +124,8 @@ command_want_down(struct turn *turn, struct node *node)
 	               is_to_be_opened(turn->core, node) ? STAY_FOR_ONCE : STAY_NOT);
 	goal_down(node);
 	goal_forget_command(node);
-	node->plan.start_now = false;
-	node->ending.as = ENDING_NOT;
+	goal_start_now(node, false);
+	goal_forget_end(node);
 	/* What was to begin, here or below, may not do so now. */
 	turn->core->look_early = true;
 	queue_node(turn->core, node);
@@ -153,8 +153,8 @@ command_restart(struct turn *turn, struct node *node, const struct event *event)
 	if (node_is_live(node)) {
 		suspend_clear(turn->core, node);
 		goal_restart(node, START_BY_COMMAND, RESTARTED_FOR_COMMAND, 0);
-		node->failed.brings_down = false;
-		node->ending.as = ENDING_NOT;
+		failure_is_over(node);
+		goal_forget_end(node);
 	}
 	want_up(turn, node, event);
 }

@@ -29,8 +29,7 @@ demand_stand_by(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 
 	goal_stood_by(node);
-	node->plan.start_now = false;
-	node->failed.brings_down = false;
+	failure_is_over(node);
 	goal_stay_added(node);
 	suspend_decided(core, node);
 	state_set(core, node, STATE_WAITING);
@@ -47,7 +46,7 @@ demand_stand_by(struct turn *turn, struct node *node)
 static void
 retire(struct turn *turn, struct node *node, uint64_t delay_ms)
 {
-	node->plan.is_demanded = false;
+	goal_demand(node, false);
 	goal_restart(node, START_IN_TURN, RESTART_KIND_MAX, delay_ms);
 	down_bring(turn, node);
 }
@@ -75,7 +74,7 @@ demand_begun(struct core *core, struct node *node)
 {
 	if (!node->on_standby || node->plan.is_demanded)
 		return;
-	node->plan.is_demanded = true;
+	goal_demand(node, true);
 	queue_node(core, node);
 }
 
@@ -91,7 +90,7 @@ demand_over(struct turn *turn, struct node *node)
 	if (node_is_live(node) && node->state != STATE_STOPPING && !node_is_leaving(node))
 		retire(turn, node, 0);
 	else if (node->children.are == CHILDREN_DOWN || node_is_live(node))
-		node->plan.is_demanded = false;
+		goal_demand(node, false);
 	/* Perhaps the node only waits for a need of its own. */
 	queue_node(turn->core, node);
 }
@@ -102,6 +101,6 @@ demand_updated(struct core *core, struct node *node)
 {
 	if (node->spec.on_demand || !node->on_standby)
 		return;
-	node->plan.is_demanded = true;
+	goal_demand(node, true);
 	queue_node(core, node);
 }

@@ -75,13 +75,11 @@ add_all(struct turn *turn, struct node *supervisor, const struct event *event)
 		action->addition_index = i;
 	}
 	supervisor->growth.n++;
-	nodes[0]->growth.added = ADDED;
+	goal_add(nodes[0], addition->at[0].spec->enabled);
 	if (!addition->at[0].spec->enabled) {
 		command_reply(turn, event, REPLY_DONE);
 		return;
 	}
-	nodes[0]->growth.added = ADDED_FRESH;
-	goal_mark_command(nodes[0]);
 	wait_add(turn, nodes[0], event->token, WAIT_READY, true);
 }
 
@@ -128,7 +126,7 @@ hide(struct turn *turn, struct node *top)
 	for (struct node *node = top; node != NULL;
 	     node = node_next(turn->core, top, node)) {
 		state_count_failed(turn->core, node, -(node->state == STATE_FAILED));
-		node->growth.presence = PRESENCE_HIDDEN;
+		goal_hide(node, true);
 	}
 	turn_act(turn, ACTION_REMOVED, top)->kept = true;
 }
@@ -140,7 +138,7 @@ dynamic_show(struct core *core, struct node *top)
 	if (!node_is_hidden(top))
 		return;
 	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
-		node->growth.presence = PRESENCE_SHOWN;
+		goal_hide(node, false);
 		state_count_failed(core, node, node->state == STATE_FAILED);
 		pace_forget(core, node);
 	}
@@ -175,8 +173,7 @@ dynamic_delete(struct turn *turn, struct node *node, const struct event *event)
 	if (node_is_added(node)) {
 		core_remove(core, node_ref(core, node), turn->now_ms);
 	} else {
-		goal_down(node);
-		node->growth.presence = PRESENCE_DELETED;
+		goal_delete(node);
 		strategy_leave(core, node);
 		queue_node(core, node);
 	}

@@ -154,7 +154,7 @@ failure_unkillable(struct turn *turn, struct node *node, const struct cause *cau
 		decision.reason = DECIDED_ROOT;
 	}
 	failure_remember(turn, node, node, cause, &decision);
-	node->failed.brings_down = true;
+	failure_brings_down(node);
 	if (decision.directive == DIRECTIVE_ESCALATE) {
 		failure_escalate(turn, supervisor, cause, node, &decision);
 		return;
@@ -246,5 +246,5 @@ failure_give_up(struct turn *turn, struct node *supervisor)
 		failure_normal_end(turn, supervisor);
 	else
 		failure_handle(turn, supervisor, &cause, supervisor);
-	supervisor->ending.as = ENDING_NOT;
+	goal_forget_end(supervisor);
 }

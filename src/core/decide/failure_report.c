@@ -80,13 +80,38 @@ void
 failure_remember(struct turn *turn, struct node *node, struct node *origin,
                  const struct cause *cause, const struct decision *decision)
 {
-	node->failed.is_set = true;
+	if (node->failed == FAILED_NOT)
+		node->failed = FAILED_BEFORE;
 	node->failure = (struct failure){
 	    .cause = *cause,
 	    .origin = node_ref(turn->core, failure_began_at(turn->core, origin)),
 	    .ruling = ruling_of(decision),
 	    .at_ms = turn->now_ms,
 	};
+}
+
+/* The failure of a child is the supervisor's own. */
+void
+failure_inherit(struct node *supervisor, const struct node *child)
+{
+	if (supervisor->failed == FAILED_NOT)
+		supervisor->failed = FAILED_BEFORE;
+	supervisor->failure = child->failure;
+}
+
+/* The failure that is remembered brings the node down. */
+void
+failure_brings_down(struct node *node)
+{
+	node->failed = FAILED_BRINGS_DOWN;
+}
+
+/* What followed the failure is over: the node is down for good, on standby, or well. */
+void
+failure_is_over(struct node *node)
+{
+	if (node->failed == FAILED_BRINGS_DOWN)
+		node->failed = FAILED_BEFORE;
 }
 
 /* Tell that the failure passes a level: the supervisor fails in turn.  `decision` is what

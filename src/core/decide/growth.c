@@ -420,7 +420,6 @@ core_restart(struct core *core, struct ref ref, uint64_t now_ms)
 	if (node_is_down(node))
 		node->part.grouped = node->part.grouped || strategy_joins(core, node);
 	goal_reload(node, node_is_live(node));
-	node->plan.start_now = true;
 	node->pace.short_lives = 0;
 	queue_node(core, node);
 }

@@ -71,6 +71,9 @@ void failure_report(struct turn *turn, struct node *node, struct node *origin,
                     uint64_t delay_ms);
 void failure_remember(struct turn *turn, struct node *node, struct node *origin,
                       const struct cause *cause, const struct decision *decision);
+void failure_inherit(struct node *supervisor, const struct node *child);
+void failure_brings_down(struct node *node);
+void failure_is_over(struct node *node);
 void failure_report_escalated(struct turn *turn, const struct node *supervisor,
                               struct node *origin, const struct cause *cause,
                               const struct decision *decision);

@@ -145,7 +145,7 @@ pace_waits_for_room(struct turn *turn, struct node *node, const struct cause *ca
 	if (!cause_is_shortage(cause) || failure_is_moot(turn, node) ||
 	    decider_names_errno(turn->core, node, cause->error))
 		return false;
-	node->plan.delay_ms = doubled(NO_ROOM_MIN_MS, NO_ROOM_MAX_MS, node->pace.no_room);
+	goal_delay(node, doubled(NO_ROOM_MIN_MS, NO_ROOM_MAX_MS, node->pace.no_room));
 	node->pace.delay_ms = node->pace.min_ms = node->pace.max_ms = node->plan.delay_ms;
 	if (node->pace.no_room == 0) {
 		struct action *action = turn_report(turn, REPORT_SHORTAGE, node);

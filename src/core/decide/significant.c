@@ -56,7 +56,7 @@ significant_ended(struct turn *turn, struct node *child)
 	    failure_is_moot(turn, supervisor) || node_is_ending(supervisor) ||
 	    !is_time_to_end(turn->core, supervisor))
 		return;
-	supervisor->ending.as = ENDING_RETIRES;
+	goal_end(supervisor, ENDING_RETIRES);
 	down_bring(turn, supervisor);
 }
 
@@ -73,16 +73,15 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 	                               .preset = PRESET_LIST,
 	                               .reason = DECIDED_EMPTY};
 
-	if (leader == NULL || !leader->failed.is_set || !children_are_down(supervisor) ||
-	    failure_is_moot(turn, supervisor))
+	if (leader == NULL || leader->failed == FAILED_NOT ||
+	    !children_are_down(supervisor) || failure_is_moot(turn, supervisor))
 		return;
 	if (supervisor->spec.policy.when_empty == WHEN_EMPTY_ESCALATE) {
 		failure_escalate(turn, supervisor, &leader->failure.cause,
 		                 node_at(turn->core, supervisor->children.group_leader),
 		                 &empty);
 	} else if (supervisor->spec.policy.when_empty == WHEN_EMPTY_STOP) {
-		supervisor->failed.is_set = true;
-		supervisor->failure = leader->failure;
+		failure_inherit(supervisor, leader);
 		goal_down_as(supervisor, STATE_FAILED);
 		down_bring(turn, supervisor);
 	}
@@ -175,7 +174,7 @@ is_for_another(const struct core *core, const struct node *node)
 	const struct node *origin = node_find(core, node->failure.origin);
 	const bool fails = node_is_ending(user)
 	                       ? user->ending.as != ENDING_RETIRES
-	                       : user->failed.brings_down &&
+	                       : user->failed == FAILED_BRINGS_DOWN &&
 	                             user->failure.ruling.directive == DIRECTIVE_STOP;
 
 	return fails && node->state == STATE_FAILED &&

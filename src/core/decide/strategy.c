@@ -33,7 +33,7 @@ static void
 join_group(struct turn *turn, struct node *supervisor, struct node *member)
 {
 	queue_pass(turn->core, member);
-	member->plan.start_now = false;
+	goal_start_now(member, false);
 	goal_leave_sequence(member);
 	member->on_standby = false;
 	if (member->goal == GOAL_DOWN && node_is_pending(member) &&
@@ -96,9 +96,10 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 	struct core *core = turn->core;
 	struct node *supervisor = node_supervisor(core, node);
 
-	goal_restart_by_policy(
-	    node, node->failed.brings_down ? RESTARTED_FOR_FAILURE : RESTARTED_FOR_END,
-	    delay_ms);
+	goal_restart_by_policy(node,
+	                       node->failed == FAILED_BRINGS_DOWN ? RESTARTED_FOR_FAILURE
+	                                                          : RESTARTED_FOR_END,
+	                       delay_ms);
 	if (supervisor->spec.policy.strategy == STRATEGY_ONE_FOR_ONE) {
 		/* A first attempt that failed counts as passed (DECISIONS 18). */
 		queue_pass(core, node);
@@ -118,7 +119,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 				goal_restart_by_policy(member, RESTARTED_FOR_GROUP,
 				                       member->plan.delay_ms);
 			if (member != node)
-				member->ending.as = ENDING_NOT;
+				goal_forget_end(member);
 		} else {
 			goal_down_with_group(member);
 			wait_state_changed(core, member);
@@ -163,7 +164,7 @@ strategy_stop(struct turn *turn, struct node *node)
 			continue;
 		goal_down_with_group(member);
 		if (member != node)
-			member->ending.as = ENDING_NOT;
+			goal_forget_end(member);
 		/* A stopped member changes no state, so its waiters are told here. */
 		wait_state_changed(core, member);
 		if (!node_is_down(member))

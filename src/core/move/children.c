@@ -12,7 +12,7 @@
 static bool
 has_failed_alive(const struct node *child)
 {
-	return child->failed.brings_down && child->goal == GOAL_UP &&
+	return child->failed == FAILED_BRINGS_DOWN && child->goal == GOAL_UP &&
 	       process_is_main_there(child);
 }
 
@@ -33,7 +33,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 		else
 			goal_down(child);
 		goal_mark_for_sequence(child, false);
-		child->ending.as = ENDING_NOT;
+		goal_forget_end(child);
 		if (stop_kills_children(supervisor))
 			goal_kill(child);
 		/* A stopped child changes no state, so its waiters are told here. */
@@ -174,7 +174,7 @@ wake_all(struct core *core, struct node *supervisor)
 		if (at != supervisor && at->state == STATE_BACKOFF &&
 		    at->goal != GOAL_DOWN && !at->part.grouped &&
 		    deadline_due(core, at, TIMER_STATE) == 0)
-			at->plan.start_now = true;
+			goal_start_now(at, true);
 		queue_node(core, at);
 		/* What ended meanwhile can be told now. */
 		watch_state_changed(core, at);

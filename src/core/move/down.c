@@ -51,13 +51,11 @@ down_settle(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 
 	goal_settled(node);
-	node->failed.brings_down = false;
+	failure_is_over(node);
 	/* A one-shot is ready once it is done. */
 	if (!node_is_ready(node) || node->plan.down_as != STATE_DONE ||
 	    node->spec.start.ready != READY_EXIT)
-		node->run.readied = READIED_NOT;
-	node->plan.start_now = false;
-	node->plan.is_demanded = false;
+		up_forget_ready(node);
 	node->pace.no_room = 0;
 	suspend_clear(core, node);
 	suspend_decided(core, node);
@@ -415,7 +413,7 @@ down_bring(struct turn *turn, struct node *node)
 			down_step(turn, node);
 	} else if (node->phase == PHASE_DISMISS && node->children.op == OP_NONE) {
 		/* The supervisor gave up, and its failure is decided now. */
-		node->ending.as = ENDING_NOT;
+		goal_forget_end(node);
 		if (!run_pre_hook(turn, node))
 			down_step(turn, node);
 	}

@@ -37,7 +37,7 @@ cause_for(const struct node *node)
 {
 	struct cause cause = {.kind = CAUSE_NORMAL, .code = -1};
 
-	if (node->failed.brings_down)
+	if (node->failed == FAILED_BRINGS_DOWN)
 		cause = node->failure.cause;
 	if (node_has_process(node) && node->run.created && !process_is_main_there(node)) {
 		cause.code = node->process.end.code;
@@ -54,7 +54,7 @@ leader_of(const struct core *core, const struct node *node)
 	const struct node *leader =
 	    node_at(core, node_supervisor(core, node)->children.group_leader);
 
-	return leader != NULL && leader->failed.brings_down &&
+	return leader != NULL && leader->failed == FAILED_BRINGS_DOWN &&
 	               (node->part.grouped || node->part.sequenced)
 	           ? leader
 	           : NULL;
@@ -69,12 +69,12 @@ failed_for(const struct core *core, const struct node *node)
 {
 	const struct node *at = node;
 
-	while (at->links.parent != NONE && !at->failed.brings_down &&
+	while (at->links.parent != NONE && at->failed != FAILED_BRINGS_DOWN &&
 	       leader_of(core, at) == NULL && (at == node || at->state != STATE_RUNNING))
 		at = node_supervisor(core, at);
 	if (at->links.parent == NONE)
 		return NULL;
-	return at->failed.brings_down ? at : leader_of(core, at);
+	return at->failed == FAILED_BRINGS_DOWN ? at : leader_of(core, at);
 }
 
 /* What is asked for: the same whenever it is asked. */

@@ -19,6 +19,7 @@ void hooks_done(struct turn *turn, struct node *node, const struct event *event)
 
 /* up.c */
 void up_not_ready(struct node *node);
+void up_forget_ready(struct node *node);
 void up_start(struct turn *turn, struct node *node);
 
 /* down.c */

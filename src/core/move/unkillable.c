@@ -82,7 +82,7 @@ unkillable_hold(struct turn *turn, struct node *node)
 
 	if (node->state != STATE_BACKOFF)
 		state_set(core, node, STATE_BACKOFF);
-	node->plan.start_now = false;
+	goal_start_now(node, false);
 	if (node_supervisor(core, node)->spec.policy.strategy == STRATEGY_ONE_FOR_ONE)
 		queue_pass(core, node);
 	queue_parent(core, node);
@@ -116,7 +116,7 @@ unkillable_gone(struct turn *turn, struct node *node)
 	if (!node_is_pending(node) || node->goal != GOAL_DOWN)
 		terminate(turn, node);
 	gate_state_changed(core, node);
-	node->plan.start_now = node_is_pending(node);
+	goal_start_now(node, node_is_pending(node));
 	queue_node(core, node);
 	queue_parent(core, node);
 	/* Nodes above may have waited for this process to disappear. */

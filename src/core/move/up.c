@@ -29,6 +29,13 @@ up_not_ready(struct node *node)
 		node->run.readied = READIED_BEFORE;
 }
 
+/* The node is to be ready for the first time, as far as its incarnation goes. */
+void
+up_forget_ready(struct node *node)
+{
+	node->run.readied = READIED_NOT;
+}
+
 /* Start a node that is down; whether it may is decided by the caller. */
 static void
 begin_start(struct turn *turn, struct node *node)
@@ -44,15 +51,13 @@ begin_start(struct turn *turn, struct node *node)
 	count_restart(node);
 	node->run.begun = BEGUN_NOW;
 	goal_started(node);
-	node->plan.start_now = false;
-	node->plan.is_demanded = true;
 	if (node->spec.keeps && !node_is_resuming(node))
 		(void)turn_act(turn, ACTION_CLEAR, node);
 	/* What is DONE is ready, and begins anew. */
 	if (node_is_ready(node))
-		node->run.readied = READIED_NOT;
+		up_forget_ready(node);
 	node->run.created = false;
-	node->ending.as = ENDING_NOT;
+	goal_forget_end(node);
 	node->ending.work_failed = false;
 	node->process.exited_by_itself = false;
 	node->run.attempts++;
@@ -104,7 +109,7 @@ be_ready(struct turn *turn, struct node *node)
 	goal_forget_command(node);
 	goal_stay_added(node);
 	goal_end_resume(node);
-	node->failed.brings_down = false;
+	failure_is_over(node);
 	suspend_decided(core, node);
 	if (node_has_process(node) && !process_is_main_there(node)) {
 		/* An actor with `ready: exit` is ready at its end. */

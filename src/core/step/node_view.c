@@ -167,7 +167,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->backoff.delay_min_ms = node->pace.min_ms;
 	ret_view->backoff.delay_max_ms = node->pace.max_ms;
 	ret_view->backoff.due_ms = start_due(core, node);
-	ret_view->has_failure = node->failed.is_set;
+	ret_view->has_failure = node->failed != FAILED_NOT;
 	ret_view->failure = node->failure;
 	ret_view->restart = node->spec.restart;
 	ret_view->ready_mode = node->spec.start.ready;
@@ -275,8 +275,8 @@ check_run(const struct node *node)
 	const struct node_run *run = &node->run;
 
 	if (node->growth.presence > PRESENCE_HIDDEN || node->growth.added > ADDED ||
-	    node->ending.as > ENDING_RETIRES || run->begun > BEGUN_NOW ||
-	    run->readied > READIED_NOW)
+	    node->failed > FAILED_BRINGS_DOWN || node->ending.as > ENDING_RETIRES ||
+	    run->begun > BEGUN_NOW || run->readied > READIED_NOW)
 		return "a presence, a start or an end that does not exist";
 	if (run->begun == BEGUN_NEVER &&
 	    (run->readied != READIED_NOT || run->was_ready || run->created))

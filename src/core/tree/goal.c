@@ -87,6 +87,8 @@ goal_settled(struct node *node)
 	goal_forget_command(node);
 	goal_leave_sequence(node);
 	node->plan.stop_how = STOP_IN_ORDER;
+	node->plan.start_now = false;
+	node->plan.is_demanded = false;
 }
 
 /* A failed node may start again: it counts as stopped. */
@@ -154,7 +156,8 @@ goal_end_resume(struct node *node)
 		node->plan.comeback = COMEBACK_PLAIN;
 }
 
-/* Another configuration: restart what runs, and a member of a group with that. */
+/* Another configuration: restart what runs, and a member of a group with that; what does
+ * not run starts at once. */
 void
 goal_reload(struct node *node, bool is_live)
 {
@@ -163,6 +166,7 @@ goal_reload(struct node *node, bool is_live)
 	goal_end_resume(node);
 	node->run.restart_kind = RESTARTED_FOR_COMMAND;
 	node->plan.delay_ms = 0;
+	goal_start_now(node, true);
 }
 
 /* The node is to be restarted, or is not, when its turn in the sequence comes. */
@@ -219,6 +223,8 @@ goal_started(struct node *node)
 	goal_mark_for_sequence(node, false);
 	node->plan.stop_how = STOP_IN_ORDER;
 	node->plan.down_as = STATE_STOPPED;
+	node->plan.start_now = false;
+	node->plan.is_demanded = true;
 }
 
 /* The node waits for demand: that fulfils a start. */
@@ -230,13 +236,28 @@ goal_stood_by(struct node *node)
 	node->plan.start_reason = START_IN_TURN;
 	goal_leave_sequence(node);
 	node->plan.stop_how = STOP_IN_ORDER;
+	node->plan.start_now = false;
 }
 
-/* The first start of an added node is a command, too. */
+/* It comes up again so long after it is down. */
 void
-goal_mark_command(struct node *node)
+goal_delay(struct node *node, uint64_t delay_ms)
 {
-	node->plan.start_reason = START_BY_COMMAND;
+	node->plan.delay_ms = delay_ms;
+}
+
+/* The backoff is not waited for, or is again. */
+void
+goal_start_now(struct node *node, bool is_now)
+{
+	node->plan.start_now = is_now;
+}
+
+/* The node, which starts on demand, is needed or is not. */
+void
+goal_demand(struct node *node, bool is_demanded)
+{
+	node->plan.is_demanded = is_demanded;
 }
 
 /* From now on a failed start is not final. */
@@ -264,12 +285,36 @@ goal_forget_stop(struct node *node)
 	node->plan.stay = STAY_NOT;
 }
 
+/* A command deletes the node: it is hidden once it is down. */
+void
+goal_delete(struct node *node)
+{
+	goal_down(node);
+	node->growth.presence = PRESENCE_DELETED;
+}
+
 /* The node is wanted after all, before it was hidden. */
 void
 goal_undelete(struct node *node)
 {
 	if (node->growth.presence == PRESENCE_DELETED)
 		node->growth.presence = PRESENCE_SHOWN;
+}
+
+/* The node is down, and is not there, or is there again. */
+void
+goal_hide(struct node *node, bool is_hidden)
+{
+	node->growth.presence = is_hidden ? PRESENCE_HIDDEN : PRESENCE_SHOWN;
+}
+
+/* The node was added at run time; its first start, if it is begun, is a command, too. */
+void
+goal_add(struct node *node, bool is_started)
+{
+	node->growth.added = is_started ? ADDED_FRESH : ADDED;
+	if (is_started)
+		node->plan.start_reason = START_BY_COMMAND;
 }
 
 /* The first start of an added actor is over: it stays, whatever comes. */
@@ -308,4 +353,20 @@ goal_begin_stop(struct node *node, bool kills_children)
 		node->plan.stop_how = STOP_KILL;
 	else
 		node->plan.stop_how = kills_children ? STOP_KILL_CHILDREN : STOP_IN_ORDER;
+}
+
+/* ---- its own end ---- */
+
+/* The supervisor goes down by itself, for this reason. */
+void
+goal_end(struct node *supervisor, enum ending as)
+{
+	supervisor->ending.as = as;
+}
+
+/* What follows the end is decided, or another stop or start takes its place. */
+void
+goal_forget_end(struct node *supervisor)
+{
+	supervisor->ending.as = ENDING_NOT;
 }

@@ -52,6 +52,15 @@ enum stop_how {
 	STOP_KILL,          /* … and its children have been told to kill */
 };
 
+/* Why a supervisor goes down by itself: what follows is decided when its children are
+ * gone. */
+enum ending {
+	ENDING_NOT,
+	ENDING_GIVES_UP,     /* the intensity is exceeded: it fails */
+	ENDING_START_FAILED, /* a child could not start: it fails, see `failure` */
+	ENDING_RETIRES,      /* its work is done: a normal end */
+};
+
 /* Why a node is started. */
 enum start_reason {
 	START_IN_TURN,
@@ -96,11 +105,18 @@ void goal_leave_sequence(struct node *node);
 void goal_restart_is_due(struct node *node);
 void goal_started(struct node *node);
 void goal_stood_by(struct node *node);
-void goal_mark_command(struct node *node);
+void goal_delay(struct node *node, uint64_t delay_ms);
+void goal_start_now(struct node *node, bool is_now);
+void goal_demand(struct node *node, bool is_demanded);
 void goal_forget_command(struct node *node);
 void goal_keep_down(struct node *node, enum stay stay);
 void goal_forget_stop(struct node *node);
+void goal_delete(struct node *node);
 void goal_undelete(struct node *node);
+void goal_hide(struct node *node, bool is_hidden);
+void goal_add(struct node *node, bool is_started);
+void goal_end(struct node *supervisor, enum ending as);
+void goal_forget_end(struct node *supervisor);
 void goal_stay_added(struct node *node);
 void goal_kill(struct node *node);
 void goal_kill_children(struct node *node);

@@ -35,7 +35,7 @@ struct node {
 	struct node_living living;
 	struct node_pace pace;
 	struct node_limits limits;
-	struct node_failed failed;
+	enum failed failed;
 	struct failure failure;
 	struct node_suspend suspend;
 
@@ -223,7 +223,7 @@ static inline bool
 node_is_refused(const struct node *node)
 {
 	return node->growth.added == ADDED_FRESH && node->goal == GOAL_DOWN &&
-	       (node->failed.brings_down || node_is_down(node));
+	       (node->failed == FAILED_BRINGS_DOWN || node_is_down(node));
 }
 
 /* True if its incarnation has begun, and has not terminated. */
@@ -345,8 +345,9 @@ node_keeps_children(const struct node *node)
 static inline const struct cause *
 node_final_cause(const struct node *node)
 {
-	return node->state == STATE_FAILED && node->failed.is_set ? &node->failure.cause
-	                                                          : &node->process.end;
+	return node->state == STATE_FAILED && node->failed != FAILED_NOT
+	           ? &node->failure.cause
+	           : &node->process.end;
 }
 
 #endif

@@ -70,7 +70,8 @@ enum added {
 	ADDED,
 };
 
-/* How it came into the tree, and leaves it: decide/growth.c, decide/dynamic.c, goal.c. */
+/* How it came into the tree, and leaves it: decide/growth.c, decide/dynamic.c; presence
+ * and added: tree/goal.c. */
 struct node_growth {
 	enum presence presence;
 	enum added added;
@@ -114,7 +115,7 @@ enum readied {
 	READIED_NOW,    /* since the newest start; a one-shot that is DONE stays so */
 };
 
-/* How far it came, and how often: move/up.c, move/down.c. */
+/* How far it came, and how often: move/up.c, move/down.c; readied: move/up.c. */
 struct node_run {
 	enum begun begun;
 	enum readied readied;
@@ -223,10 +224,11 @@ struct node_limits {
 	uint32_t guard_n;
 };
 
-/* The newest failure: decide/failure.c. */
-struct node_failed {
-	bool is_set;      /* `failure` is the last one */
-	bool brings_down; /* it brings the node down, or brought it down last */
+/* The newest failure: decide/failure_report.c. */
+enum failed {
+	FAILED_NOT,
+	FAILED_BEFORE,      /* `failure` is the last one, and what followed is over */
+	FAILED_BRINGS_DOWN, /* it brings the node down, or brought it down last */
 };
 
 /* Standing still: decide/suspend.c. */
@@ -267,16 +269,7 @@ struct node_children {
 	uint32_t group_index;  /* where rest_for_one begins; NONE: no strategy began it */
 };
 
-/* Why a supervisor goes down by itself: what follows is decided when its children are
- * gone. */
-enum ending {
-	ENDING_NOT,
-	ENDING_GIVES_UP,     /* the intensity is exceeded: it fails */
-	ENDING_START_FAILED, /* a child could not start: it fails, see `failure` */
-	ENDING_RETIRES,      /* its work is done: a normal end */
-};
-
-/* As a supervisor, its own end: decide/carry_out.c, decide/significant.c. */
+/* As a supervisor, its own end: tree/goal.c; the work: decide/significant.c. */
 struct node_ending {
 	enum ending as;
 	bool work_failed; /* a significant child failed, since the newest start */

@@ -261,7 +261,7 @@ renumber(struct core *core, const struct node *node, uint32_t from, uint32_t to)
 	     at = node_parent(core, at)) {
 		struct cause *cause = &at->failure.cause;
 
-		if (at->failed.is_set && cause->kind == CAUSE_DEATH_PACT &&
+		if (at->failed != FAILED_NOT && cause->kind == CAUSE_DEATH_PACT &&
 		    cause->watch == from && at->failure.origin.slot == ref.slot &&
 		    at->failure.origin.tenant == ref.tenant)
 			cause->watch = to;
