@@ -281,7 +281,7 @@ START_TEST(wait_answers_when_the_state_has_come_or_never_can)
 	client_send(&client, "{\"method\":\"io.supd.Control.Wait\",\"parameters\":"
 	                     "{\"name\":\"a\",\"for\":\"done\"}}");
 	ck_assert_ptr_null(client_reply(&client));
-	shell_post(&fake->shell,
+	post_event(fake->shell.post,
 	           &(struct event){.kind = EVENT_KILL, .ref = fake_ref(fake, "/user/a")});
 	check_error(client_reply(&client), "io.supd.Control.StartFailed", "name",
 	            "/user/a");
@@ -531,7 +531,7 @@ START_TEST(a_signal_is_sent_once_or_its_outcome_is_said_to_be_unknown)
 	check_done(client_call(&client, "Signal", call, ""));
 	ck_assert_uint_eq(fake->n_signals, 2);
 	/* As a death leaves it: the first was sent, the second was about to be. */
-	memory = ledger_tokens(fake->shell.ledger);
+	memory = ledger_tokens(fake->shell.recording.ledger);
 	ck_assert_uint_eq(memory->n_tried, 2);
 	memory->state = REMEMBERED_DONE;
 	memory->n_done = 1;
@@ -552,7 +552,7 @@ END_TEST
 START_TEST(shutdown_is_answered_first_and_nothing_is_started_afterwards)
 {
 	check_done(client_call(&client, "Shutdown", "{}", ""));
-	ck_assert(fake->shell.facts.shutting_down);
+	ck_assert(fake->shell.recording.facts.shutting_down);
 	ck_assert_uint_eq(count_events(fake, "\"verb\":\"shutdown\""), 1);
 	check_error(client_call(&client, "Start", "{\"names\":[\"a\"]}", ""),
 	            "io.supd.Control.InvalidState", "message", "supd is shutting down");

@@ -74,7 +74,7 @@ START_TEST(observers_wait_for_their_shares_and_controllers_for_the_rest)
 	fake->rig.size.waiters = WAITERS_MAX;
 	fake->rig.unchecked = true;
 	rig_move(&fake->rig);
-	fake->shell.core = fake->rig.core;
+	fake->shell.engine.core = fake->rig.core;
 	for (unsigned int i = 0; i < CONTROL_WAITERS_OBSERVED / CONTROL_WAITERS_UID;
 	     i++) {
 		for (size_t n = 0; n < each; n++) {

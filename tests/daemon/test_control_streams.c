@@ -290,7 +290,7 @@ START_TEST(a_watch_tells_of_the_final_end_once_and_never_of_a_restart)
 		fake_dies(fake, "/user/a", 3, 0);
 		ck_assert_ptr_null(client_reply(&client));
 	}
-	shell_post(&fake->shell,
+	post_event(fake->shell.post,
 	           &(struct event){.kind = EVENT_STOP, .ref = fake_ref(fake, "/user/a")});
 	reply = client_reply(&client);
 	ck_assert_str_eq(text_of(reply, "path"), "/user/a");
@@ -313,7 +313,7 @@ START_TEST(an_actor_that_fails_for_good_ends_with_its_cause)
 	client_send(&client, "{\"method\":\"io.supd.Control.Watch\",\"more\":true,"
 	                     "\"parameters\":{\"names\":[\"a\"]}}");
 	fake_run(fake);
-	shell_post(&fake->shell,
+	post_event(fake->shell.post,
 	           &(struct event){.kind = EVENT_KILL, .ref = fake_ref(fake, "/user/a")});
 	reply = client_reply(&client);
 	ck_assert_str_eq(text_of(reply, "state"), "failed");
@@ -328,7 +328,7 @@ START_TEST(the_dead_the_unknown_and_the_successor_are_told_at_once_and_not_confi
 {
 	json_t *reply;
 
-	shell_post(&fake->shell,
+	post_event(fake->shell.post,
 	           &(struct event){.kind = EVENT_STOP, .ref = fake_ref(fake, "/user/a")});
 	fake_run(fake);
 	reply = client_call(&client, "Watch",
@@ -361,14 +361,15 @@ START_TEST(several_watches_answer_in_the_order_of_the_ends)
 	client_send(&client, "{\"method\":\"io.supd.Control.Watch\",\"more\":true,"
 	                     "\"parameters\":{\"names\":[\"a\",\"b\"]}}");
 	ck_assert_ptr_null(client_reply(&client));
-	shell_post(&fake->shell, &(struct event){.kind = EVENT_STOP,
-	                                         .ref = fake_ref(fake, "/user/app/b")});
+	post_event(
+	    fake->shell.post,
+	    &(struct event){.kind = EVENT_STOP, .ref = fake_ref(fake, "/user/app/b")});
 	reply = client_reply(&client);
 	ck_assert_str_eq(text_of(reply, "path"), "/user/app/b");
 	ck_assert(continues(reply));
 	json_decref(reply);
 	ck_assert_ptr_null(client_reply(&client));
-	shell_post(&fake->shell,
+	post_event(fake->shell.post,
 	           &(struct event){.kind = EVENT_STOP, .ref = fake_ref(fake, "/user/a")});
 	reply = client_reply(&client);
 	ck_assert_str_eq(text_of(reply, "path"), "/user/a");
@@ -384,8 +385,8 @@ START_TEST(of_ends_in_one_turn_children_come_before_their_supervisor)
 	client_send(&client, "{\"method\":\"io.supd.Control.Watch\",\"more\":true,"
 	                     "\"parameters\":{\"names\":[\"app\",\"b\"]}}");
 	fake_run(fake);
-	shell_post(&fake->shell, &(struct event){.kind = EVENT_STOP,
-	                                         .ref = fake_ref(fake, "/user/app")});
+	post_event(fake->shell.post, &(struct event){.kind = EVENT_STOP,
+	                                             .ref = fake_ref(fake, "/user/app")});
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		json_t *reply = client_reply(&client);
 

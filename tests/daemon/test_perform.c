@@ -58,9 +58,9 @@ static jmp_buf death;
 static void
 act(uint32_t life)
 {
-	ck_assert_uint_eq(ledger_performed(shell.ledger), life - 1);
+	ck_assert_uint_eq(ledger_performed(shell.recording.ledger), life - 1);
 	ck_assert_uint_eq((uint32_t)shell.events.by, life);
-	ck_assert_uint_eq(shell.events.by >> 32, ledger_epoch(shell.ledger));
+	ck_assert_uint_eq(shell.events.by >> 32, ledger_epoch(shell.recording.ledger));
 	done[life]++;
 	if (life == dies_in)
 		longjmp(death, 1);
@@ -145,13 +145,13 @@ IDLE(actors_clear, struct actors *actors, struct ref ref)
 IDLE(additions_name, struct shell *at, const struct action *action)
 IDLE(additions_release, struct shell *at, struct grown *grown)
 IDLE(control_on_reply, struct control *control, const struct action *action)
-IDLE(keeper_beat, struct shell *at)
+IDLE(keeper_beat, struct keeper *keeper)
 IDLE(notify_close, struct notify *notify, struct ref ref)
 IDLE(output_drop, struct output *output, const char *path)
 IDLE(procs_forget, struct procs *procs, struct ref ref)
 IDLE(procs_inherit, struct procs *procs, struct ref heir)
 IDLE(readiness_close, struct readiness *readiness, struct ref ref)
-IDLE(record_slot, struct shell *at, uint32_t slot)
+IDLE(record_slot, struct recording *recording, uint32_t slot)
 IDLE(reload_release, struct shell *at, const struct conf *owner)
 IDLE(rundir_clear, struct rundirs *rundirs, const struct actor *actor)
 IDLE(standin_touch, struct standin *standin, struct ref ref)
@@ -171,9 +171,9 @@ begin(void)
 
 	shell = (struct shell){
 	    .processes = &processes, .messages = &messages, .sockets = &sockets};
-	shell.ledger = ledger_new(&size, &err);
-	ck_assert_ptr_nonnull(shell.ledger);
-	ledger_checkpoint(shell.ledger);
+	shell.recording.ledger = ledger_new(&size, &err);
+	ck_assert_ptr_nonnull(shell.recording.ledger);
+	ledger_checkpoint(shell.recording.ledger);
 	post.n_actions = 0;
 	shell.post = &post;
 	actions.n = N_ACTIONS;
@@ -189,7 +189,7 @@ begin(void)
 static void
 end(void)
 {
-	ledger_free(shell.ledger);
+	ledger_free(shell.recording.ledger);
 }
 
 /* The next guardian replays the journal: the same actions, numbered from the beginning.
@@ -207,7 +207,7 @@ START_TEST(an_action_counts_as_performed_when_it_was_and_not_before)
 {
 	begin();
 	perform_all();
-	ck_assert_uint_eq(ledger_performed(shell.ledger), N_ACTIONS);
+	ck_assert_uint_eq(ledger_performed(shell.recording.ledger), N_ACTIONS);
 	ck_assert_uint_eq(shell.events.by, 0);
 	for (uint32_t i = 1; i <= N_ACTIONS; i++)
 		ck_assert_uint_eq(done[i], 1);
@@ -250,7 +250,7 @@ START_TEST(what_the_budget_leaves_is_not_performed_yet)
 		budget = 1;
 		from = perform(&shell, &actions, from, &budget);
 		ck_assert_uint_eq(from, before + 1);
-		ck_assert_uint_eq(ledger_performed(shell.ledger), from);
+		ck_assert_uint_eq(ledger_performed(shell.recording.ledger), from);
 	}
 	perform_all();
 	for (uint32_t i = 1; i <= N_ACTIONS; i++)

@@ -32,70 +32,12 @@ static char *fake_conf_files[] = {fake_conf_file};
 
 /* ---- what the control server expects of the shell ---------------------------------- */
 
-static struct fake *
-fake_of(const struct shell *shell)
-{
-	/* The shell is the first member. */
-	return (struct fake *)(uintptr_t)shell;
-}
-
-/* What the walker would keep. */
-static struct fake_kept *
-kept(struct shell *shell, uint64_t key)
-{
-	struct fake *fake = fake_of(shell);
-
-	for (size_t i = 0; i < FAKE_KEPT_MAX; i++)
-		if (fake->kept[i].key == key)
-			return &fake->kept[i];
-	return NULL;
-}
-
-void
-shell_keep(struct shell *shell, uint64_t key, int fd)
-{
-	struct fake_kept *place = kept(shell, key);
-
-	if (place == NULL)
-		place = kept(shell, 0);
-	else
-		(void)close(place->fd);
-	ASSERT(place != NULL);
-	*place = (struct fake_kept){key, dup(fd)};
-}
-
-int
-shell_take(struct shell *shell, uint64_t key)
-{
-	const struct fake_kept *place = kept(shell, key);
-
-	return fake_of(shell)->taking_over && place != NULL ? dup(place->fd) : -1;
-}
-
-void
-shell_release(struct shell *shell, uint64_t key)
-{
-	struct fake_kept *place = kept(shell, key);
-
-	if (place == NULL)
-		return;
-	(void)close(place->fd);
-	*place = (struct fake_kept){0};
-}
-
-/* No walker waits for a sign of life. */
-void
-keeper_beat(struct shell *shell)
-{
-	(void)shell;
-}
-
 void
 shut_down(struct shell *shell, enum event_kind kind)
 {
 	ASSERT(kind == EVENT_SHUTDOWN);
-	shell->facts.shutting_down = true;
-	shell_post(shell, &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
+	shell->recording.facts.shutting_down = true;
+	post_event(shell->post, &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
 }
 
 int
@@ -158,7 +100,10 @@ fake_new(void)
 	fake->shell.loop = ev_loop_new(EVFLAG_AUTO);
 	rig_init(&fake->rig, 8, 1);
 	fake->rig.now_ms = clock_mono_ms();
-	fake->shell.post = post_new();
+	bounded_init(&fake->shell.closers);
+	fake_begin_link(fake);
+	keeper_settled(fake->shell.keeper);
+	fake->shell.post = post_new(&fake->shell.engine, &fake->shell.recording);
 	ASSERT(post_reserve(fake->shell.post, FAKE_ACTORS_MAX) == 0);
 	fake->confs = calloc(FAKE_ACTORS_MAX, sizeof(*fake->confs));
 	fake->actors = calloc(FAKE_ACTORS_MAX, sizeof(*fake->actors));
@@ -167,11 +112,11 @@ fake_new(void)
 	fake->conf.files = fake_conf_files;
 	fake->conf.n_files = 1;
 	fake->conf.actors = fake->confs;
-	fake->shell.conf = &fake->conf;
+	fake->shell.actors.conf = &fake->conf;
 	fake->shell.origin.conf_file = fake_conf_file;
-	fake->shell.core = fake->rig.core;
-	fake->shell.now_ms = fake->rig.now_ms;
-	fake->shell.facts.started_ms = fake->rig.now_ms;
+	fake->shell.engine.core = fake->rig.core;
+	fake->shell.engine.now_ms = fake->rig.now_ms;
+	fake->shell.recording.facts.started_ms = fake->rig.now_ms;
 	fake->shell.actors.at = fake->actors;
 	fake->shell.actors.cap = FAKE_ACTORS_MAX;
 	map_init(&fake->shell.actors.by_path);
@@ -181,8 +126,8 @@ fake_new(void)
 	fake->processes.procs = (struct procs *)(void *)fake;
 	ASSERT(events_init(&fake->shell.events) == 0);
 	events_attach(&fake->shell.events, calloc(1, sizeof(struct events_ring)));
-	fake->shell.ledger = ledger_new(&size, NULL);
-	ASSERT(fake->shell.ledger != NULL);
+	fake->shell.recording.ledger = ledger_new(&size, NULL);
+	ASSERT(fake->shell.recording.ledger != NULL);
 	scraper_open(&fake->shell);
 	fake->shell.control = control_alloc(&fake->shell);
 	(void)fake_add(fake, "/user", NODE_SUPERVISOR);
@@ -194,10 +139,7 @@ fake_free(struct fake *fake)
 {
 	control_free(fake->shell.control);
 	scraper_close();
-	ledger_free(fake->shell.ledger);
-	for (size_t i = 0; i < FAKE_KEPT_MAX; i++)
-		if (fake->kept[i].key != 0)
-			(void)close(fake->kept[i].fd);
+	ledger_free(fake->shell.recording.ledger);
 	free(fake->shell.events.ring);
 	events_done(&fake->shell.events);
 	map_done(&fake->shell.actors.by_path);
@@ -206,6 +148,7 @@ fake_free(struct fake *fake)
 		free(fake->confs[i].base);
 	}
 	rig_done(&fake->rig);
+	fake_end_walker(fake);
 	ev_loop_destroy(fake->shell.loop);
 	post_free(fake->shell.post);
 	free(fake->confs);
@@ -235,7 +178,7 @@ fake_add_spec(struct fake *fake, const char *path, const struct spec *spec)
 	struct actor *actor = &fake->actors[ref.slot];
 	const char *at = strchr(path, '@');
 
-	fake->shell.core = fake->rig.core;
+	fake->shell.engine.core = fake->rig.core;
 	free(actor->path);
 	*actor =
 	    (struct actor){.ref = ref, .path = strdup(path), .conf = conf, .conf_id = 1};
@@ -279,29 +222,31 @@ write_report(struct fake *fake, const struct action *action)
 	struct shell *shell = &fake->shell;
 	struct events *events = &shell->events;
 	const struct event_head head = {.kind = (uint8_t)action->report,
-	                                .path = shell_path(shell, action->ref)};
+	                                .path = actors_path(&shell->actors, action->ref)};
 	struct strbuf rule;
 
 	strbuf_init(&rule, 10000);
 	events_begin(events, &head);
 	events_cause(events, &action->cause, NULL);
 	if (action->report == REPORT_FAILURE || action->report == REPORT_ESCALATED)
-		events_text(events, FIELD_ORIGIN, shell_path(shell, action->origin));
+		events_text(events, FIELD_ORIGIN,
+		            actors_path(&shell->actors, action->origin));
 	if (action->report == REPORT_FAILURE) {
 		events_text(events, FIELD_DIRECTIVE,
 		            directive_names[action->ruling.directive]);
-		rule_text(&rule, shell->conf, action->ruling.preset, action->ruling.place,
-		          action->ruling.reason);
+		rule_text(&rule, shell->actors.conf, action->ruling.preset,
+		          action->ruling.place, action->ruling.reason);
 		events_text(events, FIELD_RULE, strbuf_str(&rule));
 		events_number(events, FIELD_WINDOW, action->window);
 		events_number(events, FIELD_DELAY, (int64_t)action->delay_ms);
 	}
 	if (action->report == REPORT_GAVE_UP) {
 		events_number(events, FIELD_INTENSITY, action->limit);
-		events_text(events, FIELD_OFFENDER, shell_path(shell, action->origin));
+		events_text(events, FIELD_OFFENDER,
+		            actors_path(&shell->actors, action->origin));
 	}
 	if (action->report == REPORT_ESCALATED)
-		events_text(events, FIELD_TO, shell_path(shell, action->to));
+		events_text(events, FIELD_TO, actors_path(&shell->actors, action->to));
 	events_end(events);
 	strbuf_done(&rule);
 }
@@ -323,7 +268,7 @@ perform(struct fake *fake, const struct action *action)
 			actor->process_started_ms = fake->rig.now_ms;
 		}
 		if (!fake->never_ready)
-			shell_post(&fake->shell, &event);
+			post_event(fake->shell.post, &event);
 		break;
 	case ACTION_STOP:
 	case ACTION_KILL:
@@ -407,6 +352,7 @@ fake_run(struct fake *fake)
 		    !control_is_waiting(fake->shell.control))
 			break;
 	}
+	fake_walk(fake);
 }
 
 void
@@ -414,7 +360,7 @@ fake_boot(struct fake *fake)
 {
 	const struct event boot = {.kind = EVENT_BOOT, .ref = REF_NONE};
 
-	shell_post(&fake->shell, &boot);
+	post_event(fake->shell.post, &boot);
 	fake_run(fake);
 }
 
@@ -459,7 +405,7 @@ fake_dies(struct fake *fake, const char *path, int code, int signo)
 	};
 
 	fake->actors[ref.slot].pid = 0;
-	shell_post(&fake->shell, &event);
+	post_event(fake->shell.post, &event);
 }
 
 /* ---- the client -------------------------------------------------------------------- */

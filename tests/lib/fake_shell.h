@@ -18,6 +18,7 @@
 #include "daemon/reload/reload.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/state/shell.h"
+#include "ledger/handover.h"
 #include "tests/lib/rig.h"
 
 #define FAKE_ACTORS_MAX 16384
@@ -48,11 +49,12 @@ struct fake {
 	bool cut;           /* the guardian dies before its callers hear of the turn */
 	int prepare_result; /* of reload_prepare() */
 	bool applied;
-	struct fake_kept kept[FAKE_KEPT_MAX];
+	struct fake_kept kept[FAKE_KEPT_MAX]; /* by the walker */
+	int walker_fd;                        /* its end of the link */
+	struct handover handover;
 	struct upgrade *upgrade; /* that is under way, or NULL */
 	int go_result;           /* of upgrade_go() */
 	bool gone;               /* it made room */
-	bool taking_over;        /* what was kept can be taken */
 };
 
 struct fake *fake_new(void);
@@ -67,6 +69,14 @@ void fake_dies(struct fake *fake, const char *path, int code, int signo);
 struct ref fake_ref(struct fake *fake, const char *path);
 enum node_state fake_state(struct fake *fake, const char *path);
 
+/* The walker at the other end of the link: it begins, does what it was asked for, ends.
+ */
+void fake_begin_link(struct fake *fake);
+void fake_walk(struct fake *fake);
+void fake_end_walker(struct fake *fake);
+/* The next guardian has what the walker keeps; then it needs no more of it. */
+void fake_hand_over(struct fake *fake);
+void fake_settle(struct fake *fake);
 void fake_checked(struct fake *fake, enum upgrade_verdict verdict);
 void fake_successor(struct fake *fake, const struct upgrade_story *story);
 

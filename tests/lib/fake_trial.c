@@ -104,8 +104,8 @@ reload_prepare(struct shell *shell, const char *file, struct conf_loading *loadi
 	static const char *keys[] = {"shutdown"};
 
 	(void)loading;
-	*ret =
-	    (struct reload){.file = file != NULL ? file : conf_file, .conf = shell->conf};
+	*ret = (struct reload){.file = file != NULL ? file : conf_file,
+	                       .conf = shell->actors.conf};
 	if (fake->prepare_result < 0) {
 		ret->reports.at = calloc(1, sizeof(*ret->reports.at));
 		ret->reports.at[0] = (struct conf_report){

@@ -97,9 +97,9 @@ fake_successor(struct fake *fake, const struct upgrade_story *story)
 	control_free(fake->shell.control);
 	fake->gone = false;
 	fake->shell.control = control_alloc(&fake->shell);
-	fake->taking_over = true;
+	fake_hand_over(fake);
 	control_answer_caller(fake->shell.control, story);
-	fake->taking_over = false;
+	fake_settle(fake);
 }
 
 /* A guardian dies, and what was posted and not stepped with it; the next one goes on with
@@ -115,5 +115,5 @@ fake_guardian_dies(struct fake *fake)
 	fake->cut = false;
 	fake->shell.control = control_alloc(&fake->shell);
 	tokens_init(fake->shell.control);
-	shell_post(&fake->shell, &others);
+	post_event(fake->shell.post, &others);
 }

@@ -31,7 +31,7 @@ sock_connect_unix sock_unix_is_live os_reap_wait fd_lock
 """.split()
 RECEIVES = """
 accept4 recvmsg recvmmsg notify_receive pass_receive link_receive bounded_ask
-handover_receive handover_take shell_take
+handover_receive handover_take keeper_take
 """.split()
 CLOSES = ["close", "fd_close"]
 

@@ -153,7 +153,7 @@ control_alloc(struct shell *shell)
 static int
 open_socket(struct control *control, struct err *err)
 {
-	const struct conf *conf = control->shell->conf;
+	const struct conf *conf = control->shell->actors.conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : (gid_t)-1;
 	int fd = control_file_do(control->shell, SOCKWORK_OPEN, gid, err);
 	struct sockwork_seen seen;
@@ -162,7 +162,7 @@ open_socket(struct control *control, struct err *err)
 		return fd;
 	/* Clients are to see that we are at the other end, not the child that made it. */
 	(void)listen(fd, CONTROL_CONNS_MAX);
-	shell_keep(control->shell, VAULT_KEY(VAULT_CONTROL, 0), fd);
+	keeper_keep(control->shell->keeper, VAULT_KEY(VAULT_CONTROL, 0), fd);
 	control->owns_path = true;
 	(void)control_file_look(control->shell, false, &seen);
 	control->file = seen;
@@ -172,7 +172,7 @@ open_socket(struct control *control, struct err *err)
 static int
 listen_at(struct control *control, struct err *err)
 {
-	int fd = shell_take(control->shell, VAULT_KEY(VAULT_CONTROL, 0));
+	int fd = keeper_take(control->shell->keeper, VAULT_KEY(VAULT_CONTROL, 0));
 	struct sockwork_seen seen;
 
 	control->owns_path = fd >= 0;

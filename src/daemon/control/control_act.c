@@ -44,7 +44,7 @@ call_resolve_past(struct conn *conn, const char *name, struct ref_list *list,
 	if (r == -ENOMEM)
 		reply_limit(conn, name, 0);
 	else if (r < 0 && conn->call.method->access == ACCESS_CONTROL &&
-	         conf_has_template(conn->control->shell->conf, name))
+	         conf_has_template(conn->control->shell->actors.conf, name))
 		reply_error(
 		    conn, CONTROL_INTERFACE ".InvalidState",
 		    json_pack(
@@ -90,7 +90,8 @@ call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone)
 		return false;
 	if (list->n > 1) {
 		for (size_t i = 0; i < list->n && i < CANDIDATES_MAX; i++)
-			candidates.at[candidates.n++] = shell_path(shell, list->at[i]);
+			candidates.at[candidates.n++] =
+			    actors_path(&shell->actors, list->at[i]);
 		reply_no_such_actor(conn, name, &candidates);
 		return false;
 	}
@@ -126,8 +127,8 @@ begin_command_event(struct conn *conn, struct ref ref, const char *verb)
 	struct node_view view;
 
 	if (!ref_is_none(ref)) {
-		core_view(shell->core, ref, shell->now_ms, &view);
-		head.path = shell_path(shell, ref);
+		engine_view(&shell->engine, ref, &view);
+		head.path = actors_path(&shell->actors, ref);
 		head.incarnation = view.run.incarnation;
 		head.generation = view.run.generation;
 	}
@@ -164,17 +165,18 @@ warn_of_waiting(const struct shell *shell, struct ref ref)
 {
 	struct node_view view, other;
 
-	core_view(shell->core, ref, shell->now_ms, &view);
+	engine_view(&shell->engine, ref, &view);
 	if (view.state != STATE_BACKOFF)
 		return;
-	for (struct ref at = core_first_child(shell->core, view.parent); !ref_is_none(at);
-	     at = core_next_sibling(shell->core, at)) {
-		core_view(shell->core, at, shell->now_ms, &other);
+	for (struct ref at = core_first_child(shell->engine.core, view.parent);
+	     !ref_is_none(at); at = core_next_sibling(shell->engine.core, at)) {
+		engine_view(&shell->engine, at, &other);
 		if (other.state == STATE_WAITING)
 			log_line(LOG_LEVEL_WARNING,
 			         "%s: stays down: its start waited for %s, which was "
 			         "stopped; start it, or restart their supervisor",
-			         shell_path(shell, at), shell_path(shell, ref));
+			         actors_path(&shell->actors, at),
+			         actors_path(&shell->actors, ref));
 	}
 }
 
@@ -209,9 +211,9 @@ comes_with_another(const struct shell *shell, const struct ref_list *list, struc
 	struct node_view view;
 	uint32_t index;
 
-	core_view(shell->core, ref, shell->now_ms, &view);
+	engine_view(&shell->engine, ref, &view);
 	while (!ref_is_none(view.parent)) {
-		core_view(shell->core, view.parent, shell->now_ms, &view);
+		engine_view(&shell->engine, view.parent, &view);
 		if (map_get(&list->slots, view.ref.slot, &index) &&
 		    view.state != STATE_RUNNING && view.state != STATE_STARTING)
 			return true;
@@ -234,7 +236,7 @@ leave_to_supervisors(const struct shell *shell, struct ref_list *list)
 static bool
 refuses_starts(struct conn *conn)
 {
-	if (!conn->control->shell->facts.shutting_down)
+	if (!conn->control->shell->recording.facts.shutting_down)
 		return false;
 	reply_invalid_state(conn, conn->call.list.at[0], "supd is shutting down");
 	return true;
@@ -450,7 +452,7 @@ answers_for_old_life(struct conn *conn, struct ref ref, enum wait_for wait_for)
 	int64_t known = param_int(conn, "incarnation", -1);
 	struct node_view view;
 
-	core_view(shell->core, ref, shell->now_ms, &view);
+	engine_view(&shell->engine, ref, &view);
 	if (known < 0 || known == (int64_t)view.run.incarnation || wait_for == WAIT_READY)
 		return false;
 	if (wait_for == WAIT_STOPPED)

@@ -31,7 +31,7 @@ grow_reply_state(struct conn *conn, const char *name, const char *state,
 bool
 grow_refuses(struct conn *conn, const char *name)
 {
-	if (!conn->control->shell->facts.shutting_down)
+	if (!conn->control->shell->recording.facts.shutting_down)
 		return false;
 	grow_reply_state(conn, name, "stopping", "supd is shutting down");
 	return true;
@@ -49,7 +49,7 @@ find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 	char *above;
 
 	if (last == name) {
-		*ret = core_ref(shell->core, CORE_USER);
+		*ret = core_ref(shell->engine.core, CORE_USER);
 		return true;
 	}
 	above = strndup(name, (size_t)(last - name) - 1);
@@ -62,7 +62,7 @@ find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 	if (!found)
 		return false;
 	*ret = list->at[0];
-	core_view(shell->core, *ret, shell->now_ms, &view);
+	engine_view(&shell->engine, *ret, &view);
 	if (list->n == 1 && view.kind != NODE_WORKER &&
 	    !system_has(actors_get(&shell->actors, *ret)))
 		return true;
@@ -79,7 +79,7 @@ grow_path(const struct shell *shell, struct ref parent, const char *name)
 	struct strbuf sb;
 
 	strbuf_init(&sb, CONF_PATH_MAX + CONF_NAME_MAX + 2);
-	strbuf_addf(&sb, "%s/%s", shell_path(shell, parent), name);
+	strbuf_addf(&sb, "%s/%s", actors_path(&shell->actors, parent), name);
 	return strbuf_take(&sb);
 }
 
@@ -92,8 +92,8 @@ reply_if_taken(struct conn *conn, const char *path)
 	struct node_view view;
 	bool is_up = true;
 
-	if (core_valid(shell->core, ref)) {
-		core_view(shell->core, ref, shell->now_ms, &view);
+	if (core_valid(shell->engine.core, ref)) {
+		engine_view(&shell->engine, ref, &view);
 		is_up = view.state == STATE_STARTING || view.state == STATE_RUNNING ||
 		        view.state == STATE_SUSPENDED;
 	} else if (!additions_has_posted(shell, path)) {
@@ -148,7 +148,7 @@ reply_not_deleted(struct conn *conn, const struct target *target)
 	if (target->result != REPLY_INVALID_STATE)
 		reply_target_error(conn, target);
 	else
-		grow_reply_state(conn, shell_path(shell, target->ref),
+		grow_reply_state(conn, actors_path(&shell->actors, target->ref),
 		                 is_pending ? "restarting" : "running",
 		                 "stop the actor first, then delete it");
 }
@@ -161,8 +161,9 @@ exists_somewhere(const struct shell *shell, const struct conf *added, const char
 {
 	const struct ref ref = actors_find(&shell->actors, path);
 
-	return core_valid(shell->core, ref) || conf_find(added, path) != CONF_NONE ||
-	       conf_has_replicas(shell->conf, path);
+	return core_valid(shell->engine.core, ref) ||
+	       conf_find(added, path) != CONF_NONE ||
+	       conf_has_replicas(shell->actors.conf, path);
 }
 
 /* Check that each needed actor exists; -ENOENT with a sentence. */
@@ -242,7 +243,7 @@ take_replica(void *user, uint32_t i, const struct conf *conf)
 	growth->grown[i] = grown;
 	growth->n++;
 	/* Thousands of them take a while. */
-	keeper_beat(growth->shell);
+	keeper_beat(growth->shell->keeper);
 	return true;
 }
 
@@ -335,7 +336,7 @@ add_one(struct conn *conn, struct ref parent, const char *name)
 	} else if (!token_resumes(conn, reply_added, grow_reply_not_added) &&
 	           !reply_if_taken(conn, path) && wait_prepare(conn, 1)) {
 		const struct conf_addition addition = {
-		    .parent = shell_path(shell, parent),
+		    .parent = actors_path(&shell->actors, parent),
 		    .name = name,
 		    .use = param_string(conn, "use"),
 		    .with = with,
@@ -398,7 +399,7 @@ handle_delete(struct conn *conn)
 		return;
 	}
 	event.ref = list->at[0];
-	core_view(shell->core, event.ref, shell->now_ms, &view);
+	engine_view(&shell->engine, event.ref, &view);
 	if (view.depth < 2 || system_has(actors_get(&shell->actors, event.ref))) {
 		reply_invalid_state(conn, event.ref, "it is part of supd itself");
 		return;

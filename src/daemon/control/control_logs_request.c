@@ -153,8 +153,8 @@ add_owner(struct strbuf *sb, const struct conf_process *process)
 static void
 add_log_file(struct request *request, const char *path)
 {
-	strbuf_addf(&request->text, "%s%s.log", request->shell->conf->log_directory,
-	            path);
+	strbuf_addf(&request->text, "%s%s.log",
+	            request->shell->actors.conf->log_directory, path);
 	strbuf_addc(&request->text, '\0');
 }
 
@@ -293,7 +293,7 @@ reply_not_captured(struct conn *conn, struct ref ref)
 static bool
 add_subtree(struct request *request, struct ref top)
 {
-	const struct core *core = request->shell->core;
+	const struct core *core = request->shell->engine.core;
 	bool any = false;
 
 	for (struct ref ref = core_next(core, top, top); !ref_is_none(ref);

@@ -87,7 +87,7 @@ on_trial_end(void *user, const struct trial_result *result)
 		                    "could not be put back: the log says why");
 		break;
 	case TRIAL_LEFT:
-		reply_invalid_state(conn, core_ref(shell->core, CORE_USER),
+		reply_invalid_state(conn, core_ref(shell->engine.core, CORE_USER),
 		                    "supd is shutting down");
 		break;
 	}
@@ -212,7 +212,8 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 			r = apply_it(conn, &reload, trial_ms, &err);
 	}
 	if (r == -ENODATA) {
-		reply_invalid_state(conn, core_ref(shell->core, CORE_USER), err.text);
+		reply_invalid_state(conn, core_ref(shell->engine.core, CORE_USER),
+		                    err.text);
 	} else if (r < 0) {
 		reply_config_invalid(conn, &reload, &err);
 	} else if (apply && trial_is_on(shell->trial)) {
@@ -249,12 +250,12 @@ handle_apply(struct conn *conn)
 		reply_invalid_parameter(conn, "rollback_ms");
 		return;
 	}
-	if (shell->facts.shutting_down)
+	if (shell->recording.facts.shutting_down)
 		why = "supd is shutting down";
 	else if (trial_is_on(shell->trial))
 		why = "a configuration is being tried: wait until that is over";
 	if (why != NULL)
-		reply_invalid_state(conn, core_ref(shell->core, CORE_USER), why);
+		reply_invalid_state(conn, core_ref(shell->engine.core, CORE_USER), why);
 	else
 		diff_or_apply(conn, true, trial_ms);
 }

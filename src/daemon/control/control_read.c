@@ -61,7 +61,7 @@ handle_ping(struct conn *conn)
 	            "{\"version\":\"%s\",\"pid\":%d,\"walker_pid\":%d,"
 	            "\"uptime_ms\":%" PRIu64 ",\"config\":",
 	            PACKAGE_VERSION, (int)getpid(), (int)shell->origin.walker_pid,
-	            clock_mono_ms() - shell->facts.started_ms);
+	            clock_mono_ms() - shell->recording.facts.started_ms);
 	view_conf_file(out, shell);
 	strbuf_addc(out, '}');
 	reply_end(conn, false);

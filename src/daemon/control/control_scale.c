@@ -69,17 +69,17 @@ replicas_note_surplus(struct replicas *replicas, struct ref ref)
 static int
 replicas_count(const struct shell *shell, struct replicas *replicas)
 {
-	struct ref ref = core_first_child(shell->core, replicas->parent);
+	struct ref ref = core_first_child(shell->engine.core, replicas->parent);
 
 	replicas->is_there = calloc(replicas->wanted + 1, sizeof(bool));
 	if (replicas->is_there == NULL)
 		return -ENOMEM;
 	replicas->n_missing = replicas->wanted;
-	for (; !ref_is_none(ref); ref = core_next_sibling(shell->core, ref)) {
+	for (; !ref_is_none(ref); ref = core_next_sibling(shell->engine.core, ref)) {
 		uint32_t number = replicas_number_of(shell, replicas, ref);
 		struct node_view view;
 
-		core_view(shell->core, ref, shell->now_ms, &view);
+		engine_view(&shell->engine, ref, &view);
 		if (number == 0 || view.growth.removing)
 			continue;
 		if (number > replicas->wanted) {
@@ -112,7 +112,7 @@ static bool
 replicas_add(struct conn *conn, const struct replicas *replicas, struct grown **grown)
 {
 	const struct conf_addition addition = {
-	    .parent = shell_path(conn->control->shell, replicas->parent),
+	    .parent = actors_path(&conn->control->shell->actors, replicas->parent),
 	    .name = replicas->base,
 	};
 	uint32_t *numbers = calloc(replicas->n_missing + 1, sizeof(*numbers));
@@ -171,12 +171,13 @@ replicas_find_base(struct conn *conn, const char *name)
 	const struct shell *shell = conn->control->shell;
 	struct ref_list *list = &conn->call.list;
 	const struct actor *actor;
-	char *path = name[0] == '/'
-	                 ? strdup(name)
-	                 : grow_path(shell, core_ref(shell->core, CORE_USER), name);
+	char *path =
+	    name[0] == '/'
+	        ? strdup(name)
+	        : grow_path(shell, core_ref(shell->engine.core, CORE_USER), name);
 
 	/* As it is written, even if none is there. */
-	if (path != NULL && conf_has_replicas(shell->conf, path))
+	if (path != NULL && conf_has_replicas(shell->actors.conf, path))
 		return path;
 	free(path);
 	if (!call_resolve_name(conn, name, list))
@@ -185,9 +186,9 @@ replicas_find_base(struct conn *conn, const char *name)
 	path = NULL;
 	if (actor != NULL && actor->conf->base != NULL &&
 	    strcmp(glob_last_name(name), actor->conf->base) == 0)
-		path = grow_path(shell, core_parent(shell->core, list->at[0]),
+		path = grow_path(shell, core_parent(shell->engine.core, list->at[0]),
 		                 actor->conf->base);
-	if (path != NULL && conf_has_replicas(shell->conf, path))
+	if (path != NULL && conf_has_replicas(shell->actors.conf, path))
 		return path;
 	free(path);
 	reply_invalid_state(conn, list->at[0],
@@ -227,7 +228,7 @@ handle_scale(struct conn *conn)
 		replicas.parent = actors_find(&shell->actors, above);
 	if (wanted > SCALE_MAX)
 		reply_limit(conn, replicas.path, SCALE_MAX);
-	else if (!core_valid(shell->core, replicas.parent))
+	else if (!core_valid(shell->engine.core, replicas.parent))
 		grow_reply_state(conn, replicas.path, "stopped",
 		                 "its supervisor is not there");
 	else {

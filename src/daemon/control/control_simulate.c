@@ -11,7 +11,7 @@
 static const char *
 path_of(const void *user, struct ref ref)
 {
-	return shell_path(user, ref);
+	return actors_path(user, ref);
 }
 
 struct workers {
@@ -26,8 +26,8 @@ add_workers(const struct shell *shell, struct ref top, struct workers *workers)
 	struct node_view view;
 
 	for (struct ref ref = top; ref.slot != REF_NONE.slot;
-	     ref = core_next(shell->core, top, ref)) {
-		core_view(shell->core, ref, shell->now_ms, &view);
+	     ref = core_next(shell->engine.core, top, ref)) {
+		engine_view(&shell->engine, ref, &view);
 		if (view.kind == NODE_SUPERVISOR)
 			continue;
 		if (workers->n == SIMULATE_ACTORS_MAX)
@@ -49,7 +49,8 @@ select_workers(struct conn *conn, const char *name, struct workers *workers)
 	bool fits = true;
 
 	if (name == NULL)
-		fits = add_workers(shell, core_ref(shell->core, CORE_USER), workers);
+		fits =
+		    add_workers(shell, core_ref(shell->engine.core, CORE_USER), workers);
 	else if (!call_resolve_name(conn, name, list))
 		return false;
 	for (size_t i = 0; i < list->n && fits; i++)
@@ -70,7 +71,7 @@ reply_failure(struct conn *conn, struct ref ref, int r)
 	else if (r == -EOVERFLOW)
 		reply_invalid_state(conn, ref, "there is no end in sight");
 	else
-		reply_limit(conn, shell_path(conn->control->shell, ref),
+		reply_limit(conn, actors_path(&conn->control->shell->actors, ref),
 		            SIMULATE_BYTES_MAX);
 }
 
@@ -121,11 +122,11 @@ handle_simulate(struct conn *conn)
 {
 	const struct shell *shell = conn->control->shell;
 	struct simulation simulation = {
-	    .core = shell->core,
-	    .conf = shell->conf,
-	    .now_ms = shell->now_ms,
+	    .core = shell->engine.core,
+	    .conf = shell->actors.conf,
+	    .now_ms = shell->engine.now_ms,
 	    .path = path_of,
-	    .user = shell,
+	    .user = &shell->actors,
 	    .json = true,
 	};
 	struct workers workers = {.n = 0};

@@ -25,7 +25,8 @@ next_valid(const struct conn *conn, size_t at)
 {
 	const struct ref_list *list = &conn->call.list;
 
-	while (at < list->n && !core_valid(conn->control->shell->core, list->at[at]))
+	while (at < list->n &&
+	       !core_valid(conn->control->shell->engine.core, list->at[at]))
 		at++;
 	return at;
 }
@@ -305,7 +306,7 @@ watch_actor(struct conn *conn, size_t i, struct ref ref, int64_t since)
 	struct target *target = &conn->call.targets[i];
 	struct node_view view;
 
-	core_view(shell->core, ref, shell->now_ms, &view);
+	engine_view(&shell->engine, ref, &view);
 	target->ref = ref;
 	target->incarnation = view.run.incarnation;
 	target->state = view.state;
@@ -370,7 +371,7 @@ add_watches(const struct shell *shell, const char *name, int64_t since,
 	} else if (r > 0) {
 		for (size_t i = 0; i < list.n; i++)
 			watches[(*n)++] = (struct watch_request){
-			    list.at[i], shell_path(shell, list.at[i]), since};
+			    list.at[i], actors_path(&shell->actors, list.at[i]), since};
 	}
 	ref_list_done(&list);
 	return r;

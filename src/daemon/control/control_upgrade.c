@@ -79,7 +79,7 @@ handle_upgrade(struct conn *conn)
 	struct control *control = conn->control;
 	struct err err = {0};
 
-	if (control->shell->facts.shutting_down) {
+	if (control->shell->recording.facts.shutting_down) {
 		refuse(conn, "supd is shutting down");
 		return;
 	}
@@ -128,8 +128,8 @@ pack(const struct conn *conn)
 static void
 forget_caller(struct shell *shell)
 {
-	shell_release(shell, CALLER_CONNECTION);
-	shell_release(shell, CALLER_BYTES);
+	keeper_release(shell->keeper, CALLER_CONNECTION);
+	keeper_release(shell->keeper, CALLER_BYTES);
 }
 
 /* A last attempt to hand out what is queued, never blocking. */
@@ -145,7 +145,8 @@ control_flush(struct control *control)
 		if (!conn->awaits_end)
 			continue;
 		conn->is_kept = true;
-		shell_keep(control->shell, VAULT_KEY(VAULT_CALLER, n++), conn->fd);
+		keeper_keep(control->shell->keeper, VAULT_KEY(VAULT_CALLER, n++),
+		            conn->fd);
 	}
 }
 
@@ -158,8 +159,8 @@ make_room(struct conn *conn)
 
 	if (fd < 0)
 		return fd;
-	shell_keep(shell, CALLER_BYTES, fd);
-	shell_keep(shell, CALLER_CONNECTION, conn->fd);
+	keeper_keep(shell->keeper, CALLER_BYTES, fd);
+	keeper_keep(shell->keeper, CALLER_CONNECTION, conn->fd);
 	(void)close(fd);
 	r = upgrade_go(conn->call.upgrade);
 	conn->is_kept = r == 0;
@@ -176,7 +177,7 @@ control_upgrade_if_due(struct control *control)
 
 	if (conn == NULL)
 		return;
-	if (control->shell->facts.shutting_down) {
+	if (control->shell->recording.facts.shutting_down) {
 		refuse(conn, "supd is shutting down");
 	} else if (upgrade_verdict(conn->call.upgrade) != UPGRADE_FIT) {
 		return;
@@ -273,8 +274,8 @@ void
 control_answer_caller(struct control *control, const struct upgrade_story *story)
 {
 	struct shell *shell = control->shell;
-	int fd = shell_take(shell, CALLER_CONNECTION);
-	int bytes_fd = shell_take(shell, CALLER_BYTES);
+	int fd = keeper_take(shell->keeper, CALLER_CONNECTION);
+	int bytes_fd = keeper_take(shell->keeper, CALLER_BYTES);
 
 	if (fd >= 0)
 		answer(control, fd, bytes_fd, story);

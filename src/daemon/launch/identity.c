@@ -54,7 +54,7 @@ ask_bounded(struct shell *shell, struct conf_process *process)
 	n = bounded_run(&shell->bounded, BOUNDED_USERS, ask, process, ASK_MS, answer,
 	                ANSWER_MAX);
 	if (n >= 0)
-		n = conf_take_identity(shell->conf, process, answer, (size_t)n);
+		n = conf_take_identity(shell->actors.conf, process, answer, (size_t)n);
 	free(answer);
 	took_ms = clock_mono_ms() - begun_ms;
 	quiet.is_silent = n == -ETIMEDOUT;
@@ -80,9 +80,10 @@ identity_settle(struct shell *shell, const struct actor *actor, enum spawn_step 
 		return 0;
 	*ret_step = SPAWN_STEP_USER;
 	/* Of an earlier configuration: it is about to go. */
-	if (shell_conf_of(shell, actor) != shell->conf || actor->grown != NULL)
+	if (shell_conf_of(shell, actor) != shell->actors.conf || actor->grown != NULL)
 		return -ENOENT;
-	process = &shell->conf->actors[actor->conf - shell->conf->actors].process;
+	process =
+	    &shell->actors.conf->actors[actor->conf - shell->actors.conf->actors].process;
 	r = ask_bounded(shell, process);
 	if (process->identity.unknown_is_group)
 		*ret_step = SPAWN_STEP_GROUP;
@@ -93,7 +94,8 @@ identity_settle(struct shell *shell, const struct actor *actor, enum spawn_step 
 		return r;
 	}
 	/* The next guardian is to know it, too: the process is about to be there. */
-	r = keeper_keep_conf(shell, shell->conf, shell->facts.conf_id, &err);
+	r = keeper_keep_conf(shell->keeper, shell->actors.conf,
+	                     shell->recording.facts.conf_id, &err);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 	return 0;

@@ -315,9 +315,10 @@ launch_draw_secret(struct shell *shell)
 	ssize_t n;
 
 	do {
-		n = getrandom(shell->facts.secret, sizeof(shell->facts.secret), 0);
+		n = getrandom(shell->recording.facts.secret,
+		              sizeof(shell->recording.facts.secret), 0);
 	} while (n < 0 && errno == EINTR);
-	return n == (ssize_t)sizeof(shell->facts.secret) ? 0 : -errno;
+	return n == (ssize_t)sizeof(shell->recording.facts.secret) ? 0 : -errno;
 }
 
 /* What the SUPD_ID of every process of this supd begins with. */
@@ -325,8 +326,8 @@ void
 launch_mark_begin(const struct shell *shell, char ret[PROC_MARK_MAX])
 {
 	(void)snprintf(ret, PROC_MARK_MAX, "%016llx%016llx",
-	               (unsigned long long)shell->facts.secret[0],
-	               (unsigned long long)shell->facts.secret[1]);
+	               (unsigned long long)shell->recording.facts.secret[0],
+	               (unsigned long long)shell->recording.facts.secret[1]);
 }
 
 /* The SUPD_ID of one life of the actor in this slot. */

@@ -86,7 +86,7 @@ post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 			return false;
 		complete.addition = &grown->spec;
 	}
-	core_post(loop->shell->core, now_ms, &complete, &loop->post->actions);
+	core_post(loop->shell->engine.core, now_ms, &complete, &loop->post->actions);
 	if (queue_is_command(event))
 		control_on_posted(loop->shell, event->token);
 	standin_touch(loop->shell->sockets->standin, event->ref);
@@ -102,15 +102,16 @@ write_journal(struct loop *loop, const struct event *events, uint32_t n)
 	struct shell *shell = loop->shell;
 	uint32_t written = 0;
 
-	if (!ledger_has_room(shell->ledger, n + 1))
-		post_checkpoint(loop->shell);
-	while (written < n && ledger_has_room(shell->ledger, 2))
-		ledger_prepare(shell->ledger, JOURNAL_POST, loop->time_ms,
+	if (!ledger_has_room(shell->recording.ledger, n + 1))
+		post_checkpoint(loop->shell->post);
+	while (written < n && ledger_has_room(shell->recording.ledger, 2))
+		ledger_prepare(shell->recording.ledger, JOURNAL_POST, loop->time_ms,
 		               &events[written++], 0);
 	if (written == n)
-		ledger_prepare(shell->ledger, JOURNAL_SETTLE, loop->time_ms, NULL, 0);
+		ledger_prepare(shell->recording.ledger, JOURNAL_SETTLE, loop->time_ms,
+		               NULL, 0);
 	/* All at once: a command to many is in there as a whole or not at all. */
-	ledger_commit(shell->ledger);
+	ledger_commit(shell->recording.ledger);
 	return written;
 }
 
@@ -130,11 +131,11 @@ begin(struct loop *loop)
 	loop->n_early = loop->n_journal = (uint32_t)post->n_written;
 	loop->at = 0;
 	loop->is_written = loop->is_settled = false;
-	loop->time_ms = loop->shell->now_ms;
+	loop->time_ms = loop->shell->engine.now_ms;
 	post->n_written = 0;
 	post->is_stepping = true;
 	loop->shell->post->n_turns++;
-	queue_sort_ends(loop->shell->core, queue.events + loop->n_early,
+	queue_sort_ends(loop->shell->engine.core, queue.events + loop->n_early,
 	                queue.n - loop->n_early, post->posted.events);
 }
 
@@ -160,7 +161,7 @@ decide(struct loop *loop, uint32_t *budget)
 		loop->is_written = loop->n_journal == queue->n;
 	} else if (!loop->is_settled) {
 		loop->is_settled =
-		    !core_settle(loop->shell->core, loop->time_ms, &post->actions);
+		    !core_settle(loop->shell->engine.core, loop->time_ms, &post->actions);
 	} else {
 		return false;
 	}
@@ -210,14 +211,15 @@ take_turns(struct loop *loop)
 
 	advance(loop, &budget);
 	do {
-		while (!goes_on && post->posted.n > 0 && budget > 0 && !shell->exiting) {
+		while (!goes_on && post->posted.n > 0 && budget > 0 &&
+		       !shell->engine.exiting) {
 			begin(loop);
 			advance(loop, &budget);
-			post_set_time(shell, post->posted.n > 0);
+			engine_set_time(&shell->engine, post->posted.n > 0);
 		}
-	} while (!goes_on && budget > 0 && !shell->exiting &&
+	} while (!goes_on && budget > 0 && !shell->engine.exiting &&
 	         procs_bear(shell->processes->procs));
-	if (shell->exiting)
+	if (shell->engine.exiting)
 		finish(loop);
 }
 
@@ -231,7 +233,8 @@ settle(struct loop *loop, uint64_t now_ms)
 	do {
 		if (!has_room(loop->post))
 			flush_actions(loop);
-		more = core_settle(loop->shell->core, now_ms, &loop->post->actions);
+		more =
+		    core_settle(loop->shell->engine.core, now_ms, &loop->post->actions);
 		flush_actions(loop);
 	} while (more);
 }
@@ -240,15 +243,16 @@ int
 loop_replay(struct loop *loop)
 {
 	struct shell *shell = loop->shell;
-	const uint32_t n = ledger_entries(shell->ledger);
+	const uint32_t n = ledger_entries(shell->recording.ledger);
 
 	shell->post->n_actions = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct journal_entry *entry = ledger_entry(shell->ledger, i);
+		const struct journal_entry *entry =
+		    ledger_entry(shell->recording.ledger, i);
 
 		if (entry == NULL)
 			return -EBADMSG;
-		shell->now_ms = entry->now_ms;
+		shell->engine.now_ms = entry->now_ms;
 		if (!has_room(loop->post))
 			flush_actions(loop);
 		if (entry->kind != JOURNAL_POST)
@@ -265,13 +269,13 @@ static void
 arm(struct loop *loop)
 {
 	struct shell *shell = loop->shell;
-	uint64_t due_ms = core_deadline(shell->core);
+	uint64_t due_ms = core_deadline(shell->engine.core);
 	int64_t left_ns;
 
 	ev_timer_stop(shell->loop, &loop->timer);
 	/* A call that waited its turn behind another one may have posted just now. */
 	if (loop->post->is_stepping || loop->post->posted.n > 0 ||
-	    due_ms <= shell->now_ms || control_is_waiting(shell->control) ||
+	    due_ms <= shell->engine.now_ms || control_is_waiting(shell->control) ||
 	    procs_wants_turn(shell->processes->procs)) {
 		ev_idle_start(shell->loop, &loop->idle);
 		return;
@@ -294,11 +298,11 @@ post_due(struct loop *loop)
 	bool is_due;
 
 	/* What was put down early is dated ahead. */
-	is_due = core_deadline(shell->core) <=
-	         (loop->post->n_written > 0 ? clock_mono_ms() : shell->now_ms);
-	post_set_time(shell, loop->post->posted.n > 0);
+	is_due = core_deadline(shell->engine.core) <=
+	         (loop->post->n_written > 0 ? clock_mono_ms() : shell->engine.now_ms);
+	engine_set_time(&shell->engine, loop->post->posted.n > 0);
 	if (is_due)
-		(void)shell_post(shell,
+		(void)post_event(shell->post,
 		                 &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 }
 
@@ -315,8 +319,8 @@ end_turn(struct shell *shell)
 	procs_on_turn(shell->processes->procs);
 	/* One complete turn proves this guardian works: tell the walker to drop the
 	 * handover copies. */
-	if (shell->handover != NULL)
-		keeper_settled(shell);
+	if (keeper_handover(shell->keeper) != NULL)
+		keeper_settled(shell->keeper);
 	additions_on_turn(shell);
 	helpers_on_turn(shell->sockets->helpers);
 	prober_on_turn(shell->processes->prober);
@@ -336,20 +340,20 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	struct shell *shell = loop->shell;
 
 	(void)revents;
-	post_set_time(shell, false);
+	engine_set_time(&shell->engine, false);
 	if (!loop->post->is_stepping)
 		post_due(loop);
 	take_turns(loop);
 	if (!loop->post->is_stepping)
 		end_turn(shell);
-	if (shell->exiting) {
+	if (shell->engine.exiting) {
 		ev_break(ev, EVBREAK_ALL);
 		return;
 	}
 	/* libev's own idea of now is from before the turn. */
 	ev_now_update(ev);
 	arm(loop);
-	keeper_turn(shell, false);
+	keeper_turn(shell->keeper, shell->exits, false);
 }
 
 /* Before all callbacks: what they do is dated to now, not to before the sleep; and that a
@@ -361,8 +365,8 @@ on_check(struct ev_loop *ev, ev_check *watcher, int revents)
 
 	(void)ev;
 	(void)revents;
-	keeper_turn(shell, true);
-	post_set_time(shell, false);
+	keeper_turn(shell->keeper, shell->exits, true);
+	engine_set_time(&shell->engine, false);
 	procs_look(shell->processes->procs);
 }
 
@@ -432,6 +436,6 @@ loop_free(struct loop *loop)
 void
 loop_run(struct loop *loop)
 {
-	while (!loop->shell->exiting)
+	while (!loop->shell->engine.exiting)
 		(void)ev_run(loop->shell->loop, 0);
 }

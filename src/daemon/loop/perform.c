@@ -45,16 +45,17 @@ removed(struct shell *shell, const struct action *action)
 	stores_clear(shell->messages->stores, action->ref);
 	procs_forget(shell->processes->procs, action->ref);
 	if (actors_has_name(&shell->actors, action->ref)) {
-		ledger_set_past(shell->ledger, actor->path, action->incarnation);
+		ledger_set_past(shell->recording.ledger, actor->path,
+		                action->incarnation);
 		output_drop(shell->messages->output, actor->path);
 	}
 	actors_clear(&shell->actors, action->ref);
-	record_slot(shell, action->ref.slot);
+	record_slot(&shell->recording, action->ref.slot);
 	reload_release(shell, owner);
 	if (grown != NULL)
 		additions_release(shell, grown);
 	if (actors_get(&shell->actors, elder) != NULL)
-		record_slot(shell, elder.slot);
+		record_slot(&shell->recording, elder.slot);
 	procs_inherit(shell->processes->procs, heir);
 }
 
@@ -146,8 +147,8 @@ perform_one(struct shell *shell, const struct action *action)
 		break;
 	case ACTION_EXIT:
 		unkillable_log_left(shell);
-		shell->exiting = true;
-		shell->exit_status = action->status;
+		shell->engine.exiting = true;
+		shell->engine.exit_status = action->status;
 		break;
 	case ACTION_SIGNAL:
 		send_signal(shell, action);
@@ -183,8 +184,8 @@ uint32_t
 perform(struct shell *shell, const struct action_list *actions, uint32_t from,
         uint32_t *budget)
 {
-	const uint64_t epoch = (uint64_t)ledger_epoch(shell->ledger) << 32;
-	const uint32_t performed = ledger_performed(shell->ledger);
+	const uint64_t epoch = (uint64_t)ledger_epoch(shell->recording.ledger) << 32;
+	const uint32_t performed = ledger_performed(shell->recording.ledger);
 
 	for (; *budget > 0 && from < actions->n; from++) {
 		const uint32_t number = ++shell->post->n_actions;
@@ -196,10 +197,10 @@ perform(struct shell *shell, const struct action_list *actions, uint32_t from,
 		shell->events.by = epoch | number;
 		perform_one(shell, &actions->at[from]);
 		/* Starting ten thousand actors takes a while. */
-		keeper_beat(shell);
+		keeper_beat(shell->keeper);
 		standin_touch(shell->sockets->standin, actions->at[from].ref);
 		shell->events.by = 0;
-		ledger_set_performed(shell->ledger, number);
+		ledger_set_performed(shell->recording.ledger, number);
 	}
 	return from;
 }

@@ -136,7 +136,7 @@ renew_lock(struct seat *seat)
 		seat->lock_dev = st.st_dev;
 		seat->lock_ino = st.st_ino;
 	}
-	keeper_lock(seat->shell, fd);
+	keeper_lock(seat->shell->keeper, fd);
 	(void)close(fd);
 	/* The actors' directories were removed with the runtime directory. */
 	rundirs_renew(seat->shell->messages->rundirs);
@@ -226,8 +226,8 @@ seat_open(struct shell *shell, struct err *err)
 	ev_io_init(&seat->changed, on_change, seat->signal_fd, EV_READ);
 	seat->changed.data = seat;
 	ev_io_start(shell->loop, &seat->changed);
-	seat->lock_dev = (dev_t)shell->handover->hello.lock_dev;
-	seat->lock_ino = (ino_t)shell->handover->hello.lock_ino;
+	seat->lock_dev = (dev_t)keeper_handover(shell->keeper)->hello.lock_dev;
+	seat->lock_ino = (ino_t)keeper_handover(shell->keeper)->hello.lock_ino;
 	ev_init(&seat->timer, on_timer);
 	seat->timer.data = seat;
 	watch(seat);

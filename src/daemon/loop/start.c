@@ -5,12 +5,14 @@
 #include "daemon/loop/start.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -92,16 +94,17 @@ load(struct shell *shell, struct start *ret)
 static int
 choose_anew(struct shell *shell, struct start *ret, const char *what)
 {
-	struct conf *conf = shell->conf;
+	struct conf *conf = shell->actors.conf;
 	struct err err;
 
-	shell->conf = NULL;
-	shell->facts.is_ready = false;
-	shell->facts.started_ms = shell->now_ms;
+	shell->actors.conf = NULL;
+	shell->recording.facts.is_ready = false;
+	shell->recording.facts.started_ms = shell->engine.now_ms;
 	ret->how = START_ANEW;
 	ret->what = what;
 	if (conf == NULL)
-		conf = keeper_take_newest_conf(shell, &err);
+		conf = keeper_take_newest_conf(shell->keeper,
+		                               &shell->recording.facts.conf_id, &err);
 	ret->conf = conf;
 	return conf != NULL ? 0 : load(shell, ret);
 }
@@ -109,17 +112,18 @@ choose_anew(struct shell *shell, struct start *ret, const char *what)
 int
 start_choose(struct shell *shell, struct start *ret)
 {
-	const struct link_hello *hello = &shell->handover->hello;
+	struct handover *handover = keeper_handover(shell->keeper);
+	const struct link_hello *hello = &handover->hello;
 	struct err err = {0};
 
 	*ret = (struct start){.how = START_FRESH};
-	shell->exits = exits_open(shell->handover->exits_fd, &err);
-	shell->handover->exits_fd = -1;
+	shell->exits = exits_open(handover->exits_fd, &err);
+	handover->exits_fd = -1;
 	if (shell->exits == NULL) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}
-	if (shell->handover->ledger_fd < 0)
+	if (handover->ledger_fd < 0)
 		return load(shell, ret);
 	if (adopt_open(shell, &ret->ledger, &err) < 0) {
 		/* The binary before us can read the state: no actor need end for that. */
@@ -139,10 +143,10 @@ start_choose(struct shell *shell, struct start *ret)
 		    hello->attempts);
 		return choose_anew(shell, ret, "ledger_lost");
 	}
-	if (shell->conf->on_crash_kill && !hello->is_upgrade && !hello->fell_back)
+	if (shell->actors.conf->on_crash_kill && !hello->is_upgrade && !hello->fell_back)
 		return choose_anew(shell, ret, "actors_killed");
 	ret->how = START_ADOPT;
-	ret->conf = shell->conf;
+	ret->conf = shell->actors.conf;
 	return 0;
 }
 
@@ -184,7 +188,7 @@ static int
 hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner, bool *ret_none,
      struct leftovers *ret_found)
 {
-	struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = shell};
+	struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = shell->keeper};
 	uid_t *uids = list_users(conf, &hunt.n_uids);
 	struct strbuf variable;
 	int r = uids == NULL ? -ENOMEM : 0;
@@ -272,10 +276,12 @@ start_end_leftovers(struct shell *shell, const struct conf *conf)
 static size_t
 end_actors(struct shell *shell)
 {
-	const struct leftover_hunt any_user = {.beat = keeper_beat_of, .arg = shell};
+	const struct leftover_hunt any_user = {.beat = keeper_beat_of,
+	                                       .arg = shell->keeper};
 	size_t n = 0;
 	int r = leftover_kill_below(&any_user, shell->origin.walker_pid,
-	                            shell->handover->hello.left, LINK_LEFT_MAX, &n);
+	                            keeper_handover(shell->keeper)->hello.left,
+	                            LINK_LEFT_MAX, &n);
 
 	if (r < 0)
 		(void)log_errno(r, "end the processes of the guardian before");
@@ -321,11 +327,11 @@ boot(struct shell *shell, const struct start *start)
 	strays_take(shell->processes->procs, &found);
 	leftovers_done(&found);
 	reload_hand_over(shell);
-	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
+	post_event(shell->post, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
 	/* What the one before us was about: of the tree only the log process is started,
 	 * for what is still in the pipes. */
-	if (shell->facts.shutting_down)
-		shell_post(shell,
+	if (shell->recording.facts.shutting_down)
+		post_event(shell->post,
 		           &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
 	return 0;
 }
@@ -350,10 +356,10 @@ renew_log(struct shell *shell)
 	const struct ref ref = actors_find(&shell->actors, SYSTEM_LOG_PATH);
 	const struct actor *actor = actors_get(&shell->actors, ref);
 
-	if (actor == NULL || actor->pid == 0 || shell->facts.shutting_down ||
+	if (actor == NULL || actor->pid == 0 || shell->recording.facts.shutting_down ||
 	    is_same_binary(actor->pid))
 		return;
-	shell_post(shell, &(struct event){.kind = EVENT_RESTART, .ref = ref});
+	post_event(shell->post, &(struct event){.kind = EVENT_RESTART, .ref = ref});
 }
 
 /* Bring the core to where the guardian before us was. */
@@ -362,11 +368,12 @@ replay(struct shell *shell, const struct start *start)
 {
 	int r;
 
-	shell->is_replaying = true;
+	shell->engine.is_replaying = true;
 	r = loop_replay(start->loop);
-	shell->is_replaying = false;
+	shell->engine.is_replaying = false;
 	if (r == 0)
-		shell->exiting = core_exited(shell->core, &shell->exit_status);
+		shell->engine.exiting =
+		    core_exited(shell->engine.core, &shell->engine.exit_status);
 	return r;
 }
 
@@ -383,10 +390,30 @@ take_over(struct shell *shell, struct start *start)
 	adopt_compare(shell);
 	upgrade_tell(shell, &start->story);
 	shell->origin.outage_ms = start->story.outage_ms;
-	report_taken_over(shell, &start->story, &shell->handover->hello.last_end);
+	report_taken_over(shell, &start->story,
+	                  &keeper_handover(shell->keeper)->hello.last_end);
 	renew_log(shell);
-	shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
+	post_event(shell->post, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 	return 0;
+}
+
+/* Absolute, if a socket can have so long a name: it marks our actors, so that no supd of
+ * another directory takes them for its own, and they find it from any directory. */
+char *
+start_control_path(const struct conf *conf, const char *runtime_dir)
+{
+	static const char file[] = "/control.sock";
+	const size_t longest = sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof(file);
+	char absolute[PATH_MAX];
+	const char *dir = realpath(runtime_dir, absolute);
+	struct strbuf sb;
+
+	if (conf->control_socket != NULL)
+		return strdup(conf->control_socket);
+	strbuf_init(&sb, SUPD_PATH_MAX);
+	strbuf_addf(&sb, "%s%s",
+	            dir != NULL && strlen(dir) <= longest ? dir : runtime_dir, file);
+	return strbuf_take(&sb);
 }
 
 int
@@ -420,9 +447,9 @@ start_begin(struct shell *shell, struct start *start)
 	}
 	if (start->how == START_ADOPT)
 		control_answer_caller(shell->control, &start->story);
-	if (shell->facts.upgrade_ms != 0) {
-		shell->facts.upgrade_ms = 0;
-		record_facts(shell);
+	if (shell->recording.facts.upgrade_ms != 0) {
+		shell->recording.facts.upgrade_ms = 0;
+		record_facts(&shell->recording);
 	}
 	/* Reading the configuration took more memory than keeping it does. */
 	(void)malloc_trim(0);

@@ -34,4 +34,7 @@ int start_choose(struct shell *shell, struct start *ret);
 /* All rooms are open: begin, and serve clients; 0 or an exit status. */
 int start_begin(struct shell *shell, struct start *start);
 
+/* The path of the control socket; the caller's. */
+char *start_control_path(const struct conf *conf, const char *runtime_dir);
+
 #endif

@@ -16,7 +16,6 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -178,8 +177,10 @@ hang_up(struct shell *shell)
 
 /* Act on a signal that the walker or this process got. */
 static void
-on_signo(struct shell *shell, int signo)
+on_signo(void *user, int signo)
 {
+	struct shell *shell = user;
+
 	switch (signo) {
 	case SIGTERM:
 	case SIGINT:
@@ -203,8 +204,10 @@ on_signo(struct shell *shell, int signo)
 
 /* Without the walker there would be no next guardian. */
 static void
-on_walker_death(struct shell *shell)
+on_walker_death(void *user)
 {
+	struct shell *shell = user;
+
 	log_line(LOG_LEVEL_ERROR,
 	         "the walker, supd's outermost process, has died: shutting down in "
 	         "order, because nothing would replace this guardian");
@@ -213,13 +216,12 @@ on_walker_death(struct shell *shell)
 }
 
 static void
-on_walker_exits(struct shell *shell)
+on_walker_exits(void *user)
 {
+	const struct shell *shell = user;
+
 	procs_take_exits(shell->processes->procs);
 }
-
-static const struct keeper_news walker_news = {on_signo, on_walker_exits,
-                                               on_walker_death};
 
 static void
 on_signal(struct ev_loop *loop, ev_signal *watcher, int revents)
@@ -260,30 +262,11 @@ set_signals(void)
 
 /* ---- start ------------------------------------------------------------------------- */
 
-/* Absolute, if a socket can have so long a name: it marks our actors, so that no supd of
- * another directory takes them for its own, and they find it from any directory. */
-static char *
-control_path(const struct conf *conf, const char *runtime_dir)
-{
-	static const char file[] = "/control.sock";
-	const size_t longest = sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof(file);
-	char absolute[PATH_MAX];
-	const char *dir = realpath(runtime_dir, absolute);
-	struct strbuf sb;
-
-	if (conf->control_socket != NULL)
-		return strdup(conf->control_socket);
-	strbuf_init(&sb, SUPD_PATH_MAX);
-	strbuf_addf(&sb, "%s%s",
-	            dir != NULL && strlen(dir) <= longest ? dir : runtime_dir, file);
-	return strbuf_take(&sb);
-}
-
 static void
 open_cgroups(struct shell *shell)
 {
 	const uint64_t key = VAULT_KEY(VAULT_CGROUP, 0);
-	int fd = shell_take(shell, key);
+	int fd = keeper_take(shell->keeper, key);
 	struct err err;
 
 	if (fd >= 0) {
@@ -291,7 +274,7 @@ open_cgroups(struct shell *shell)
 			log_line(LOG_LEVEL_ERROR, "%s", err.text);
 	} else if (cgroup_root_open(&shell->cgroups, &err) == 0) {
 		/* Its lock, too, is to outlive us. */
-		shell_keep(shell, key, shell->cgroups.fd);
+		keeper_keep(shell->keeper, key, shell->cgroups.fd);
 	} else {
 		log_line(LOG_LEVEL_INFO,
 		         "no cgroup of its own for each actor (%s): sessions instead",
@@ -327,6 +310,8 @@ open_metrics(struct shell *shell, struct err *err)
 static int
 open_rooms(struct shell *shell, struct start *start)
 {
+	const struct keeper_news news = {on_signo, on_walker_exits, on_walker_death,
+	                                 shell};
 	struct err err = {0};
 
 	memory_begin();
@@ -335,14 +320,18 @@ open_rooms(struct shell *shell, struct start *start)
 		log_line(LOG_LEVEL_ERROR, "event loop: %s", strerror(errno));
 		return EX_OSERR;
 	}
-	shell->keeper = keeper_new(shell, shell->handover->link_fd, &walker_news, &err);
+	if (keeper_listen(shell->keeper, shell->loop, &shell->closers, &news) < 0) {
+		log_line(LOG_LEVEL_ERROR, "link to the walker: %s", strerror(ENOMEM));
+		return EX_OSERR;
+	}
 	open_cgroups(shell);
 	shell->system = system_new();
-	if (shell->keeper == NULL || shell->system == NULL || events_init(&shell->events))
+	if (shell->system == NULL || events_init(&shell->events))
 		err_set(&err, ENOMEM, "event stream");
-	else if ((shell->post = post_new()) == NULL)
+	else if ((shell->post = post_new(&shell->engine, &shell->recording)) == NULL)
 		err_set(&err, ENOMEM, "queue of events");
-	else if ((shell->proctable = proctable_new(&shell->cgroups)) == NULL)
+	else if ((shell->recording.proctable = shell->proctable =
+	              proctable_new(&shell->cgroups)) == NULL)
 		err_set(&err, ENOMEM, "table of processes");
 	else if ((start->loop = loop_new(shell, &err)) != NULL &&
 	         sockets_open(
@@ -354,7 +343,7 @@ open_rooms(struct shell *shell, struct start *start)
 	         (shell->messages = messages_new(shell, take_main_pid, &err)) != NULL &&
 	         open_metrics(shell, &err))
 		shell->origin.control_path =
-		    control_path(start->conf, shell->origin.runtime_dir);
+		    start_control_path(start->conf, shell->origin.runtime_dir);
 	if (shell->origin.control_path == NULL) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
@@ -375,7 +364,7 @@ close_rooms(struct shell *shell, const struct start *start)
 	metrics_free(shell->metrics);
 	scraper_close();
 	systemd_close(shell);
-	if (shell->conf != NULL)
+	if (shell->actors.conf != NULL)
 		mailboxes_close(shell, &shell->sockets->mailboxes);
 	additions_close(shell);
 	standin_free(shell->sockets->standin);
@@ -391,10 +380,10 @@ close_rooms(struct shell *shell, const struct start *start)
 	free(shell->sockets);
 	reload_free(shell);
 	system_free(shell->system);
-	shell_release(shell, VAULT_KEY(VAULT_CGROUP, 0));
+	keeper_release(shell->keeper, VAULT_KEY(VAULT_CGROUP, 0));
 	keeper_free(shell->keeper);
 	cgroup_root_close(&shell->cgroups);
-	ledger_free(shell->ledger);
+	ledger_free(shell->recording.ledger);
 	exits_free(shell->exits);
 	free(shell->origin.control_path);
 	if (shell->loop != NULL)
@@ -423,10 +412,27 @@ prepare(struct shell *shell, struct start *start)
 static void
 give_back(struct shell *shell)
 {
+	keeper_free(shell->keeper);
 	exits_free(shell->exits);
 	os_spawn_done(&shell->spawner);
 	additions_free(shell->additions);
 	free(shell->sockets);
+}
+
+static void
+fill_origin(struct origin *origin, const struct supd_options *options,
+            const struct link_hello *hello)
+{
+	origin->options = options;
+	origin->conf_file = options->conf_file;
+	origin->runtime_dir = options->runtime_dir;
+	origin->binary = hello->binary;
+	origin->environ = environ;
+	origin->nofile = hello->nofile;
+	(void)cgroup_machine_controllers(origin->controllers);
+	origin->walker_pid = hello->walker_pid;
+	leftover_mark(origin->walker_pid, origin->walker_mark);
+	origin->crashes = hello->crashes;
 }
 
 /*
@@ -436,7 +442,7 @@ give_back(struct shell *shell)
 int
 supd_run(const struct supd_options *options, struct handover *handover)
 {
-	struct shell shell = {.origin.environ = environ};
+	struct shell shell = {0};
 	struct start start = {0};
 	struct err err;
 	int status;
@@ -444,25 +450,19 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	signals.ignores_hangup = handover->hello.ignores_hangup != 0;
 	set_signals();
 	cgroup_root_init(&shell.cgroups);
-	(void)cgroup_machine_controllers(shell.origin.controllers);
+	fill_origin(&shell.origin, options, &handover->hello);
 	shell.additions = additions_new();
 	shell.sockets = calloc(1, sizeof(*shell.sockets));
-	shell.handover = handover;
-	shell.origin.walker_pid = handover->hello.walker_pid;
-	leftover_mark(shell.origin.walker_pid, shell.origin.walker_mark);
-	shell.origin.nofile = handover->hello.nofile;
+	shell.recording.actors = &shell.actors;
+	shell.keeper = keeper_new(handover);
 	shell.clients_max = CONTROL_CONNS_MAX;
-	shell.origin.crashes = handover->hello.crashes;
-	shell.now_ms = clock_mono_ms();
-	shell.facts.started_ms = shell.now_ms;
-	shell.origin.conf_file = options->conf_file;
-	shell.origin.runtime_dir = options->runtime_dir;
-	shell.origin.binary = handover->hello.binary;
-	shell.origin.options = options;
+	shell.engine.now_ms = clock_mono_ms();
+	shell.recording.facts.started_ms = shell.engine.now_ms;
 	err_set(&err, ENOMEM, "additions");
-	if (shell.additions == NULL || shell.sockets == NULL ||
+	if (shell.additions == NULL || shell.sockets == NULL || shell.keeper == NULL ||
 	    os_spawn_init(&shell.spawner, &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
+		keeper_free(shell.keeper);
 		additions_free(shell.additions);
 		free(shell.sockets);
 		return EX_OSERR;
@@ -477,21 +477,21 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	if (status == 0) {
 		loop_run(start.loop);
 		/* Nothing is cleaned up: our successor goes on with it. */
-		if (shell.exit_status == SHELL_EXIT_UPGRADE)
+		if (shell.engine.exit_status == EXIT_UPGRADE)
 			_exit(LINK_EXIT_UPGRADE);
 		tasks_end_all(shell.processes->tasks);
-		status = keeper_walker_died(&shell) ||
-		                 keeper_status(&shell, shell.exit_status) < 0
+		status = keeper_walker_died(shell.keeper) ||
+		                 keeper_status(shell.keeper, shell.engine.exit_status) < 0
 		             ? EX_SOFTWARE
 		             : EX_OK;
 		/* Orphans of those that we took over went to strangers. */
-		if (keeper_walker_died(&shell))
-			start_end_leftovers(&shell, shell.conf);
+		if (keeper_walker_died(shell.keeper))
+			start_end_leftovers(&shell, shell.actors.conf);
 	} else if (start.how == START_ADOPT) {
 		/* The state stays as it is, for the next guardian. */
 		return status;
 	}
 	close_rooms(&shell, &start);
-	conf_free(shell.conf != NULL ? shell.conf : start.conf);
+	conf_free(shell.actors.conf != NULL ? shell.actors.conf : start.conf);
 	return status;
 }

@@ -100,7 +100,7 @@ post(struct notify *notify, const struct actor *actor, enum event_kind kind)
 	    .code = -1,
 	};
 
-	shell_post(notify->shell, &event);
+	post_event(notify->shell->post, &event);
 }
 
 /* That it lives need be told once a turn. */
@@ -120,7 +120,7 @@ static void
 post_ready(struct notify *notify, const struct actor *actor)
 {
 	if (actor->conf->process.readiness.sign == READY_BY_NOTIFY &&
-	    record_ready(notify->shell, actor->ref))
+	    record_ready(&notify->shell->recording, actor->ref))
 		post(notify, actor, EVENT_READY);
 }
 
@@ -262,7 +262,7 @@ take_message(struct notify *notify, struct actor *actor)
 		    actor->path, (int)message->pid);
 		return true;
 	}
-	if (!shell_has_room(notify->shell, SAID_MAX + 1) ||
+	if (!post_has_room(notify->shell->post, SAID_MAX + 1) ||
 	    !take_descriptors(notify, actor))
 		return false;
 	take_main_pid(notify, actor, message);
@@ -271,7 +271,7 @@ take_message(struct notify *notify, struct actor *actor)
 		post_ready(notify, actor);
 	if (said_is(message, "WATCHDOG", "1"))
 		post_ping(notify, actor);
-	if (n > 0 && !shell_post_surely(notify->shell, events, n))
+	if (n > 0 && !post_surely(notify->shell->post, events, n))
 		return false;
 	if (!message->has_more_fds)
 		stores_take(notify->shell->messages->stores, actor, &notify->message);
@@ -392,7 +392,7 @@ watch(struct notify *notify, struct ref ref, int take_fd)
 void
 notify_adopt(struct notify *notify, struct ref ref)
 {
-	int fd = shell_take(notify->shell, key_of(ref));
+	int fd = keeper_take(notify->shell->keeper, key_of(ref));
 
 	if (fd >= 0)
 		(void)watch(notify, ref, fd);
@@ -418,7 +418,7 @@ notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_
 	r = watch(notify, ref, fd);
 	/* Only now: a kept copy that is never dropped would keep the address. */
 	if (r == 0)
-		shell_keep(notify->shell, key_of(ref), fd);
+		keeper_keep(notify->shell->keeper, key_of(ref), fd);
 	return r;
 }
 
@@ -431,7 +431,7 @@ notify_close(struct notify *notify, struct ref ref)
 	(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_DEL, notify->at[ref.slot].fd, NULL);
 	/* The walker has a copy until it is told: what is in the queue goes there. */
 	fd_close(&notify->at[ref.slot].fd);
-	shell_release(notify->shell, key_of(ref));
+	keeper_release(notify->shell->keeper, key_of(ref));
 	notify->n_open--;
 }
 

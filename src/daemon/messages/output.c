@@ -121,8 +121,8 @@ take_kept(struct output *output)
 	                       &output->staging[0], &output->staging[1]};
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		*places[i] =
-		    shell_take(output->shell, VAULT_KEY(VAULT_LOG, KEPT_FEED + i));
+		*places[i] = keeper_take(output->shell->keeper,
+		                         VAULT_KEY(VAULT_LOG, KEPT_FEED + i));
 		if (*places[i] < 0)
 			return -ENOENT;
 		*places[i] = fd_raise(*places[i]);
@@ -160,11 +160,12 @@ make_kept(struct output *output, struct err *err)
 	for (int i = 0; i < 2; i++) {
 		output->feed[i] = fd_raise(output->feed[i]);
 		output->staging[i] = fd_raise(output->staging[i]);
-		shell_keep(shell, VAULT_KEY(VAULT_LOG, KEPT_FEED + i), output->feed[i]);
-		shell_keep(shell, VAULT_KEY(VAULT_LOG, KEPT_STAGING + i),
-		           output->staging[i]);
+		keeper_keep(shell->keeper, VAULT_KEY(VAULT_LOG, KEPT_FEED + i),
+		            output->feed[i]);
+		keeper_keep(shell->keeper, VAULT_KEY(VAULT_LOG, KEPT_STAGING + i),
+		            output->staging[i]);
 	}
-	shell_keep(shell, VAULT_KEY(VAULT_LOG, KEPT_STATE), output->state);
+	keeper_keep(shell->keeper, VAULT_KEY(VAULT_LOG, KEPT_STATE), output->state);
 	return 0;
 }
 
@@ -245,7 +246,8 @@ output_adopt(struct output *output)
 		if (actor->path == NULL)
 			continue;
 		for (unsigned int name = 0; name <= PIPE_INPUT; name++) {
-			int fd = shell_take(shell, output_key(actor->path, name));
+			int fd =
+			    keeper_take(shell->keeper, output_key(actor->path, name));
 
 			if (fd >= 0 &&
 			    output_enter(output, actor->path, name, fd, &pipe) < 0)
@@ -272,7 +274,7 @@ output_get(struct output *output, const char *path, unsigned int name,
 	*ret_is_new = *ret == NULL;
 	if (*ret != NULL)
 		return 0;
-	fd = shell_take(output->shell, output_key(path, name));
+	fd = keeper_take(output->shell->keeper, output_key(path, name));
 	is_kept = fd >= 0;
 	if (!is_kept)
 		fd = make_pipe(ret_writer);
@@ -286,7 +288,7 @@ output_get(struct output *output, const char *path, unsigned int name,
 	}
 	if (is_kept)
 		(*ret)->begun = tail_total(&output->tail, &(*ret)->stream, 0);
-	shell_keep(output->shell, (*ret)->stream.key, fd);
+	keeper_keep(output->shell->keeper, (*ret)->stream.key, fd);
 	return 0;
 }
 
@@ -402,7 +404,7 @@ make_inputs(struct output *output, const struct conf_output *target)
 int
 output_configure(struct output *output)
 {
-	const struct conf *conf = output->shell->conf;
+	const struct conf *conf = output->shell->actors.conf;
 	int r = 0;
 
 	for (uint32_t i = 0; i < conf->n_actors && r == 0; i++) {

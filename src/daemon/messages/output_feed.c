@@ -87,8 +87,8 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 	process = &actor->conf->process;
 	target = pipe->name == FEED_STDERR ? &process->output.err : &process->output.out;
 	/* A temporary one that has gone may have left something in its pipe. */
-	if (core_valid(shell->core, ref))
-		core_view(shell->core, ref, shell->now_ms, &view);
+	if (core_valid(shell->engine.core, ref))
+		engine_view(&shell->engine, ref, &view);
 	*message = (struct feed_message){
 	    .kind = FEED_STREAM,
 	    .key = pipe->stream.key,
@@ -99,7 +99,7 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 	        view.run.generation + (view.process.alive && !view.process.spawned),
 	};
 	fill_feed_log(&message->log, &process->output.log);
-	(void)snprintf(file, sizeof(file), "%s%s.log", shell->conf->log_directory,
+	(void)snprintf(file, sizeof(file), "%s%s.log", shell->actors.conf->log_directory,
 	               pipe->path);
 	if (target->kind == OUTPUT_JOURNAL) {
 		message->target = FEED_TO_JOURNAL;
@@ -230,8 +230,8 @@ output_take_match(struct output *output, uint64_t key, uint64_t awaited)
 	if (begun != FEED_AS_BEFORE && awaited != begun)
 		return;
 	event.life = proctable_life(shell->proctable, event.ref);
-	if (record_ready(shell, event.ref))
-		shell_post(shell, &event);
+	if (record_ready(&shell->recording, event.ref))
+		post_event(shell->post, &event);
 }
 
 /* The file of a stream cannot be written, or is written again. */
@@ -249,10 +249,10 @@ output_tell_blocked(struct output *output, uint64_t key, int error, const char *
 	if (!map_get(&output->by_key, key, &at))
 		return;
 	ref = actors_find(&shell->actors, output->pipes[at].path);
-	if (!core_valid(shell->core, ref))
+	if (!core_valid(shell->engine.core, ref))
 		return;
-	core_view(shell->core, ref, shell->now_ms, &view);
-	head.path = shell_path(shell, ref);
+	engine_view(&shell->engine, ref, &view);
+	head.path = actors_path(&shell->actors, ref);
 	head.incarnation = view.run.incarnation;
 	head.generation = view.run.generation;
 	(void)output_blocked(output, head.path, &lost);

@@ -65,9 +65,9 @@ take_line(void *arg, int priority, const char *line)
 	const struct ref ref = actors_find(&shell->actors, SYSTEM_LOG_PATH);
 	struct node_view view = {0};
 
-	if (shell->core == NULL || !core_valid(shell->core, ref))
+	if (shell->engine.core == NULL || !core_valid(shell->engine.core, ref))
 		return false;
-	core_view(shell->core, ref, shell->now_ms, &view);
+	engine_view(&shell->engine, ref, &view);
 	/* It will be there in a moment, or is; but not while it ends, or is to come
 	 * again: what it is told then it would tell late. */
 	if ((!view.process.alive && view.process.life > 0) ||
@@ -96,7 +96,7 @@ void
 output_choose_look(struct output *output)
 {
 	const struct shell *shell = output->shell;
-	const struct conf *conf = shell->conf;
+	const struct conf *conf = shell->actors.conf;
 	const uint32_t look = output_look(shell->origin.options, conf);
 
 	output->shows_all = look != 0;

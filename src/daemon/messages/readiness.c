@@ -19,6 +19,7 @@
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
+#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 
@@ -56,8 +57,8 @@ tell(const struct readiness *readiness, struct ref ref)
 	    .code = -1,
 	};
 
-	if (record_ready(readiness->shell, ref))
-		shell_post(readiness->shell, &event);
+	if (record_ready(&readiness->shell->recording, ref))
+		post_event(readiness->shell->post, &event);
 }
 
 /* Look at the content of the pipe: its length; 0: no writer is left; -errno. */
@@ -82,7 +83,7 @@ readiness_close(struct readiness *readiness, struct ref ref)
 	(void)epoll_ctl(readiness->epoll_fd, EPOLL_CTL_DEL, readiness->fds[ref.slot],
 	                NULL);
 	fd_close(&readiness->fds[ref.slot]);
-	shell_release(readiness->shell, key_of(ref));
+	keeper_release(readiness->shell->keeper, key_of(ref));
 	readiness->n_open--;
 }
 
@@ -100,7 +101,7 @@ listen_to(struct readiness *readiness, uint32_t slot)
 	ssize_t n;
 
 	/* Else it stays where it is until the next turn. */
-	if (!shell_has_room(readiness->shell, 1) ||
+	if (!post_has_room(readiness->shell->post, 1) ||
 	    proctable_is_coming(readiness->table, ref))
 		return;
 	n = look(readiness, fd, buf);
@@ -157,7 +158,7 @@ watch(struct readiness *readiness, struct ref ref, int take_fd)
 void
 readiness_adopt(struct readiness *readiness, struct ref ref)
 {
-	int fd = shell_take(readiness->shell, key_of(ref));
+	int fd = keeper_take(readiness->shell->keeper, key_of(ref));
 
 	if (fd >= 0)
 		(void)watch(readiness, ref, fd);
@@ -187,7 +188,7 @@ readiness_open(struct readiness *readiness, const struct actor *actor)
 		return r;
 	}
 	/* Kept before there is a process, so that a new guardian reads the pipe. */
-	shell_keep(readiness->shell, key_of(ref), fds[0]);
+	keeper_keep(readiness->shell->keeper, key_of(ref), fds[0]);
 	return fds[1];
 }
 

@@ -44,7 +44,7 @@ take_status(struct shell *shell, struct actor *actor,
 	free(actor->status);
 	/* Without memory the status is unknown, nothing worse. */
 	actor->status = len == 0 ? NULL : strndup(text, len);
-	ledger_set_status(shell->ledger, actor->ref.slot,
+	ledger_set_status(shell->recording.ledger, actor->ref.slot,
 	                  actor->status != NULL ? actor->status : "");
 }
 

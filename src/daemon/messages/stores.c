@@ -25,6 +25,7 @@
 #include "base/log_pace.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
+#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/harmless.h"
@@ -137,10 +138,10 @@ have_store(struct stores *stores, struct ref ref)
 		fd_close(&fd);
 		return NULL;
 	}
-	shell_keep(stores->shell, shelf_key(ref), fd);
+	keeper_keep(stores->shell->keeper, shelf_key(ref), fd);
 	store = make_store(stores, ref, fd);
 	if (store == NULL)
-		shell_release(stores->shell, shelf_key(ref));
+		keeper_release(stores->shell->keeper, shelf_key(ref));
 	return store;
 }
 
@@ -170,7 +171,7 @@ drop_entry(struct stores *stores, struct store *store, size_t place)
 		(void)epoll_ctl(stores->epoll_fd, EPOLL_CTL_DEL, store->fds[place], NULL);
 	/* The walker has a copy until it is told: not the last one goes here. */
 	fd_close(&store->fds[place]);
-	shell_release(stores->shell, entry_key(store->ref, place));
+	keeper_release(stores->shell->keeper, entry_key(store->ref, place));
 	store->n--;
 }
 
@@ -218,7 +219,7 @@ add_entry(struct stores *stores, struct store *store, const char *name, int take
 	memcpy(entry->name, name, strlen(name));
 	entry->is_polled = is_polled;
 	entry->order = store->shelf->next_order++;
-	shell_keep(stores->shell, entry_key(store->ref, place), fd);
+	keeper_keep(stores->shell->keeper, entry_key(store->ref, place), fd);
 	atomic_store(&entry->is_stored, 1);
 	store->fds[place] = fd;
 	store->n++;
@@ -357,7 +358,7 @@ stores_clear(struct stores *stores, struct ref ref)
 	for (size_t i = 0; i < CONF_FD_STORE_MAX; i++)
 		if (store->fds[i] >= 0)
 			drop_entry(stores, store, i);
-	shell_release(stores->shell, shelf_key(ref));
+	keeper_release(stores->shell->keeper, shelf_key(ref));
 	(void)munmap(store->shelf, sizeof(*store->shelf));
 	stores->at[ref.slot] = NULL;
 	free(store);
@@ -366,7 +367,7 @@ stores_clear(struct stores *stores, struct ref ref)
 void
 stores_adopt(struct stores *stores, struct ref ref)
 {
-	int fd = shell_take(stores->shell, shelf_key(ref));
+	int fd = keeper_take(stores->shell->keeper, shelf_key(ref));
 	struct store *store = fd < 0 ? NULL : make_store(stores, ref, fd);
 
 	for (size_t i = 0; store != NULL && i < CONF_FD_STORE_MAX; i++) {
@@ -374,7 +375,7 @@ stores_adopt(struct stores *stores, struct ref ref)
 
 		if (atomic_load(&entry->is_stored) == 0)
 			continue;
-		store->fds[i] = shell_take(stores->shell, entry_key(ref, i));
+		store->fds[i] = keeper_take(stores->shell->keeper, entry_key(ref, i));
 		if (store->fds[i] < 0) {
 			atomic_store(&entry->is_stored, 0);
 			continue;

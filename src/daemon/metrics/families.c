@@ -341,10 +341,10 @@ add_line(struct strbuf *sb, const struct shell *shell, const struct family *fami
 {
 	strbuf_adds(sb, family->name);
 	strbuf_adds(sb, family->is_counter ? "_total{path=\"" : "{path=\"");
-	add_label(sb, shell_path(shell, sample->ref));
+	add_label(sb, actors_path(&shell->actors, sample->ref));
 	if (sample->view.depth > 1) {
 		strbuf_adds(sb, "\",supervisor=\"");
-		add_label(sb, shell_path(shell, sample->view.parent));
+		add_label(sb, actors_path(&shell->actors, sample->view.parent));
 	}
 	if (label != NULL) {
 		strbuf_adds(sb, "\",");
@@ -368,7 +368,7 @@ add_figures(struct strbuf *sb, const struct shell *shell, const struct family *f
 	const struct actor *actor = actors_get(&shell->actors, sample->ref);
 	uint64_t n;
 
-	if (!core_valid(shell->core, sample->ref) || actor == NULL)
+	if (!core_valid(shell->engine.core, sample->ref) || actor == NULL)
 		return;
 	if (labelled == NULL && family->figure(sample, &n))
 		add_line(sb, shell, family, sample, NULL, NULL, n);
@@ -420,7 +420,7 @@ families_write_own(struct strbuf *sb, const struct shell *shell,
 	add_head(sb, "supd_start_time_seconds", "gauge", "seconds",
 	         "When supd was started, since the Epoch.");
 	strbuf_adds(sb, "supd_start_time_seconds ");
-	add_decimal(sb, view_wall_us(&clock, shell->facts.started_ms), 1000000);
+	add_decimal(sb, view_wall_us(&clock, shell->recording.facts.started_ms), 1000000);
 	strbuf_addc(sb, '\n');
 	add_head(sb, "supd_events", "counter", NULL, "Events in the stream.");
 	strbuf_addf(sb, "supd_events_total %" PRIu64 "\n",

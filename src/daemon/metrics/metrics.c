@@ -167,7 +167,7 @@ open_socket(struct metrics *metrics, const struct conf *conf, int *ret_fd,
 	if (!conf->has_metrics || (metrics->fd >= 0 && metrics->key == key_of(conf)))
 		return 0;
 	/* Take the socket of the guardian before us. */
-	fd = shell_take(metrics->shell, key_of(conf));
+	fd = keeper_take(metrics->shell->keeper, key_of(conf));
 	if (fd < 0 && conf->metrics_kind == SOCKET_TCP)
 		fd = sock_listen_tcp(conf->metrics_address, conf->metrics_port, BACKLOG,
 		                     err);
@@ -179,7 +179,7 @@ open_socket(struct metrics *metrics, const struct conf *conf, int *ret_fd,
 		return fd;
 	}
 	*ret_fd = fd_raise(fd);
-	shell_keep(metrics->shell, key_of(conf), *ret_fd);
+	keeper_keep(metrics->shell->keeper, key_of(conf), *ret_fd);
 	return 0;
 }
 
@@ -210,7 +210,7 @@ close_socket(struct metrics *metrics, uint64_t key, const char *unix_path, int *
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
 	/* The walker has a copy until it is told: what is in the queue goes there. */
 	fd_close(fd);
-	shell_release(metrics->shell, key);
+	keeper_release(metrics->shell->keeper, key);
 }
 
 /* What metrics_open() opened is not used after all. */
@@ -273,7 +273,7 @@ static void
 on_again(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	struct metrics *metrics = timer->data;
-	const struct conf *conf = metrics->shell->conf;
+	const struct conf *conf = metrics->shell->actors.conf;
 	struct err err;
 	int fd;
 

@@ -119,13 +119,13 @@ scrape_actor(struct scraper *scraper, struct ref ref)
 	const struct actor *actor = actors_get(&shell->actors, ref);
 	struct sample *sample;
 
-	if (!core_valid(shell->core, ref) || actor == NULL)
+	if (!core_valid(shell->engine.core, ref) || actor == NULL)
 		return;
 	sample = &scraper->samples[scraper->n_samples++];
 	*sample = (struct sample){.ref = ref,
 	                          .dead_letters = actor->dead_letters,
 	                          .failed_at_us = actor->failed_at_wall_us};
-	core_view(shell->core, ref, scraper->now_ms, &sample->view);
+	core_view(shell->engine.core, ref, scraper->now_ms, &sample->view);
 	sample->is_blocked =
 	    shell->messages->output != NULL &&
 	    output_blocked(shell->messages->output, actor->path, &sample->lost) != 0;

@@ -49,7 +49,7 @@ let_go(struct procs *procs, struct ledger *ledger)
 	for (unsigned int i = 0; i < births->n; i++)
 		if (births->at[births->order[i]].ledger == ledger)
 			return;
-	if (ledger != procs->shell->ledger)
+	if (ledger != procs->shell->recording.ledger)
 		ledger_free(ledger);
 }
 
@@ -77,7 +77,7 @@ begin(struct procs *procs, uint32_t who)
 {
 	struct births *births = &procs->births;
 	const uint8_t place = free_place(births);
-	struct ledger_spawn *intent = ledger_spawn(procs->shell->ledger, place);
+	struct ledger_spawn *intent = ledger_spawn(procs->shell->recording.ledger, place);
 	struct birth *birth = &births->at[place];
 	struct spawn_result result = {
 	    .step = SPAWN_STEP_REMOVED, .which = -1, .said = ""};
@@ -93,7 +93,7 @@ begin(struct procs *procs, uint32_t who)
 	}
 	birth->who = who;
 	birth->pid = result.pid;
-	birth->ledger = procs->shell->ledger;
+	birth->ledger = procs->shell->recording.ledger;
 	birth->is_slow = false;
 	birth->waited_us = 0;
 	births->order[births->n++] = place;
@@ -115,8 +115,8 @@ end(struct procs *procs, unsigned int i)
 	birth->start = NULL;
 	r = os_spawn_end(&procs->shell->spawner, start, &result);
 	births->ways->over(procs, birth->who, r, &result);
-	atomic_store(&ledger_spawn(procs->shell->ledger, place)->life, 0);
-	if (birth->ledger != procs->shell->ledger)
+	atomic_store(&ledger_spawn(procs->shell->recording.ledger, place)->life, 0);
+	if (birth->ledger != procs->shell->recording.ledger)
 		let_go(procs, birth->ledger);
 }
 

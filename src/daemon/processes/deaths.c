@@ -82,7 +82,8 @@ collect_one(struct procs *procs, uint32_t slot)
 		return proc->child.pid == 0;
 	if (r < 0 && !proc->child.adopted)
 		log_line(LOG_LEVEL_ERROR, "pid %d of %s was reaped by another process",
-		         (int)proc->child.pid, shell_path(procs->shell, proc->ref));
+		         (int)proc->child.pid,
+		         actors_path(&procs->shell->actors, proc->ref));
 	ends_add(procs, proc, &reap);
 	(void)os_reap_pidfd(-1, reap.pid, &reap);
 	return true;
@@ -120,7 +121,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (post_is_stepping(procs->shell)) {
+	if (post_is_stepping(procs->shell->post)) {
 		arm_walk(procs, 0.);
 		return;
 	}
@@ -188,7 +189,7 @@ void
 procs_take_exits(struct procs *procs)
 {
 	/* In the midst of a turn nothing that was said is taken, and so no end is. */
-	if (post_is_stepping(procs->shell))
+	if (post_is_stepping(procs->shell->post))
 		return;
 	notify_drain(procs->shell->messages->notify);
 	ends_take_exits(procs);
@@ -202,7 +203,7 @@ on_death(struct ev_loop *loop, ev_io *io, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (post_is_stepping(procs->shell))
+	if (post_is_stepping(procs->shell->post))
 		return;
 	/* A program that says READY and dies must be seen ready first. */
 	notify_drain(procs->shell->messages->notify);

@@ -20,7 +20,7 @@
 bool
 foster_is(const struct procs *procs, pid_t pid)
 {
-	const struct link_hello *hello = &procs->shell->handover->hello;
+	const struct link_hello *hello = &keeper_handover(procs->shell->keeper)->hello;
 	uint64_t start;
 	pid_t parent;
 
@@ -36,7 +36,7 @@ foster_is(const struct procs *procs, pid_t pid)
 void
 fosters_adopt(struct procs *procs)
 {
-	const struct link_hello *hello = &procs->shell->handover->hello;
+	const struct link_hello *hello = &keeper_handover(procs->shell->keeper)->hello;
 	bool any = false;
 
 	for (size_t i = 0; i < LINK_LEFT_MAX; i++)
@@ -75,7 +75,7 @@ child_end(struct procs *procs, struct spawned *child, struct reap *ret)
 	ends_take_exits(procs);
 	if (child->pid == 0)
 		return false;
-	if (parent == shell->origin.walker_pid && !keeper_walker_died(shell)) {
+	if (parent == shell->origin.walker_pid && !keeper_walker_died(shell->keeper)) {
 		held_let_go(procs, &child->pidfd);
 		return false;
 	}

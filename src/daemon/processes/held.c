@@ -12,6 +12,7 @@
 #include "daemon/state/cause.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
+#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 
 /* Post an event of this life. */
@@ -20,14 +21,14 @@ proc_post(struct procs *procs, const struct proc *proc, struct event event)
 {
 	event.ref = proc->ref;
 	event.life = proc->life;
-	shell_post(procs->shell, &event);
+	post_event(procs->shell->post, &event);
 }
 
 /* Write the present state of the process to the ledger. */
 void
 proc_record(struct procs *procs, const struct proc *proc)
 {
-	record_slot(procs->shell, (uint32_t)(proc - procs->table->at));
+	record_slot(&procs->shell->recording, (uint32_t)(proc - procs->table->at));
 }
 
 /* Tell the core of a start that failed, and at which step. */

@@ -14,6 +14,7 @@
 #include "daemon/state/actors.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
+#include "daemon/state/shell.h"
 
 void
 probe_answer(struct shell *shell, const struct action *action, enum probed probed,
@@ -34,11 +35,11 @@ probe_answer(struct shell *shell, const struct action *action, enum probed probe
 	va_end(ap);
 	if (probed != PROBED_GOOD)
 		log_line(LOG_LEVEL_DEBUG, "%s: %s: %s%s%s",
-		         shell_path(shell, action->ref),
+		         actors_path(&shell->actors, action->ref),
 		         action->is_start ? "not ready" : "not well", event.key,
 		         event.key[0] != '\0' && error != 0 ? ": " : "",
 		         error != 0 ? strerror(error) : "");
-	shell_post(shell, &event);
+	post_event(shell->post, &event);
 }
 
 void

@@ -141,8 +141,9 @@ next_waiting(struct prober *prober, struct action *ret)
 
 		prober->first = (prober->first + 1) % prober->cap;
 		prober->n_waiting--;
-		if (core_valid(prober->shell->core, ref) && find(prober, ref) == NULL &&
-		    core_probe(prober->shell->core, ref, ret))
+		if (core_valid(prober->shell->engine.core, ref) &&
+		    find(prober, ref) == NULL &&
+		    core_probe(prober->shell->engine.core, ref, ret))
 			return true;
 	}
 	return false;
@@ -377,7 +378,7 @@ prober_ask(struct prober *prober, const struct action *action)
 	struct asking *before = find(prober, action->ref);
 
 	/* What is to be asked still is known when all is replayed: tasks_adopt(). */
-	if (prober->shell->is_replaying)
+	if (prober->shell->engine.is_replaying)
 		return;
 	if (before != NULL)
 		drop(before);
@@ -418,7 +419,7 @@ is_waited_for(const struct prober *prober, const struct action *action)
 {
 	struct action now;
 
-	return core_probe(prober->shell->core, action->ref, &now) &&
+	return core_probe(prober->shell->engine.core, action->ref, &now) &&
 	       now.serial == action->serial && now.life == action->life;
 }
 
@@ -440,11 +441,11 @@ prober_on_turn(struct prober *prober)
 	for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
 		const struct ref ref = shell->actors.at[slot].ref;
 
-		if (core_valid(shell->core, ref) &&
+		if (core_valid(shell->engine.core, ref) &&
 		    tasks_run(shell->processes->tasks, ref, TASK_PROBE))
-			tasks_keep_only(shell->processes->tasks, ref, TASK_PROBE,
-			                core_probe(shell->core, ref, &now) ? now.serial
-			                                                   : 0);
+			tasks_keep_only(
+			    shell->processes->tasks, ref, TASK_PROBE,
+			    core_probe(shell->engine.core, ref, &now) ? now.serial : 0);
 	}
 	go_on(prober);
 }

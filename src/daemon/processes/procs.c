@@ -54,7 +54,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
 	(void)map_put(&procs->table->by_pid, (uint64_t)result->pid, proc->ref.slot);
-	proc->uncompared = procs->shell->is_replaying;
+	proc->uncompared = procs->shell->engine.is_replaying;
 	if (result->pidfd >= 0) {
 		/* Out of the window of low numbers, which spawns need. */
 		proc->child.pidfd = fd_raise(result->pidfd);
@@ -64,7 +64,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	if (actor != NULL) {
 		actor->pid = result->pid;
 		actor->reloading_us = 0;
-		actor->process_started_ms = shell->now_ms;
+		actor->process_started_ms = shell->engine.now_ms;
 		actor->sigstopped = false;
 		free(actor->status);
 		actor->status = NULL;
@@ -87,7 +87,7 @@ remember_hung(struct procs *procs, const struct proc *proc,
 	log_line(LOG_LEVEL_WARNING,
 	         "%s: process %d took too long (%s) and was killed, but does not end; "
 	         "the actor is not started again before it is gone",
-	         shell_path(procs->shell, proc->ref), (int)result->pid,
+	         actors_path(&procs->shell->actors, proc->ref), (int)result->pid,
 	         spawn_step_names[result->step]);
 	hung_add(&procs->hung, proc->ref, result->pidfd);
 }
@@ -138,7 +138,7 @@ log_said(const struct procs *procs, struct ref ref, const struct spawn_result *r
 {
 	if (result->said[0] != '\0')
 		log_line(LOG_LEVEL_ERROR, "%s: environment_file: %s",
-		         shell_path(procs->shell, ref), result->said);
+		         actors_path(&procs->shell->actors, ref), result->said);
 }
 
 /* A start is over: the core is told. */
@@ -228,7 +228,7 @@ bool
 procs_waits_for(const struct shell *shell, struct ref elder)
 {
 	return actors_get(&shell->actors, elder) != NULL &&
-	       core_valid(shell->core, elder);
+	       core_valid(shell->engine.core, elder);
 }
 
 /* The elder of this actor is gone. */
@@ -266,8 +266,9 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 
 	if (proc == NULL || actor == NULL)
 		return;
-	if (proc->stop == STOP_NOT_ASKED || procs->shell->is_replaying) {
-		proc->stop = procs->shell->is_replaying ? STOP_ASKED_LATE : STOP_ASKED;
+	if (proc->stop == STOP_NOT_ASKED || procs->shell->engine.is_replaying) {
+		proc->stop =
+		    procs->shell->engine.is_replaying ? STOP_ASKED_LATE : STOP_ASKED;
 		proc_record(procs, proc);
 	}
 	if (!bark && procs_ask_by_command(procs, proc, actor)) {

@@ -48,16 +48,17 @@ begin(struct procs *procs, struct ref ref)
 
 	if (proc_is_used(proc))
 		return;
-	core_view(shell->core, ref, shell->now_ms, &view);
+	engine_view(&shell->engine, ref, &view);
 	left.life = view.process.life + 1;
 	*proc = (struct proc){.ref = ref, .life = left.life, .child.pidfd = -1};
 	launch_mark(shell, ref.slot, left.life, mark);
-	containment_adopt(&proc->child.containment, NULL, shell_path(shell, ref), mark);
+	containment_adopt(&proc->child.containment, NULL,
+	                  actors_path(&shell->actors, ref), mark);
 	if (!mainpid_next(procs, proc))
 		return;
 	/* A successor must not start what we have held back. */
-	if (!shell_post_surely(shell, &left, 1))
-		shell_post(shell, &left);
+	if (!post_surely(shell->post, &left, 1))
+		post_event(shell->post, &left);
 }
 
 /* A leftover without an actor: log the process and go on. */
@@ -93,7 +94,7 @@ strays_take(struct procs *procs, const struct leftovers *found)
 		    found->n_left - found->n);
 	/* What is posted surely needs a journal that has begun. */
 	if (procs->strays.n > 0)
-		post_checkpoint(procs->shell);
+		post_checkpoint(procs->shell->post);
 	for (size_t i = 0; i < found->n; i++) {
 		const struct actor *actor = owner_of(procs, &found->left[i]);
 

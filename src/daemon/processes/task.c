@@ -98,7 +98,8 @@ task_record(struct tasks *tasks, const struct task *task)
 	    .end = task->result.end,
 	};
 
-	ledger_write_task(tasks->shell->ledger, (uint32_t)(task - tasks->at), &record);
+	ledger_write_task(tasks->shell->recording.ledger, (uint32_t)(task - tasks->at),
+	                  &record);
 }
 
 /* Has its main process ended, or did it never begin, and may something be left of it? */

@@ -81,7 +81,7 @@ tell_core(struct tasks *tasks, enum event_kind kind, const struct task_order *or
 	};
 
 	memcpy(event.key, cause.key, sizeof(event.key));
-	shell_post(tasks->shell, &event);
+	post_event(tasks->shell->post, &event);
 }
 
 /* Tell the core, or the owner of what the core does not know of. */

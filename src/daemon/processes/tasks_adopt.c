@@ -67,7 +67,7 @@ tasks_restore(struct tasks *tasks)
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 		struct task *task = &tasks->at[place];
 		struct ledger_task record;
-		int r = ledger_read_task(tasks->shell->ledger, place, &record);
+		int r = ledger_read_task(tasks->shell->recording.ledger, place, &record);
 
 		if (r < 0 || record.ref.slot == REF_NONE.slot)
 			continue;
@@ -165,21 +165,21 @@ adopt_wishes(struct tasks *tasks)
 
 		if (ref.slot == REF_NONE.slot)
 			continue;
-		if (core_react(shell->core, ref, &action))
+		if (core_react(shell->engine.core, ref, &action))
 			tasks_react(tasks, &action);
-		if (core_probe(shell->core, ref, &action))
+		if (core_probe(shell->engine.core, ref, &action))
 			prober_ask(shell->processes->prober, &action);
-		if (!core_hook(shell->core, ref, &action))
+		if (!core_hook(shell->engine.core, ref, &action))
 			continue;
 		if (action.kind == ACTION_HOOK_KILL && !tasks_run(tasks, ref, TASK_HOOK))
-			shell_post(shell, &(struct event){
-			                      .kind = EVENT_HOOK_DONE,
-			                      .ref = ref,
-			                      .life = action.life,
-			                      .code = -1,
-			                      .error = ECANCELED,
-			                      .serial = action.serial,
-			                  });
+			post_event(shell->post, &(struct event){
+			                            .kind = EVENT_HOOK_DONE,
+			                            .ref = ref,
+			                            .life = action.life,
+			                            .code = -1,
+			                            .error = ECANCELED,
+			                            .serial = action.serial,
+			                        });
 		else
 			tasks_hook(tasks, &action);
 	}

@@ -8,6 +8,7 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
+#include "daemon/state/shell.h"
 #include "os/self/clock.h"
 
 /* How long they may take to be gone once they were killed, where no actor says that. */
@@ -33,9 +34,9 @@ count_kill(struct tasks *tasks, struct task *task)
 static void
 leave(struct tasks *tasks, struct task *task)
 {
-	log_line(LOG_LEVEL_ERROR,
-	         "the %s of %s cannot be killed; supd goes on without it",
-	         task_name(&task->order), shell_path(tasks->shell, task->order.ref));
+	log_line(
+	    LOG_LEVEL_ERROR, "the %s of %s cannot be killed; supd goes on without it",
+	    task_name(&task->order), actors_path(&tasks->shell->actors, task->order.ref));
 	if (!task->ended && task->result.error == 0)
 		task->result.end = end_unknown(task->child.pid);
 	tasks_finish(tasks, task);

@@ -33,7 +33,8 @@ static bool
 told_of(const struct shell *shell, const struct actor *actor,
         const struct task_order *order, struct action *ret)
 {
-	return core_react(shell->core, order->ref, ret) && ret->serial == order->serial &&
+	return core_react(shell->engine.core, order->ref, ret) &&
+	       ret->serial == order->serial &&
 	       ret->death.watch <= actor->conf->spec.n_watches;
 }
 
@@ -119,8 +120,8 @@ add_origin(struct environment *environment, const struct shell *shell,
 
 	if (order->kind != TASK_HOOK)
 		return;
-	if (!core_hook(shell->core, order->ref, &action) ||
-	    !core_valid(shell->core, action.origin)) {
+	if (!core_hook(shell->engine.core, order->ref, &action) ||
+	    !core_valid(shell->engine.core, action.origin)) {
 		(void)environment_add(environment, "SUPD_ORIGIN", "%s", "");
 		(void)environment_add(environment, "SUPD_ORIGIN_CAUSE", "%s", "");
 		return;
@@ -128,7 +129,7 @@ add_origin(struct environment *environment, const struct shell *shell,
 	strbuf_init(&cause, CAUSE_NAME_MAX);
 	cause_key(&cause, &action.call.origin_cause);
 	(void)environment_add(environment, "SUPD_ORIGIN", "%s",
-	                      shell_path(shell, action.origin));
+	                      actors_path(&shell->actors, action.origin));
 	(void)environment_add(environment, "SUPD_ORIGIN_CAUSE", "%s", strbuf_str(&cause));
 	strbuf_done(&cause);
 }
@@ -169,8 +170,8 @@ build_environment(struct environment *environment, const struct shell *shell,
 	struct node_view view = {0};
 	struct strbuf cause;
 
-	if (core_valid(shell->core, order->ref))
-		core_view(shell->core, order->ref, shell->now_ms, &view);
+	if (core_valid(shell->engine.core, order->ref))
+		engine_view(&shell->engine, order->ref, &view);
 	environment_begin(environment, &actor->conf->process);
 	(void)environment_add(environment, "SUPD_PATH", "%s", actor->path);
 	(void)environment_add(environment, "SUPD_SOCKET", "%s",

@@ -45,8 +45,8 @@ next_left(const struct shell *shell, struct ref top, struct ref ref)
 {
 	struct node_view view;
 
-	for (; ref.slot != REF_NONE.slot; ref = core_next(shell->core, top, ref)) {
-		core_view(shell->core, ref, shell->now_ms, &view);
+	for (; ref.slot != REF_NONE.slot; ref = core_next(shell->engine.core, top, ref)) {
+		engine_view(&shell->engine, ref, &view);
 		if (view.process.unkillable)
 			break;
 	}
@@ -65,9 +65,10 @@ unkillable_text_below(struct strbuf *sb, const struct shell *shell, struct ref t
 			strbuf_adds(sb, "; ");
 		is_first = false;
 		strbuf_addf(sb, "%s ",
-		            ref.slot == top.slot ? "it" : shell_path(shell, ref));
+		            ref.slot == top.slot ? "it"
+		                                 : actors_path(&shell->actors, ref));
 		unkillable_text(sb, shell, ref);
-		ref = next_left(shell, top, core_next(shell->core, top, ref));
+		ref = next_left(shell, top, core_next(shell->engine.core, top, ref));
 	}
 }
 
@@ -75,7 +76,7 @@ unkillable_text_below(struct strbuf *sb, const struct shell *shell, struct ref t
 void
 unkillable_log_left(const struct shell *shell)
 {
-	const struct ref top = core_ref(shell->core, CORE_ROOT);
+	const struct ref top = core_ref(shell->engine.core, CORE_ROOT);
 	struct ref ref = next_left(shell, top, top);
 	struct strbuf why;
 
@@ -83,8 +84,8 @@ unkillable_log_left(const struct shell *shell)
 		strbuf_init(&why, TEXT_MAX);
 		unkillable_text(&why, shell, ref);
 		log_line(LOG_LEVEL_ERROR, "%s %s; supd ends without it",
-		         shell_path(shell, ref), strbuf_str(&why));
+		         actors_path(&shell->actors, ref), strbuf_str(&why));
 		strbuf_done(&why);
-		ref = next_left(shell, top, core_next(shell->core, top, ref));
+		ref = next_left(shell, top, core_next(shell->engine.core, top, ref));
 	}
 }

@@ -57,23 +57,24 @@ check_ledger(struct ledger *ledger, struct ledger_facts *ret, struct err *err)
 int
 adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
 {
+	struct handover *handover = keeper_handover(shell->keeper);
 	struct ledger_facts facts;
 	struct ledger *ledger;
 
-	ledger = ledger_open(shell->handover->ledger_fd, err);
-	shell->handover->ledger_fd = -1;
+	ledger = ledger_open(handover->ledger_fd, err);
+	handover->ledger_fd = -1;
 	if (ledger == NULL)
 		return -EBADMSG;
 	if (check_ledger(ledger, &facts, err) < 0) {
 		ledger_free(ledger);
 		return -EBADMSG;
 	}
-	shell->conf = keeper_take_conf(shell, facts.conf_id, err);
-	if (shell->conf == NULL) {
+	shell->actors.conf = keeper_take_conf(shell->keeper, facts.conf_id, err);
+	if (shell->actors.conf == NULL) {
 		ledger_free(ledger);
 		return -EBADMSG;
 	}
-	shell->facts = facts;
+	shell->recording.facts = facts;
 	before_adopt(shell);
 	*ret_ledger = ledger;
 	return 0;
@@ -98,8 +99,8 @@ find_conf(struct shell *shell, const struct ledger_record *record, struct conf *
 		err_set(err, 0, "an actor that was added at run time is unknown");
 		return -EBADMSG;
 	}
-	*ret = shell->conf;
-	if (record->conf_id != shell->facts.conf_id &&
+	*ret = shell->actors.conf;
+	if (record->conf_id != shell->recording.facts.conf_id &&
 	    reload_adopt_retired(shell, record->conf_id, ret, err) < 0)
 		return -EBADMSG;
 	if (record->conf_index < (*ret)->n_actors)
@@ -136,8 +137,9 @@ restore_actor(struct shell *shell, const struct ledger_record *record, struct er
 	actor->sigstopped = record->sigstopped;
 	actor->dead_letters = record->dead_letters;
 	actor->failed_at_wall_us = record->failed_at_wall_us;
-	if (ledger_status(shell->ledger, record->ref.slot)[0] != '\0')
-		actor->status = strdup(ledger_status(shell->ledger, record->ref.slot));
+	if (ledger_status(shell->recording.ledger, record->ref.slot)[0] != '\0')
+		actor->status =
+		    strdup(ledger_status(shell->recording.ledger, record->ref.slot));
 	return 0;
 }
 
@@ -207,9 +209,9 @@ restore_slots(struct shell *shell, uint32_t slots, struct err *err)
 {
 	for (uint32_t slot = 0; slot < slots; slot++) {
 		struct ledger_record record;
-		int r = ledger_read(shell->ledger, slot, &record);
+		int r = ledger_read(shell->recording.ledger, slot, &record);
 
-		keeper_beat(shell);
+		keeper_beat(shell->keeper);
 		if (r < 0 || record.ref.slot == REF_NONE.slot)
 			continue;
 		r = restore_actor(shell, &record, err);
@@ -339,7 +341,7 @@ enter_spawn(struct shell *shell, struct unfinished *start)
 	};
 	enter_containment(shell, proc, actor, proc->life);
 	actor->pid = pid;
-	actor->process_started_ms = shell->now_ms;
+	actor->process_started_ms = shell->engine.now_ms;
 	(void)map_put(&procs->table->by_pid, (uint64_t)pid, spawn->ref.slot);
 }
 
@@ -392,7 +394,7 @@ finish_spawns(struct shell *shell)
 	struct unfinished starts[LEDGER_SPAWNS] = {0};
 
 	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++) {
-		starts[place].spawn = ledger_spawn(shell->ledger, place);
+		starts[place].spawn = ledger_spawn(shell->recording.ledger, place);
 		starts[place].is_known = is_known(shell, starts[place].spawn);
 	}
 	while (enter_spawns(shell, starts) && ends_take_exit(shell->processes->procs))
@@ -404,7 +406,7 @@ finish_spawns(struct shell *shell)
 			enter_spawn(shell, start);
 		if (start->is_entered)
 			finish_spawn(shell, start, end_ms);
-		keeper_beat(shell);
+		keeper_beat(shell->keeper);
 		atomic_store(&start->spawn->life, 0);
 	}
 }
@@ -418,9 +420,9 @@ count_performed(struct shell *shell)
 	const uint64_t by = events_by(&shell->events, shell->events.next_seq - 1);
 	const uint32_t number = (uint32_t)by;
 
-	if (by >> 32 == ledger_epoch(shell->ledger) &&
-	    number > ledger_performed(shell->ledger))
-		ledger_set_performed(shell->ledger, number);
+	if (by >> 32 == ledger_epoch(shell->recording.ledger) &&
+	    number > ledger_performed(shell->recording.ledger))
+		ledger_set_performed(shell->recording.ledger, number);
 }
 
 int
@@ -437,14 +439,15 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 	if (r == 0)
 		r = restore_slots(shell, size.slots, err);
 	if (r == 0)
-		r = mailboxes_open(shell, &shell->sockets->mailboxes, shell->conf, NULL,
-		                   err);
+		r = mailboxes_open(shell, &shell->sockets->mailboxes, shell->actors.conf,
+		                   NULL, err);
 	if (r < 0)
 		return r;
-	metrics_begin(shell->metrics, shell->conf);
+	metrics_begin(shell->metrics, shell->actors.conf);
 	additions_open(shell);
 	proc_sweep_include_left(shell->processes->procs->sweeper,
-	                        shell->handover->hello.left, LINK_LEFT_MAX);
+	                        keeper_handover(shell->keeper)->hello.left,
+	                        LINK_LEFT_MAX);
 	tasks_restore(shell->processes->tasks);
 	finish_spawns(shell);
 	ends_take_exits(shell->processes->procs);

@@ -22,7 +22,7 @@ report_adopted(struct shell *shell, const struct proc *proc)
 {
 	struct node_view view;
 
-	core_view(shell->core, proc->ref, shell->now_ms, &view);
+	engine_view(&shell->engine, proc->ref, &view);
 	report_process_adopted(shell, &view, proc->child.pid);
 }
 
@@ -86,10 +86,10 @@ compare_slot(struct procs *procs, struct proc *proc, const struct node_view *vie
 static bool
 view_owner(const struct shell *shell, const struct proc *proc, struct node_view *ret)
 {
-	if (!core_valid(shell->core, proc->ref) ||
+	if (!core_valid(shell->engine.core, proc->ref) ||
 	    actors_get(&shell->actors, proc->ref) == NULL)
 		return false;
-	core_view(shell->core, proc->ref, shell->now_ms, ret);
+	engine_view(&shell->engine, proc->ref, ret);
 	return true;
 }
 
@@ -116,7 +116,7 @@ compare(struct shell *shell)
 		struct proc *proc = &shell->proctable->at[slot];
 		struct node_view view;
 
-		keeper_beat(shell);
+		keeper_beat(shell->keeper);
 		if (view_owner(shell, proc, &view))
 			compare_slot(shell->processes->procs, proc, &view);
 	}
@@ -130,16 +130,16 @@ adopt_compare(struct shell *shell)
 	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_OTHERS};
 	const struct event shutdown = {.kind = EVENT_SHUTDOWN, .ref = REF_NONE};
 
-	shell->now_ms = clock_mono_ms() + 1;
+	shell->engine.now_ms = clock_mono_ms() + 1;
 	acknowledge(shell);
 	/* Messages of a process come before its end. */
 	notify_drain(shell->messages->notify);
 	tasks_adopt(shell->processes->tasks);
 	trial_adopt(shell->trial);
 	compare(shell);
-	shell_post(shell, &everybody);
+	post_event(shell->post, &everybody);
 	/* Unless it was told already. */
-	shell_post(shell, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
-	if (shell->facts.shutting_down)
-		shell_post(shell, &shutdown);
+	post_event(shell->post, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
+	if (shell->recording.facts.shutting_down)
+		post_event(shell->post, &shutdown);
 }

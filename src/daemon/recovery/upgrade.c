@@ -226,8 +226,9 @@ spawn(struct upgrade *upgrade, int out_fd, int conf_fd, struct spawn_result *ret
 	char *const no_environment[] = {NULL};
 	char kind[CANDIDATE_KIND_MAX], question[CANDIDATE_KIND_MAX + 16], file[32];
 	struct shell *shell = upgrade->shell;
-	const int fds[] = {
-	    -1, out_fd, out_fd, ledger_fd(shell->ledger), conf_fd, upgrade->binary_fd};
+	const int fds[] = {-1,      out_fd,
+	                   out_fd,  ledger_fd(shell->recording.ledger),
+	                   conf_fd, upgrade->binary_fd};
 	struct spawn spawn = {
 	    .file = file,
 	    .envp =
@@ -261,7 +262,7 @@ start(struct upgrade *upgrade, struct err *err)
 {
 	struct spawn_result result = {.pid = -1, .pidfd = -1};
 	struct shell *shell = upgrade->shell;
-	int conf_fd = conf_pack(shell->conf, err);
+	int conf_fd = conf_pack(shell->actors.conf, err);
 	int ends[2];
 	int r;
 
@@ -369,17 +370,17 @@ upgrade_go(struct upgrade *upgrade)
 	int r;
 
 	ASSERT(upgrade->verdict == UPGRADE_FIT);
-	post_checkpoint(shell);
-	shell->facts.upgrade_ms = clock_mono_ms();
-	record_facts(shell);
-	r = keeper_upgrade(shell, upgrade->binary_fd);
+	post_checkpoint(shell->post);
+	shell->recording.facts.upgrade_ms = clock_mono_ms();
+	record_facts(&shell->recording);
+	r = keeper_upgrade(shell->keeper, upgrade->binary_fd);
 	if (r < 0) {
-		shell->facts.upgrade_ms = 0;
-		record_facts(shell);
+		shell->recording.facts.upgrade_ms = 0;
+		record_facts(&shell->recording);
 		return r;
 	}
-	shell->exit_status = SHELL_EXIT_UPGRADE;
-	shell->exiting = true;
+	shell->engine.exit_status = EXIT_UPGRADE;
+	shell->engine.exiting = true;
 	return 0;
 }
 
@@ -388,7 +389,7 @@ upgrade_go(struct upgrade *upgrade)
 void
 upgrade_tell(const struct shell *shell, struct upgrade_story *ret)
 {
-	const struct link_hello *hello = &shell->handover->hello;
+	const struct link_hello *hello = &keeper_handover(shell->keeper)->hello;
 	struct ledger_facts facts;
 	uint64_t since_ms = hello->died_ms;
 
@@ -396,7 +397,7 @@ upgrade_tell(const struct shell *shell, struct upgrade_story *ret)
 	    .is_upgrade = hello->is_upgrade,
 	    .fell_back = hello->fell_back,
 	};
-	if (ledger_facts(shell->ledger, &facts) == 0) {
+	if (ledger_facts(shell->recording.ledger, &facts) == 0) {
 		(void)snprintf(ret->from, sizeof(ret->from), "%s", facts.version);
 		/* Others may have tried before us. */
 		if ((ret->is_upgrade || ret->fell_back) && facts.upgrade_ms != 0)

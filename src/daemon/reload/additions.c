@@ -270,7 +270,7 @@ additions_prepare(struct shell *shell, const struct conf *conf, struct ref paren
 
 	if (entry == NULL)
 		return NULL;
-	r = keeper_has_room(shell, keeper_count(conf)) ? 0 : -EMFILE;
+	r = keeper_has_room(shell->keeper, keeper_count(conf)) ? 0 : -EMFILE;
 	if (r == 0)
 		r = additions_log_make_room(shell, entry->bytes);
 	grown = r < 0 ? NULL : make_grown(shell, entry, &above->conf->spec, err);
@@ -328,9 +328,9 @@ additions_name(struct shell *shell, const struct action *action)
 	actor = actors_get(&shell->actors, action->ref);
 	actor->grown = grown;
 	additions_use(grown);
-	record_slot(shell, action->ref.slot);
+	record_slot(&shell->recording, action->ref.slot);
 	if (actor->elder.slot != REF_NONE.slot)
-		record_slot(shell, actor->elder.slot);
+		record_slot(&shell->recording, actor->elder.slot);
 }
 
 void
@@ -416,9 +416,9 @@ additions_adopt(struct shell *shell, struct err *err)
 void
 additions_drop_kept(struct shell *shell)
 {
-	const struct handover *handover = shell->handover;
+	const struct handover *handover = keeper_handover(shell->keeper);
 
 	for (size_t i = 0; handover != NULL && i < handover->n; i++)
 		if (VAULT_KIND_OF(handover->vault[i].key) == VAULT_ADDITIONS)
-			shell_release(shell, handover->vault[i].key);
+			keeper_release(shell->keeper, handover->vault[i].key);
 }

@@ -141,13 +141,15 @@ additions_log_make_room(struct shell *shell, size_t more)
 	r = log_new(bytes < LOG_BYTES_MIN ? LOG_BYTES_MIN : bytes, &fd, &log);
 	if (r < 0)
 		return r;
-	post_checkpoint(shell);
+	post_checkpoint(shell->post);
 	for (uint32_t i = 0; i < additions->n; i++)
 		additions->at[i]->at =
 		    additions_log_append(log, entry_at(additions, additions->at[i]->at));
-	shell_keep(shell, VAULT_KEY(VAULT_ADDITIONS, additions->generation + 1), fd);
+	keeper_keep(shell->keeper, VAULT_KEY(VAULT_ADDITIONS, additions->generation + 1),
+	            fd);
 	if (additions->log != NULL)
-		shell_release(shell, VAULT_KEY(VAULT_ADDITIONS, additions->generation));
+		keeper_release(shell->keeper,
+		               VAULT_KEY(VAULT_ADDITIONS, additions->generation));
 	additions->generation++;
 	additions_log_close(additions);
 	additions->log = log;
@@ -163,10 +165,10 @@ set_incarnations(const struct shell *shell, const struct conf *conf,
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const char *path = conf->actors[i].path;
 		struct ref elder = actors_find(&shell->actors, path);
-		uint32_t incarnation = ledger_past(shell->ledger, path);
+		uint32_t incarnation = ledger_past(shell->recording.ledger, path);
 
 		if (elder.slot != REF_NONE.slot)
-			incarnation = core_incarnation(shell->core, elder);
+			incarnation = core_incarnation(shell->engine.core, elder);
 		entry->incarnations[i] = incarnation + 1;
 	}
 }
@@ -221,7 +223,7 @@ additions_log_first(const struct additions *additions, uint64_t *ret_used)
 static int
 take_log(struct shell *shell)
 {
-	const struct handover *handover = shell->handover;
+	const struct handover *handover = keeper_handover(shell->keeper);
 	uint64_t newest = 0;
 
 	for (size_t i = 0; i < handover->n; i++)
@@ -231,11 +233,11 @@ take_log(struct shell *shell)
 	for (size_t i = 0; i < handover->n; i++)
 		if (VAULT_KIND_OF(handover->vault[i].key) == VAULT_ADDITIONS &&
 		    handover->vault[i].key != newest)
-			shell_release(shell, handover->vault[i].key);
+			keeper_release(shell->keeper, handover->vault[i].key);
 	if (newest == 0)
 		return -1;
 	shell->additions->generation = newest & ~VAULT_KEY(0xff, 0);
-	return shell_take(shell, newest);
+	return keeper_take(shell->keeper, newest);
 }
 
 int

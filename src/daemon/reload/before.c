@@ -39,7 +39,7 @@ before_prepare(struct shell *shell, struct reload *ret, struct err *err)
 	ret->conf = conf_unpack(kept_fd, err);
 	if (ret->conf == NULL)
 		return -EBADMSG;
-	r = conf_plan_make(shell->conf, ret->conf, &ret->plan);
+	r = conf_plan_make(shell->actors.conf, ret->conf, &ret->plan);
 	if (r < 0)
 		err_set(err, -r, "compare with %s", ret->file);
 	return r;
@@ -53,7 +53,7 @@ is_in_force(const struct shell *shell, const struct reload *reload)
 	for (size_t i = 0; i < reload->plan.n; i++)
 		if (reload->plan.at[i].kind != CHANGE_UNCHANGED)
 			return false;
-	return conf_packs_alike(shell->conf, reload->conf);
+	return conf_packs_alike(shell->actors.conf, reload->conf);
 }
 
 /*
@@ -69,12 +69,12 @@ before_keep(struct shell *shell, const struct reload *reload, uint64_t id, int *
 	int fd = kept_fd;
 
 	if (!reload->keeps_before && !is_in_force(shell, reload)) {
-		fd = fd_raise(conf_pack(shell->conf, err));
+		fd = fd_raise(conf_pack(shell->actors.conf, err));
 		if (fd < 0)
 			return fd;
 	}
 	if (fd >= 0)
-		shell_keep(shell, KEY(id), fd);
+		keeper_keep(shell->keeper, KEY(id), fd);
 	*ret_fd = fd;
 	return 0;
 }
@@ -83,7 +83,7 @@ before_keep(struct shell *shell, const struct reload *reload, uint64_t id, int *
 void
 before_cancel(struct shell *shell, uint64_t id, int take_fd)
 {
-	shell_release(shell, KEY(id));
+	keeper_release(shell->keeper, KEY(id));
 	if (take_fd != kept_fd)
 		fd_close(&take_fd);
 }
@@ -92,7 +92,7 @@ before_cancel(struct shell *shell, uint64_t id, int take_fd)
 void
 before_use(struct shell *shell, uint64_t id, int take_fd)
 {
-	shell_release(shell, KEY(id));
+	keeper_release(shell->keeper, KEY(id));
 	if (take_fd == kept_fd)
 		return;
 	fd_close(&kept_fd);
@@ -105,12 +105,13 @@ before_replace(struct shell *shell, int take_fd)
 {
 	fd_close(&kept_fd);
 	kept_fd = take_fd;
-	shell_keep(shell, KEY(shell->facts.conf_id), take_fd);
+	keeper_keep(shell->keeper, KEY(shell->recording.facts.conf_id), take_fd);
 }
 
 /* Have the one that the walker kept for us. */
 void
 before_adopt(struct shell *shell)
 {
-	kept_fd = fd_raise(shell_take(shell, KEY(shell->facts.conf_id)));
+	kept_fd =
+	    fd_raise(keeper_take(shell->keeper, KEY(shell->recording.facts.conf_id)));
 }

@@ -121,7 +121,7 @@ is_same_text(const char *a, const char *b)
 static void
 set_control_mode(struct shell *shell)
 {
-	const struct conf *conf = shell->conf;
+	const struct conf *conf = shell->actors.conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : getegid();
 	struct err err;
 	int r = control_file_do(shell, SOCKWORK_ADJUST, gid, &err);
@@ -133,7 +133,7 @@ set_control_mode(struct shell *shell)
 void
 follow_conf(struct shell *shell, const struct conf *old)
 {
-	const struct conf *conf = shell->conf;
+	const struct conf *conf = shell->actors.conf;
 
 	if (conf->log_level != old->log_level || conf->log_show != old->log_show ||
 	    conf->log_target != old->log_target ||

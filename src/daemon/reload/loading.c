@@ -322,7 +322,7 @@ loading_begin(struct shell *shell, const char *file, loading_fn *on_read, void *
 		return NULL;
 	*loading = (struct conf_loading){.shell = shell,
 	                                 .load = load_of(shell, file),
-	                                 .conf_id = shell->facts.conf_id,
+	                                 .conf_id = shell->recording.facts.conf_id,
 	                                 .id = -1,
 	                                 .fd = -1,
 	                                 .on_read = on_read,
@@ -348,7 +348,7 @@ loading_begin(struct shell *shell, const char *file, loading_fn *on_read, void *
 bool
 loading_is_current(const struct conf_loading *loading)
 {
-	return loading->conf_id == loading->shell->facts.conf_id;
+	return loading->conf_id == loading->shell->recording.facts.conf_id;
 }
 
 /* Give it back, read or not; NULL is fine.  The child may have been reaped, and its place
@@ -401,7 +401,7 @@ loading_add(struct shell *shell, const struct conf_addition *addition,
 {
 	struct load load = {.file = shell->origin.conf_file,
 	                    .addition = addition,
-	                    .conf = shell->conf,
+	                    .conf = shell->actors.conf,
 	                    .options = {.environ = shell->origin.environ,
 	                                .controllers = shell->origin.controllers}};
 
@@ -419,7 +419,7 @@ loading_add_replicas(struct shell *shell, const struct conf_addition *addition,
 {
 	struct load load = {.file = shell->origin.conf_file,
 	                    .addition = addition,
-	                    .conf = shell->conf,
+	                    .conf = shell->actors.conf,
 	                    .numbers = numbers,
 	                    .n_numbers = n,
 	                    .taker = taker,

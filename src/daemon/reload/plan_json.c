@@ -15,7 +15,7 @@ path_of_change(const struct shell *shell, const struct reload *reload,
 {
 	if (change->new_index != CONF_NONE)
 		return reload->conf->actors[change->new_index].path;
-	return shell->conf->actors[change->old_index].path;
+	return shell->actors.conf->actors[change->old_index].path;
 }
 
 /* The value of a key, as JSON text that is a string of JSON, or null. */
@@ -48,7 +48,7 @@ add_values(struct strbuf *out, const struct shell *shell, const struct reload *r
 		strbuf_adds(out, k > 0 ? ",{\"key\":" : "{\"key\":");
 		strbuf_add_json(out, change->keys[k]);
 		strbuf_adds(out, ",\"old\":");
-		add_value(out, shell->conf, change->old_index, change->keys[k]);
+		add_value(out, shell->actors.conf, change->old_index, change->keys[k]);
 		strbuf_adds(out, ",\"new\":");
 		add_value(out, reload->conf, change->new_index, change->keys[k]);
 		strbuf_addc(out, '}');
@@ -62,10 +62,10 @@ is_below_down(const struct shell *shell, struct ref ref)
 {
 	struct node_view view;
 
-	for (ref = core_parent(shell->core, ref);
+	for (ref = core_parent(shell->engine.core, ref);
 	     ref.slot != REF_NONE.slot && ref.slot != CORE_ROOT;
-	     ref = core_parent(shell->core, ref)) {
-		core_view(shell->core, ref, shell->now_ms, &view);
+	     ref = core_parent(shell->engine.core, ref)) {
+		engine_view(&shell->engine, ref, &view);
 		if (view.state == STATE_STOPPED || view.state == STATE_FAILED ||
 		    view.state == STATE_DONE)
 			return true;
@@ -83,9 +83,9 @@ effect_of_restart(const struct shell *shell, const struct reload *reload,
 	const struct ref ref = actors_find_static(&shell->actors, actor->path);
 	struct node_view view;
 
-	if (ref.slot == REF_NONE.slot || !core_valid(shell->core, ref))
+	if (ref.slot == REF_NONE.slot || !core_valid(shell->engine.core, ref))
 		return "later";
-	core_view(shell->core, ref, shell->now_ms, &view);
+	engine_view(&shell->engine, ref, &view);
 	if (view.held || view.on_standby || !actor->spec.enabled ||
 	    !reload_reruns(shell, reload, change, ref) || is_below_down(shell, ref))
 		return "later";

@@ -55,7 +55,7 @@ free_retired(struct shell *shell, bool all)
 			continue;
 		}
 		*link = retired->next;
-		shell_release(shell, VAULT_KEY(VAULT_CONF, retired->id));
+		keeper_release(shell->keeper, VAULT_KEY(VAULT_CONF, retired->id));
 		conf_free(retired->conf);
 		free(retired);
 	}
@@ -77,7 +77,7 @@ reload_prepare(struct shell *shell, const char *file, struct conf_loading *loadi
 		        ret->reports.n_errors);
 		return -EINVAL;
 	}
-	r = conf_plan_make(shell->conf, ret->conf, &ret->plan);
+	r = conf_plan_make(shell->actors.conf, ret->conf, &ret->plan);
 	if (r < 0)
 		err_set(err, -r, "compare with %s", ret->file);
 	return r;
@@ -99,8 +99,8 @@ reload_done(struct shell *shell, struct reload *reload)
 void
 reload_use_ledger(struct shell *shell, struct ledger *ledger)
 {
-	shell->ledger = ledger;
-	shell->core = ledger_core(ledger);
+	shell->recording.ledger = ledger;
+	shell->engine.core = ledger_core(ledger);
 	events_attach(&shell->events, ledger_events(ledger));
 }
 
@@ -108,9 +108,9 @@ reload_use_ledger(struct shell *shell, struct ledger *ledger)
 void
 reload_hand_over(struct shell *shell)
 {
-	record_facts(shell);
-	post_checkpoint(shell);
-	keeper_keep_ledger(shell);
+	record_facts(&shell->recording);
+	post_checkpoint(shell->post);
+	keeper_keep_ledger(shell->keeper, shell->recording.ledger);
 }
 
 /* Can the walker keep what this configuration needs beyond that in force?  Without that
@@ -118,9 +118,10 @@ reload_hand_over(struct shell *shell)
 static int
 find_room(struct shell *shell, const struct conf *conf, struct err *err)
 {
-	const uint32_t needed = keeper_count(conf), had = keeper_count(shell->conf);
+	const uint32_t needed = keeper_count(conf),
+	               had = keeper_count(shell->actors.conf);
 
-	if (keeper_has_room(shell, needed > had ? needed - had : 0))
+	if (keeper_has_room(shell->keeper, needed > had ? needed - had : 0))
 		return 0;
 	err_set(err, EMFILE,
 	        "supd can keep no more descriptors over a crash: raise LimitNOFILE= or "
@@ -162,8 +163,9 @@ static int
 tables_init(struct tables *tables, const struct shell *shell, const struct conf *conf,
             const struct conf_plan *plan, struct err *err)
 {
-	*tables = (struct tables){
-	    .n = conf->n_actors, .conf_id = shell->facts.conf_id + 1, .metrics_fd = -1};
+	*tables = (struct tables){.n = conf->n_actors,
+	                          .conf_id = shell->recording.facts.conf_id + 1,
+	                          .metrics_fd = -1};
 	tables->paths = calloc(conf->n_actors, sizeof(*tables->paths));
 	tables->seen = calloc(conf->n_actors, sizeof(*tables->seen));
 	if (tables->paths != NULL && tables->seen != NULL &&
@@ -227,7 +229,7 @@ prepare_apply(struct shell *shell, const struct reload *reload, struct tables *t
 		return r;
 	r = find_room(shell, conf, err);
 	if (r == 0)
-		r = keeper_keep_conf(shell, conf, tables->conf_id, err);
+		r = keeper_keep_conf(shell->keeper, conf, tables->conf_id, err);
 	if (r < 0) {
 		tables_done(tables);
 		return r;
@@ -245,7 +247,7 @@ prepare_apply(struct shell *shell, const struct reload *reload, struct tables *t
 		mailboxes_cancel(shell, mailboxes);
 		r = r < 0 ? r : -ENOMEM;
 	}
-	shell_release(shell, VAULT_KEY(VAULT_CONF, tables->conf_id));
+	keeper_release(shell->keeper, VAULT_KEY(VAULT_CONF, tables->conf_id));
 	tables_done(tables);
 	return r;
 }
@@ -257,18 +259,18 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	struct ledger *before, *ledger = NULL;
 	struct mailboxes mailboxes;
 	struct tables tables;
-	const uint64_t id = shell->facts.conf_id;
+	const uint64_t id = shell->recording.facts.conf_id;
 	int before_fd;
 	int r;
 
-	if (retired == NULL || shell->facts.shutting_down) {
+	if (retired == NULL || shell->recording.facts.shutting_down) {
 		r = retired == NULL ? ENOMEM : ESHUTDOWN;
 		free(retired);
 		err_set(err, r, "apply the configuration");
 		return -r;
 	}
-	post_finish(shell);
-	before = shell->ledger;
+	post_finish(shell->post);
+	before = shell->recording.ledger;
 	r = before_keep(shell, reload, id + 1, &before_fd, err);
 	if (r == 0) {
 		r = prepare_apply(shell, reload, &tables, &mailboxes, &ledger, err);
@@ -282,13 +284,13 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	/* A guardian that dies from here on leaves the old state, and from the hand-over
 	 * on the new state. */
 	reload_use_ledger(shell, ledger);
-	retired->conf = shell->conf;
+	retired->conf = shell->actors.conf;
 	retired->id = id;
 	reload_carry_out(shell, reload, &tables, retired);
-	report_applied(shell, reload, shell->conf);
-	shell->facts.conf_id = tables.conf_id;
-	shell->facts.before_wall_us = shell->facts.conf_wall_us;
-	shell->facts.conf_wall_us = clock_wall_us();
+	report_applied(shell, reload, shell->actors.conf);
+	shell->recording.facts.conf_id = tables.conf_id;
+	shell->recording.facts.before_wall_us = shell->recording.facts.conf_wall_us;
+	shell->recording.facts.conf_wall_us = clock_wall_us();
 	reload_hand_over(shell);
 	before_use(shell, id, before_fd);
 	procs_drop_ledger(shell->processes->procs, before);
@@ -296,15 +298,15 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	mailboxes_retire(shell, &shell->sockets->mailboxes, &mailboxes);
 	shell->sockets->mailboxes = mailboxes;
 	standin_touch_all(shell->sockets->standin);
-	shell->conf = reload->conf;
-	metrics_use(shell->metrics, shell->conf, tables.metrics_fd);
+	shell->actors.conf = reload->conf;
+	metrics_use(shell->metrics, shell->actors.conf, tables.metrics_fd);
 	follow_conf(shell, retired->conf);
 	reload->conf = NULL;
 	/* The plan borrows from the old one: it goes with the plan at the earliest. */
 	retired->next = all_retired;
 	all_retired = retired;
 	/* Have a turn, so that the marked actors move. */
-	shell_post(shell, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
+	post_event(shell->post, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 	return 0;
 }
 
@@ -345,18 +347,18 @@ static void
 add_system(struct shell *shell, struct tables *tables)
 {
 	const struct conf *conf = system_conf(shell->system);
-	struct ref parent = core_ref(shell->core, CORE_ROOT);
-	struct ref before = core_ref(shell->core, CORE_USER);
+	struct ref parent = core_ref(shell->engine.core, CORE_ROOT);
+	struct ref before = core_ref(shell->engine.core, CORE_USER);
 
 	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++) {
-		struct ref ref = core_add(shell->core, parent, before,
-		                          &conf->actors[i].spec, shell->now_ms);
+		struct ref ref = core_add(shell->engine.core, parent, before,
+		                          &conf->actors[i].spec, shell->engine.now_ms);
 
-		core_set_incarnation(shell->core, ref, 1);
+		core_set_incarnation(shell->engine.core, ref, 1);
 		actors_set(&shell->actors, ref, tables->own_paths[i]);
 		tables->own_paths[i] = NULL;
 		actors_assign(&shell->actors, ref, conf, 0, i);
-		record_slot(shell, ref.slot);
+		record_slot(&shell->recording, ref.slot);
 		if (i == SYSTEM_TOP)
 			parent = ref;
 		before = REF_NONE;
@@ -373,14 +375,14 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	if (r < 0)
 		return r;
 	r = name_system(shell, &tables, err);
-	if (r == 0 && !keeper_has_room(shell, keeper_count(conf)))
+	if (r == 0 && !keeper_has_room(shell->keeper, keeper_count(conf)))
 		log_line(
 		    LOG_LEVEL_ERROR,
 		    "so few descriptors may be open that not all sockets and pipes of "
 		    "the actors are kept over a crash of supd, and actors may end "
 		    "with it: raise LimitNOFILE= or 'ulimit -Hn'");
 	if (r == 0)
-		r = keeper_keep_conf(shell, conf, tables.conf_id, err);
+		r = keeper_keep_conf(shell->keeper, conf, tables.conf_id, err);
 	if (r == 0)
 		r = mailboxes_open(shell, &shell->sockets->mailboxes, conf, NULL, err);
 	if (r == 0)
@@ -394,9 +396,9 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		reload_add(shell, conf, i, &tables);
 	add_system(shell, &tables);
-	shell->facts.conf_id = tables.conf_id;
-	shell->facts.conf_wall_us = clock_wall_us();
-	shell->conf = conf;
+	shell->recording.facts.conf_id = tables.conf_id;
+	shell->recording.facts.conf_wall_us = clock_wall_us();
+	shell->actors.conf = conf;
 	metrics_begin(shell->metrics, conf);
 	tables_done(&tables);
 	return 0;
@@ -422,7 +424,7 @@ reload_adopt_retired(struct shell *shell, uint64_t id, struct conf **ret, struct
 		return -ENOMEM;
 	}
 	*retired = (struct retired){.next = all_retired, .id = id, .users = 1};
-	retired->conf = keeper_take_conf(shell, id, err);
+	retired->conf = keeper_take_conf(shell->keeper, id, err);
 	if (retired->conf == NULL) {
 		free(retired);
 		return -EBADMSG;

@@ -36,7 +36,7 @@ log_report(const struct conf_report *report)
 static bool
 may_reload(const struct shell *shell)
 {
-	if (shell->facts.shutting_down)
+	if (shell->recording.facts.shutting_down)
 		log_line(LOG_LEVEL_WARNING, "reload: not while supd shuts down");
 	else if (trial_is_on(shell->trial))
 		log_line(LOG_LEVEL_WARNING, "reload: not while a configuration is tried");
@@ -88,7 +88,7 @@ on_read(void *user)
 	hangup.loading = NULL;
 	if ((is_stale || hangup.again) && may_reload(shell))
 		begin(shell);
-	else if (!shell->facts.shutting_down)
+	else if (!shell->recording.facts.shutting_down)
 		systemd_reloaded(shell);
 }
 

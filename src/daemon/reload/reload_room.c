@@ -55,7 +55,8 @@ limit_bytes(const struct shell *shell, const struct conf *conf)
 
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		bytes += core_limit_bytes(
-		    shell->core, actors_find_static(&shell->actors, conf->actors[i].path),
+		    shell->engine.core,
+		    actors_find_static(&shell->actors, conf->actors[i].path),
 		    &conf->actors[i].spec);
 	return bytes;
 }
@@ -72,9 +73,9 @@ size_core(struct shell *shell, const struct conf *conf, uint32_t n_added,
 	    reload_pool_bytes(conf) + reload_pool_bytes(system_conf(shell->system));
 	struct core_size used, room;
 
-	if (shell->core != NULL) {
-		core_size(shell->core, &used);
-		core_room(shell->core, &room);
+	if (shell->engine.core != NULL) {
+		core_size(shell->engine.core, &used);
+		core_room(shell->engine.core, &room);
 		/* Count the nodes in use, not the capacity. */
 		size.nodes = used.nodes - room.nodes + n_added;
 		if (size.nodes < used.nodes)
@@ -137,10 +138,10 @@ make_ledger(struct shell *shell, const struct core_size *core, uint64_t seed,
 	ledger = ledger_new(&size, err);
 	if (ledger == NULL)
 		return NULL;
-	if (shell->ledger != NULL)
-		ledger_copy(ledger, shell->ledger);
-	if (shell->core != NULL)
-		(void)core_move(ledger_core(ledger), core, shell->core);
+	if (shell->recording.ledger != NULL)
+		ledger_copy(ledger, shell->recording.ledger);
+	if (shell->engine.core != NULL)
+		(void)core_move(ledger_core(ledger), core, shell->engine.core);
 	else
 		(void)core_init(ledger_core(ledger), core, seed);
 	return ledger;
@@ -163,12 +164,12 @@ reload_new_ledger(struct shell *shell, const struct conf *conf, uint32_t n_added
 int
 reload_make_room(struct shell *shell, const struct core_size *need, struct err *err)
 {
-	struct ledger *before = shell->ledger, *ledger;
+	struct ledger *before = shell->recording.ledger, *ledger;
 	struct core_size size, room;
-	uint64_t in_use = core_pool_in_use(shell->core);
+	uint64_t in_use = core_pool_in_use(shell->engine.core);
 
-	core_size(shell->core, &size);
-	core_room(shell->core, &room);
+	core_size(shell->engine.core, &size);
+	core_room(shell->engine.core, &room);
 	if (room.nodes >= need->nodes && room.pool_bytes >= need->pool_bytes &&
 	    room.watches >= need->watches)
 		return 0;
@@ -188,6 +189,6 @@ reload_make_room(struct shell *shell, const struct core_size *need, struct err *
 	reload_use_ledger(shell, ledger);
 	reload_hand_over(shell);
 	procs_drop_ledger(shell->processes->procs, before);
-	follow_limits(shell, shell->conf);
+	follow_limits(shell, shell->actors.conf);
 	return 0;
 }

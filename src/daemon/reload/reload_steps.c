@@ -16,7 +16,7 @@ parent_ref(const struct shell *shell, const struct conf *conf,
            const struct conf_actor *actor)
 {
 	if (actor->parent == CONF_NONE)
-		return core_ref(shell->core, CORE_ROOT);
+		return core_ref(shell->engine.core, CORE_ROOT);
 	return actors_find_static(&shell->actors, conf->actors[actor->parent].path);
 }
 
@@ -26,27 +26,27 @@ reload_add(struct shell *shell, const struct conf *conf, uint32_t index,
 {
 	const struct conf_actor *actor = &conf->actors[index];
 	struct ref elder = actors_find(&shell->actors, actor->path);
-	struct ref ref = core_add(shell->core, parent_ref(shell, conf, actor), REF_NONE,
-	                          &actor->spec, shell->now_ms);
-	uint32_t incarnation = ledger_past(shell->ledger, actor->path);
+	struct ref ref = core_add(shell->engine.core, parent_ref(shell, conf, actor),
+	                          REF_NONE, &actor->spec, shell->engine.now_ms);
+	uint32_t incarnation = ledger_past(shell->recording.ledger, actor->path);
 	struct node_view view;
 
-	if (core_valid(shell->core, elder)) {
+	if (core_valid(shell->engine.core, elder)) {
 		/* The new one waits until the old one is gone. */
-		core_view(shell->core, elder, shell->now_ms, &view);
+		engine_view(&shell->engine, elder, &view);
 		incarnation = view.run.incarnation;
 		/* The file has the name now: the added actor goes. */
 		if (view.growth.is_added && !view.growth.removing)
-			core_remove(shell->core, elder, shell->now_ms);
-		core_hasten(shell->core, elder);
+			core_remove(shell->engine.core, elder, shell->engine.now_ms);
+		core_hasten(shell->engine.core, elder);
 	}
-	core_set_incarnation(shell->core, ref, incarnation + 1);
+	core_set_incarnation(shell->engine.core, ref, incarnation + 1);
 	actors_set(&shell->actors, ref, tables->paths[index]);
 	tables->paths[index] = NULL;
 	actors_assign(&shell->actors, ref, conf, tables->conf_id, index);
-	record_slot(shell, ref.slot);
+	record_slot(&shell->recording, ref.slot);
 	if (shell->actors.at[ref.slot].elder.slot != REF_NONE.slot)
-		record_slot(shell, shell->actors.at[ref.slot].elder.slot);
+		record_slot(&shell->recording, shell->actors.at[ref.slot].elder.slot);
 }
 
 /* The work of an actor that is done is not done again, only because its keys changed;
@@ -57,7 +57,7 @@ reload_reruns(const struct shell *shell, const struct reload *reload,
 {
 	struct node_view view;
 
-	core_view(shell->core, ref, shell->now_ms, &view);
+	engine_view(&shell->engine, ref, &view);
 	return view.state != STATE_DONE || reload->rerun ||
 	       reload->conf->actors[change->new_index].spec.restart == RESTART_PERMANENT;
 }
@@ -72,11 +72,11 @@ keep(struct shell *shell, const struct reload *reload, const struct conf_change 
 
 	ASSERT(ref.slot != REF_NONE.slot);
 	actors_assign(&shell->actors, ref, conf, conf_id, change->new_index);
-	record_slot(shell, ref.slot);
+	record_slot(&shell->recording, ref.slot);
 	/* Rules carry places: after an edit even an unchanged actor has new ones. */
-	core_update(shell->core, ref, &actor->spec, shell->now_ms);
+	core_update(shell->engine.core, ref, &actor->spec, shell->engine.now_ms);
 	if (change->kind == CHANGE_RESTARTED && reload_reruns(shell, reload, change, ref))
-		core_restart(shell->core, ref, shell->now_ms);
+		core_restart(shell->engine.core, ref, shell->engine.now_ms);
 }
 
 /* Put an actor that came behind this elder sibling, CONF_NONE: before all others. */
@@ -88,13 +88,14 @@ place_behind(struct shell *shell, const struct conf *conf, const struct conf_act
 	struct ref before = REF_NONE;
 
 	if (elder == CONF_NONE)
-		before = core_first_child(shell->core, core_parent(shell->core, ref));
+		before = core_first_child(shell->engine.core,
+		                          core_parent(shell->engine.core, ref));
 	else
 		before = core_next_sibling(
-		    shell->core,
+		    shell->engine.core,
 		    actors_find_static(&shell->actors, conf->actors[elder].path));
 	if (before.slot != ref.slot)
-		core_place_before(shell->core, ref, before);
+		core_place_before(shell->engine.core, ref, before);
 }
 
 /* Those that came go to their places first: otherwise thousands of others, which are in
@@ -132,7 +133,7 @@ put_in_order(struct shell *shell, const struct conf *conf, uint32_t *seen)
 		if (next != CONF_NONE)
 			before =
 			    actors_find_static(&shell->actors, conf->actors[next].path);
-		core_place_before(shell->core, ref, before);
+		core_place_before(shell->engine.core, ref, before);
 		seen[actor->parent] = i;
 	}
 }
@@ -163,7 +164,7 @@ remove_actors(struct shell *shell, const struct conf *old, const struct conf_pla
 		actor = actor_at(shell, &old->actors[plan->at[i].old_index]);
 		actor->conf_owner = retired->conf;
 		retired->users++;
-		record_slot(shell, actor->ref.slot);
+		record_slot(&shell->recording, actor->ref.slot);
 	}
 	for (size_t i = plan->n; i-- > 0;) {
 		const struct conf_actor *actor = NULL;
@@ -172,8 +173,8 @@ remove_actors(struct shell *shell, const struct conf *old, const struct conf_pla
 			continue;
 		actor = &old->actors[plan->at[i].old_index];
 		if (actor_at(shell, &old->actors[actor->parent])->conf_owner == NULL)
-			core_remove(shell->core, actor_at(shell, actor)->ref,
-			            shell->now_ms);
+			core_remove(shell->engine.core, actor_at(shell, actor)->ref,
+			            shell->engine.now_ms);
 	}
 }
 
@@ -187,14 +188,15 @@ follow_replicas(struct shell *shell, const struct conf *conf,
 {
 	struct ref parent = parent_ref(shell, conf, one);
 
-	for (struct ref ref = core_first_child(shell->core, parent);
-	     ref.slot != REF_NONE.slot; ref = core_next_sibling(shell->core, ref)) {
+	for (struct ref ref = core_first_child(shell->engine.core, parent);
+	     ref.slot != REF_NONE.slot;
+	     ref = core_next_sibling(shell->engine.core, ref)) {
 		const struct actor *actor = actors_get(&shell->actors, ref);
 
 		if (actor->grown != NULL && actor->conf->base != NULL &&
 		    strcmp(actor->conf->base, one->base) == 0 &&
 		    conf_find(conf, actor->path) == CONF_NONE)
-			core_remove(shell->core, ref, shell->now_ms);
+			core_remove(shell->engine.core, ref, shell->engine.now_ms);
 	}
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
@@ -202,8 +204,8 @@ follow_replicas(struct shell *shell, const struct conf *conf,
 
 		if (actor->parent == one->parent && actor->base != NULL &&
 		    strcmp(actor->base, one->base) == 0 && ref.slot != REF_NONE.slot &&
-		    !core_valid(shell->core, ref))
-			core_restore(shell->core, ref, shell->now_ms);
+		    !core_valid(shell->engine.core, ref))
+			core_restore(shell->engine.core, ref, shell->engine.now_ms);
 	}
 }
 
@@ -258,7 +260,7 @@ follow_all_replicas(struct shell *shell, const struct conf *old, const struct co
 		one = namesake(old, conf, change);
 		if (one != NULL)
 			follow_replicas(shell, conf, one);
-		keeper_beat(shell);
+		keeper_beat(shell->keeper);
 	}
 }
 
@@ -268,7 +270,7 @@ reload_carry_out(struct shell *shell, const struct reload *reload, struct tables
 {
 	const struct conf *conf = reload->conf;
 	const struct conf_plan *plan = &reload->plan;
-	const struct conf *old = shell->conf;
+	const struct conf *old = shell->actors.conf;
 
 	/* Removed actors first: an actor of another kind comes back under the same name.
 	 */
@@ -281,7 +283,7 @@ reload_carry_out(struct shell *shell, const struct reload *reload, struct tables
 		else if (change->kind != CHANGE_REMOVED)
 			keep(shell, reload, change, tables->conf_id);
 		/* Ten thousand actors take a while. */
-		keeper_beat(shell);
+		keeper_beat(shell->keeper);
 	}
 	place_added(shell, conf, plan, tables->seen);
 	put_in_order(shell, conf, tables->seen);

@@ -61,7 +61,7 @@ static int
 collect(struct trial *trial, const struct conf_plan *plan)
 {
 	const struct shell *shell = trial->shell;
-	const struct conf *conf = shell->conf;
+	const struct conf *conf = shell->actors.conf;
 	enum change_kind *kinds = calloc(conf->n_actors, sizeof(*kinds));
 
 	free(trial->refs);
@@ -96,14 +96,15 @@ judge(const struct trial *trial, struct ref ref, struct node_view *ret_view)
 	const struct actor *actor = actors_get(&shell->actors, ref);
 
 	/* A temporary actor that has ended is gone. */
-	if (actor == NULL || !core_valid(shell->core, ref))
+	if (actor == NULL || !core_valid(shell->engine.core, ref))
 		return VERDICT_FINE;
-	core_view(shell->core, ref, shell->now_ms, ret_view);
+	engine_view(&shell->engine, ref, ret_view);
 	if (ret_view->has_failure &&
-	    ret_view->failure.at_ms > shell->facts.trial_since_ms)
+	    ret_view->failure.at_ms > shell->recording.facts.trial_since_ms)
 		return VERDICT_FAILED;
 	/* The process of the configuration before was not stopped yet. */
-	if (actor->pid != 0 && actor->process_started_ms < shell->facts.trial_since_ms)
+	if (actor->pid != 0 &&
+	    actor->process_started_ms < shell->recording.facts.trial_since_ms)
 		return VERDICT_WAIT;
 	/* The actor is not wanted, or its work is done. */
 	if (ret_view->ready || ret_view->state == STATE_DONE ||
@@ -161,7 +162,7 @@ finish(struct trial *trial, const struct trial_result *result)
 	void *user = trial->user;
 
 	ev_timer_stop(trial->shell->loop, &trial->timer);
-	shell_release(trial->shell, KEY);
+	keeper_release(trial->shell->keeper, KEY);
 	fd_close(&trial->before_fd);
 	free(trial->refs);
 	trial->refs = NULL;
@@ -181,9 +182,9 @@ apply_before(struct trial *trial, struct err *err)
 
 	reload.conf = conf_unpack(trial->before_fd, err);
 	if (reload.conf != NULL)
-		r = conf_plan_make(shell->conf, reload.conf, &reload.plan);
+		r = conf_plan_make(shell->actors.conf, reload.conf, &reload.plan);
 	/* By the hand-over it is put down that the trial is over. */
-	shell->facts.trial_until_ms = 0;
+	shell->recording.facts.trial_until_ms = 0;
 	if (r == 0)
 		r = reload_apply(shell, &reload, err);
 	reload_done(shell, &reload);
@@ -196,8 +197,8 @@ stay(struct trial *trial)
 {
 	before_replace(trial->shell, trial->before_fd);
 	trial->before_fd = -1;
-	trial->shell->facts.trial_until_ms = 0;
-	record_facts(trial->shell);
+	trial->shell->recording.facts.trial_until_ms = 0;
+	record_facts(&trial->shell->recording);
 }
 
 static void
@@ -227,13 +228,13 @@ take_back(struct trial *trial, struct trial_result *result, const struct node_vi
 
 	result->who = trial->refs[trial->next];
 	result->state = view->state;
-	result->since_wall_us = shell->facts.before_wall_us;
+	result->since_wall_us = shell->recording.facts.before_wall_us;
 	log_back(trial, result);
 	result->end = TRIAL_BACK;
 	if (apply_before(trial, &err) == 0) {
 		/* It is in force for as long as it was. */
-		shell->facts.conf_wall_us = result->since_wall_us;
-		record_facts(shell);
+		shell->recording.facts.conf_wall_us = result->since_wall_us;
+		record_facts(&shell->recording);
 		return;
 	}
 	result->end = TRIAL_STUCK;
@@ -251,19 +252,22 @@ decide(struct trial *trial, bool is_over)
 	enum verdict verdict = VERDICT_FINE;
 	char *path = NULL; /* told when the actor may be gone */
 
-	if (shell->facts.shutting_down)
+	if (shell->recording.facts.shutting_down)
 		result.end = TRIAL_LEFT;
 	else if (trial->has_failed)
 		verdict = VERDICT_FAILED;
 	else
 		verdict = judge_all(trial, &view);
-	if (verdict != VERDICT_FAILED && !is_over && !shell->facts.shutting_down &&
-	    (verdict == VERDICT_WAIT || (trial->n > 0 && !shell->facts.trial_ends_early)))
+	if (verdict != VERDICT_FAILED && !is_over &&
+	    !shell->recording.facts.shutting_down &&
+	    (verdict == VERDICT_WAIT ||
+	     (trial->n > 0 && !shell->recording.facts.trial_ends_early)))
 		return;
 	if (verdict != VERDICT_FINE) {
 		result.has_failed = verdict == VERDICT_FAILED;
 		result.cause = trial->has_failed ? trial->cause : view.failure.cause;
-		result.path = path = strdup(shell_path(shell, trial->refs[trial->next]));
+		result.path = path =
+		    strdup(actors_path(&shell->actors, trial->refs[trial->next]));
 		if (path == NULL)
 			result.path = "?";
 		take_back(trial, &result, &view);
@@ -278,7 +282,7 @@ static void
 arm(struct trial *trial)
 {
 	const uint64_t now_ms = clock_mono_ms();
-	const uint64_t until_ms = trial->shell->facts.trial_until_ms;
+	const uint64_t until_ms = trial->shell->recording.facts.trial_until_ms;
 
 	ev_timer_set(&trial->timer,
 	             until_ms > now_ms ? (double)(until_ms - now_ms) / 1e3 : 0., 0.);
@@ -293,7 +297,7 @@ on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (clock_mono_ms() < trial->shell->facts.trial_until_ms)
+	if (clock_mono_ms() < trial->shell->recording.facts.trial_until_ms)
 		arm(trial);
 	else
 		decide(trial, true);
@@ -323,24 +327,24 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_e
 	int r;
 
 	ASSERT(!trial_is_on(trial));
-	if (!keeper_has_room(shell, 0)) {
+	if (!keeper_has_room(shell->keeper, 0)) {
 		err_set(err, EMFILE, "supd can keep no more descriptors over a crash");
 		return -EMFILE;
 	}
-	r = conf_pack(shell->conf, err);
+	r = conf_pack(shell->actors.conf, err);
 	if (r < 0)
 		return r;
 	trial->before_fd = fd_raise(r);
-	shell_keep(shell, KEY, trial->before_fd);
-	shell->facts.trial_since_ms = shell->now_ms;
+	keeper_keep(shell->keeper, KEY, trial->before_fd);
+	shell->recording.facts.trial_since_ms = shell->engine.now_ms;
 	/* Not from when it was asked for: to read the configuration took its time. */
-	shell->facts.trial_until_ms = clock_mono_ms() + ms;
-	shell->facts.trial_ends_early = ends_early;
+	shell->recording.facts.trial_until_ms = clock_mono_ms() + ms;
+	shell->recording.facts.trial_ends_early = ends_early;
 	reload->keeps_before = true;
 	r = reload_apply(shell, reload, err);
 	if (r < 0) {
-		shell->facts.trial_until_ms = 0;
-		record_facts(shell);
+		shell->recording.facts.trial_until_ms = 0;
+		record_facts(&shell->recording);
 		fd_close(&trial->before_fd);
 	} else if (collect(trial, &reload->plan) == 0) {
 		arm(trial);
@@ -350,7 +354,7 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_e
 		log_line(LOG_LEVEL_ERROR, "out of memory: applied without a trial");
 		stay(trial);
 	}
-	shell_release(shell, KEY);
+	keeper_release(shell->keeper, KEY);
 	return r;
 }
 
@@ -380,13 +384,13 @@ trial_adopt(struct trial *trial)
 	struct err err = {.text = "it was lost"};
 	int r = -EBADMSG;
 
-	if (shell->facts.trial_until_ms == 0)
+	if (shell->recording.facts.trial_until_ms == 0)
 		return;
-	trial->before_fd = shell_take(shell, KEY);
+	trial->before_fd = keeper_take(shell->keeper, KEY);
 	if (trial->before_fd >= 0)
 		before = conf_unpack(trial->before_fd, &err);
 	if (before != NULL)
-		r = conf_plan_make(before, shell->conf, &plan);
+		r = conf_plan_make(before, shell->actors.conf, &plan);
 	if (r == 0)
 		r = collect(trial, &plan);
 	conf_plan_done(&plan);
@@ -397,9 +401,9 @@ trial_adopt(struct trial *trial)
 	}
 	log_line(LOG_LEVEL_ERROR, "the configuration before: %s; what is in force stays",
 	         err.text);
-	shell->facts.trial_until_ms = 0;
-	record_facts(shell);
-	shell_release(shell, KEY);
+	shell->recording.facts.trial_until_ms = 0;
+	record_facts(&shell->recording);
+	keeper_release(shell->keeper, KEY);
 	fd_close(&trial->before_fd);
 }
 

@@ -265,7 +265,7 @@ explain_json(struct strbuf *out, const struct shell *shell, struct ref ref,
 {
 	struct story story = {
 	    .shell = shell,
-	    .path = ref_is_none(ref) ? gone->path : shell_path(shell, ref),
+	    .path = ref_is_none(ref) ? gone->path : actors_path(&shell->actors, ref),
 	    .explained.gone = *gone,
 	};
 	const struct explained *explained = &story.explained;

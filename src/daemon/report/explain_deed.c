@@ -246,20 +246,20 @@ void
 explain_impact(struct strbuf *sb, const struct shell *shell, struct ref ref)
 {
 	const size_t shown_max = 10;
-	const struct ref top = core_ref(shell->core, CORE_USER);
+	const struct ref top = core_ref(shell->engine.core, CORE_USER);
 	size_t n = 0;
 
 	for (struct ref at = top; at.slot != REF_NONE.slot;
-	     at = core_next(shell->core, top, at)) {
+	     at = core_next(shell->engine.core, top, at)) {
 		struct node_view view;
 
-		core_view(shell->core, at, shell->now_ms, &view);
+		engine_view(&shell->engine, at, &view);
 		if (view.state != STATE_WAITING ||
-		    !waiting_has(shell, &view, shell_path(shell, ref)))
+		    !waiting_has(shell, &view, actors_path(&shell->actors, ref)))
 			continue;
 		if (n++ < shown_max)
 			strbuf_addf(sb, "%s%s", n == 1 ? "Waiting for it: " : ", ",
-			            shell_path(shell, at));
+			            actors_path(&shell->actors, at));
 	}
 	if (n > shown_max)
 		strbuf_addf(sb, " and %zu more", n - shown_max);

@@ -43,10 +43,10 @@ say_suspended(struct strbuf *sb, const struct shell *shell, const struct node_vi
 
 	strbuf_addf(sb, "standing still since %s", since);
 	while (above.suspends == 0 && !ref_is_none(above.parent))
-		core_view(shell->core, above.parent, shell->now_ms, &above);
+		engine_view(&shell->engine, above.parent, &above);
 	if (above.suspends > 0)
 		strbuf_addf(sb, ", until 'supctl resume %s'",
-		            glob_below_user(shell_path(shell, above.ref)));
+		            glob_below_user(actors_path(&shell->actors, above.ref)));
 	if (view->suspended > 1)
 		strbuf_addf(sb, "; it is suspended %u times in all", view->suspended);
 }
@@ -94,7 +94,7 @@ say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *
 		break;
 	case STATE_FAILED:
 		strbuf_addf(sb, "failed since %s, until 'supctl start %s'", since,
-		            glob_below_user(shell_path(shell, view->ref)));
+		            glob_below_user(actors_path(&shell->actors, view->ref)));
 		break;
 	case STATE_STOPPED:
 		strbuf_addf(sb, "stopped since %s", since);
@@ -117,8 +117,8 @@ static void
 say_output(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
 {
 	uint64_t lost = 0;
-	const int error =
-	    output_blocked(shell->messages->output, shell_path(shell, view->ref), &lost);
+	const int error = output_blocked(shell->messages->output,
+	                                 actors_path(&shell->actors, view->ref), &lost);
 
 	if (error != 0)
 		strbuf_addf(sb, "; its log cannot be written: %s",
@@ -145,7 +145,7 @@ say_unwell(struct strbuf *sb, const struct shell *shell, const struct view_clock
 {
 	char since[CLOCK_TEXT_MAX];
 
-	strbuf_addf(sb, "%s, %s since %s", shell_path(shell, view->ref),
+	strbuf_addf(sb, "%s, %s since %s", actors_path(&shell->actors, view->ref),
 	            node_state_names[view->state],
 	            clock_format(view_wall_us(clock, view->since_ms), 3, since));
 	if (view->process.sigstopped)
@@ -168,11 +168,11 @@ explain_below(struct strbuf *sb, const struct shell *shell, struct ref top)
 	size_t n = 0;
 
 	view_clock_init(&clock);
-	for (struct ref at = core_next(shell->core, top, top); at.slot != REF_NONE.slot;
-	     at = core_next(shell->core, top, at)) {
+	for (struct ref at = core_next(shell->engine.core, top, top);
+	     at.slot != REF_NONE.slot; at = core_next(shell->engine.core, top, at)) {
 		struct node_view view;
 
-		core_view(shell->core, at, clock.mono_ms, &view);
+		core_view(shell->engine.core, at, clock.mono_ms, &view);
 		view.degraded = false;
 		if (view_is_well(&view, false) || n++ >= BELOW_MAX)
 			continue;
@@ -193,7 +193,7 @@ explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref)
 	char since[CLOCK_TEXT_MAX];
 
 	view_clock_init(&clock);
-	core_view(shell->core, ref, clock.mono_ms, &view);
+	core_view(shell->engine.core, ref, clock.mono_ms, &view);
 	(void)clock_format(view_wall_us(&clock, view.since_ms), 3, since);
 	strbuf_adds(sb, "Now: ");
 	say_state(sb, shell, &view, since, clock.mono_ms);

@@ -161,9 +161,10 @@ supervisor_of(const struct shell *shell, const char *path, struct ref *ret)
 	struct ref ref = actors_find(&shell->actors, path);
 	const struct actor *actor;
 
-	if (ref_is_none(ref) || !core_valid(shell->core, ref) || ref.slot == CORE_USER)
+	if (ref_is_none(ref) || !core_valid(shell->engine.core, ref) ||
+	    ref.slot == CORE_USER)
 		return NULL;
-	*ret = core_parent(shell->core, ref);
+	*ret = core_parent(shell->engine.core, ref);
 	actor = actors_get(&shell->actors, *ret);
 	return actor != NULL ? actor->conf : NULL;
 }
@@ -180,8 +181,9 @@ say_scope(struct strbuf *sb, const struct shell *shell, const struct facts *fact
 		return;
 	strbuf_init(&others, EVENT_BYTES_MAX);
 	n = add_others(&others, facts);
-	strbuf_addf(sb, "Its supervisor is %s, strategy %s: ", shell_path(shell, ref),
-	            strategy_names[supervisor->spec.policy.strategy]);
+	strbuf_addf(
+	    sb, "Its supervisor is %s, strategy %s: ", actors_path(&shell->actors, ref),
+	    strategy_names[supervisor->spec.policy.strategy]);
 	if (n > 0)
 		strbuf_addf(sb, "taken along: %s.\n", strbuf_str(&others));
 	else
@@ -201,7 +203,8 @@ say_limit(struct strbuf *sb, const struct shell *shell, const struct facts *fact
 	    !supervisor->spec.policy.limit.on)
 		return;
 	strbuf_addf(sb, "The limit of each child of %s is %u restart%s",
-	            shell_path(shell, ref), supervisor->spec.policy.limit.restarts,
+	            actors_path(&shell->actors, ref),
+	            supervisor->spec.policy.limit.restarts,
 	            supervisor->spec.policy.limit.restarts == 1 ? "" : "s");
 	if (supervisor->spec.policy.limit.within_ms != DURATION_INFINITE) {
 		strbuf_adds(sb, " within ");
@@ -226,7 +229,7 @@ say_counters(struct strbuf *sb, const struct shell *shell, const struct facts *f
 		return;
 	strbuf_addf(sb, "That made %lld of at most %u restarts below %s within ",
 	            (long long)facts->window, (unsigned int)intensity->restarts,
-	            shell_path(shell, ref));
+	            actors_path(&shell->actors, ref));
 	explain_add_duration(sb, (int64_t)intensity->within_ms);
 	strbuf_adds(sb, ".\n");
 }
@@ -353,11 +356,11 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	cause_text(
 	    &cause, &view->failure.cause,
 	    cause_about(&shell->actors, &view->failure.cause, view->failure.origin));
-	rule_name(&rule, shell->conf, view->failure.ruling.preset,
+	rule_name(&rule, shell->actors.conf, view->failure.ruling.preset,
 	          view->failure.ruling.place, view->failure.ruling.reason);
 	const struct facts facts = {
-	    .path = shell_path(shell, view->ref),
-	    .origin = shell_path(shell, view->failure.origin),
+	    .path = actors_path(&shell->actors, view->ref),
+	    .origin = actors_path(&shell->actors, view->failure.origin),
 	    .at = at,
 	    .cause = strbuf_str(&cause),
 	    .why = &view->failure.cause,
@@ -369,7 +372,7 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	    .reason = decision_reason_names[view->failure.ruling.reason],
 	    .window = -1,
 	};
-	say_facts(sb, shell, shell_path(shell, view->ref), &facts);
+	say_facts(sb, shell, actors_path(&shell->actors, view->ref), &facts);
 	strbuf_done(&cause);
 	strbuf_done(&rule);
 }
@@ -400,12 +403,12 @@ say_remembered(struct strbuf *sb, const struct shell *shell, struct ref ref)
 {
 	struct node_view view;
 
-	core_view(shell->core, ref, shell->now_ms, &view);
+	engine_view(&shell->engine, ref, &view);
 	if (view.has_failure)
 		say_from_view(sb, shell, &view);
 	else
 		strbuf_addf(sb, "%s has not failed since it was added.\n",
-		            shell_path(shell, ref));
+		            actors_path(&shell->actors, ref));
 }
 
 /* `shell` is asked for what is true now. */
@@ -414,7 +417,8 @@ explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
              const struct explained *explained)
 {
 	const bool is_gone = ref_is_none(ref);
-	const char *me = is_gone ? explained->gone.path : shell_path(shell, ref);
+	const char *me =
+	    is_gone ? explained->gone.path : actors_path(&shell->actors, ref);
 
 	if (explained->deed.record != NULL)
 		explain_deed(sb, shell, me, &explained->deed);

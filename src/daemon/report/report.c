@@ -50,7 +50,7 @@ report(struct shell *shell, const struct action *action)
 	if (action->report == REPORT_FAILURE && actor != NULL) {
 		actor->tally.failures[action->cause.kind]++;
 		actor->failed_at_wall_us = clock_wall_us();
-		record_slot(shell, action->ref.slot);
+		record_slot(&shell->recording, action->ref.slot);
 	}
 	report_begin(shell, action);
 	report_fields(shell, action);
@@ -71,14 +71,14 @@ report_helper_failed(struct shell *shell, const struct task_order *order,
 	    .step = result->error != 0 ? spawn_step_names[result->step] : "",
 	};
 	struct event_head head = {.kind = REPORT_HOOK_FAILED,
-	                          .path = shell_path(shell, order->ref)};
+	                          .path = actors_path(&shell->actors, order->ref)};
 	const uint64_t by = tasks_tell_by(shell->processes->tasks, order);
 	struct node_view view;
 
 	if (by == 0)
 		return;
-	if (core_valid(shell->core, order->ref)) {
-		core_view(shell->core, order->ref, shell->now_ms, &view);
+	if (core_valid(shell->engine.core, order->ref)) {
+		engine_view(&shell->engine, order->ref, &view);
 		head.incarnation = view.run.incarnation;
 		head.generation = view.run.generation;
 	}

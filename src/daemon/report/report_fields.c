@@ -26,7 +26,7 @@ report_subject(const struct shell *shell, const struct action *action)
 
 	if (action->report != REPORT_TERMINATED || action->death.watch == 0 ||
 	    actor == NULL || action->death.watch > actor->conf->spec.n_watches)
-		return shell_path(shell, action->ref);
+		return actors_path(&shell->actors, action->ref);
 	return actor->conf->watches[action->death.watch - 1].path;
 }
 
@@ -52,7 +52,7 @@ add_rule(struct shell *shell, const struct action *action)
 	struct strbuf sb;
 
 	strbuf_borrow(&sb, memory, sizeof(memory));
-	rule_name(&sb, shell->conf, action->ruling.preset, action->ruling.place,
+	rule_name(&sb, shell->actors.conf, action->ruling.preset, action->ruling.place,
 	          action->ruling.reason);
 	events_text(&shell->events, FIELD_RULE, strbuf_str(&sb));
 }
@@ -63,18 +63,19 @@ add_scope(struct shell *shell, const struct action *action)
 {
 	struct events *events = &shell->events;
 	struct ref ref = action->group
-	                     ? core_scope_next(shell->core, action->ref, REF_NONE)
+	                     ? core_scope_next(shell->engine.core, action->ref, REF_NONE)
 	                     : action->ref;
 	size_t bytes = 0;
 
 	events_open(events, FIELD_SCOPE);
 	while (ref.slot != REF_NONE.slot && bytes < SCOPE_BYTES_MAX) {
-		const char *path = shell_path(shell, ref);
+		const char *path = actors_path(&shell->actors, ref);
 
 		bytes += strlen(path) + strlen("\"\",");
 		events_add(events, path, strlen(path));
-		ref = action->group ? core_scope_next(shell->core, action->ref, ref)
-		                    : REF_NONE;
+		ref = action->group
+		          ? core_scope_next(shell->engine.core, action->ref, ref)
+		          : REF_NONE;
 	}
 	events_close(events);
 }
@@ -83,12 +84,12 @@ add_scope(struct shell *shell, const struct action *action)
 static const char *
 report_strategy(struct shell *shell, const struct action *action)
 {
-	struct ref parent = core_parent(shell->core, action->ref);
+	struct ref parent = core_parent(shell->engine.core, action->ref);
 	struct node_view view;
 
 	if (parent.slot == REF_NONE.slot)
 		return strategy_names[STRATEGY_ONE_FOR_ONE];
-	core_view(shell->core, parent, shell->now_ms, &view);
+	engine_view(&shell->engine, parent, &view);
 	return strategy_names[view.strategy];
 }
 
@@ -98,7 +99,7 @@ add_failure(struct shell *shell, const struct action *action)
 	struct events *events = &shell->events;
 
 	add_cause(shell, &action->cause, report_origin(action));
-	events_text(events, FIELD_ORIGIN, shell_path(shell, action->origin));
+	events_text(events, FIELD_ORIGIN, actors_path(&shell->actors, action->origin));
 	events_text(events, FIELD_DIRECTIVE, directive_names[action->ruling.directive]);
 	add_rule(shell, action);
 	events_text(events, FIELD_REASON, decision_reason_names[action->ruling.reason]);
@@ -140,7 +141,7 @@ add_gave_up(struct shell *shell, const struct action *action)
 
 	events_number(events, FIELD_INTENSITY, action->limit);
 	events_number(events, FIELD_WITHIN, (int64_t)action->delay_ms);
-	events_text(events, FIELD_OFFENDER, shell_path(shell, action->origin));
+	events_text(events, FIELD_OFFENDER, actors_path(&shell->actors, action->origin));
 }
 
 /* What an action says of a hook, or a command, that failed. */
@@ -187,7 +188,7 @@ add_terminated(struct shell *shell, const struct action *action)
 	events_flag(events, FIELD_CONFIRMED, !is_told || action->death.confirmed);
 	if (!is_told)
 		return;
-	events_text(events, FIELD_WATCHER, shell_path(shell, action->ref));
+	events_text(events, FIELD_WATCHER, actors_path(&shell->actors, action->ref));
 	events_text(events, FIELD_REACTION, reaction_names[action->death.reaction]);
 	if (action->death.child_failed)
 		events_flag(events, FIELD_CHILD_FAILED, true);
@@ -215,11 +216,11 @@ add_escalated(struct shell *shell, const struct action *action)
 {
 	struct events *events = &shell->events;
 
-	events_text(events, FIELD_TO, shell_path(shell, action->to));
+	events_text(events, FIELD_TO, actors_path(&shell->actors, action->to));
 	add_rule(shell, action);
 	events_text(events, FIELD_REASON, decision_reason_names[action->ruling.reason]);
 	add_cause(shell, &action->cause, report_origin(action));
-	events_text(events, FIELD_ORIGIN, shell_path(shell, action->origin));
+	events_text(events, FIELD_ORIGIN, actors_path(&shell->actors, action->origin));
 }
 
 /* The fields of the event that has begun, besides its head. */

@@ -12,7 +12,7 @@ report_process_adopted(struct shell *shell, const struct node_view *view, pid_t 
 {
 	const struct event_head head = {
 	    .kind = NOTICE_ADOPTED,
-	    .path = shell_path(shell, view->ref),
+	    .path = actors_path(&shell->actors, view->ref),
 	    .incarnation = view->run.incarnation,
 	    .generation = view->run.generation,
 	};

@@ -70,13 +70,13 @@ append(struct ref_list *list, struct ref ref)
 static struct ref
 first(const struct shell *shell)
 {
-	return core_ref(shell->core, CORE_USER);
+	return core_ref(shell->engine.core, CORE_USER);
 }
 
 static struct ref
 next(const struct shell *shell, struct ref ref)
 {
-	return core_next(shell->core, first(shell), ref);
+	return core_next(shell->engine.core, first(shell), ref);
 }
 
 /* What a name can mean, in the order in which it is tried. */
@@ -85,13 +85,13 @@ typedef bool meaning(const struct shell *shell, struct ref ref, const char *name
 static bool
 is_glob_of_path(const struct shell *shell, struct ref ref, const char *name)
 {
-	return glob_selects(name, shell_path(shell, ref));
+	return glob_selects(name, actors_path(&shell->actors, ref));
 }
 
 static bool
 is_glob_of_last_name(const struct shell *shell, struct ref ref, const char *name)
 {
-	return glob_selects_last_name(name, shell_path(shell, ref));
+	return glob_selects_last_name(name, actors_path(&shell->actors, ref));
 }
 
 /* A replica's path, without "@N", with or without "/user/". */
@@ -99,7 +99,7 @@ static bool
 is_base_of_path(const struct shell *shell, struct ref ref, const char *name)
 {
 	const struct actor *actor = actors_get(&shell->actors, ref);
-	const char *path = shell_path(shell, ref);
+	const char *path = actors_path(&shell->actors, ref);
 	const char *base;
 	size_t parent_len;
 
@@ -116,7 +116,7 @@ is_base_of_path(const struct shell *shell, struct ref ref, const char *name)
 static bool
 is_last_name(const struct shell *shell, struct ref ref, const char *name)
 {
-	return strcmp(glob_last_name(shell_path(shell, ref)), name) == 0;
+	return strcmp(glob_last_name(actors_path(&shell->actors, ref)), name) == 0;
 }
 
 static bool
@@ -136,7 +136,7 @@ collect_below(const struct shell *shell, struct ref top, meaning *means, const c
 	int found = 0;
 
 	for (struct ref ref = top; !ref_is_none(ref);
-	     ref = core_next(shell->core, top, ref)) {
+	     ref = core_next(shell->engine.core, top, ref)) {
 		if (!means(shell, ref, name))
 			continue;
 		if (append(list, ref) < 0)
@@ -188,7 +188,7 @@ find_path(const struct shell *shell, const char *name)
 	}
 	/* A temporary actor that ended keeps its slot until its supervisor starts anew.
 	 */
-	if (ref.slot == CORE_ROOT || !core_valid(shell->core, ref))
+	if (ref.slot == CORE_ROOT || !core_valid(shell->engine.core, ref))
 		return REF_NONE;
 	return ref;
 }
@@ -198,8 +198,8 @@ static bool
 are_siblings(const struct shell *shell, const struct ref_list *list)
 {
 	for (size_t i = 1; i < list->n; i++)
-		if (core_parent(shell->core, list->at[i]).slot !=
-		    core_parent(shell->core, list->at[0]).slot)
+		if (core_parent(shell->engine.core, list->at[i]).slot !=
+		    core_parent(shell->engine.core, list->at[0]).slot)
 			return false;
 	return true;
 }
@@ -212,7 +212,7 @@ suggest_candidates(const struct shell *shell, const char *name, struct candidate
 
 	suggest_init(&suggest, wanted);
 	for (struct ref ref = first(shell); !ref_is_none(ref); ref = next(shell, ref)) {
-		const char *path = shell_path(shell, ref);
+		const char *path = actors_path(&shell->actors, ref);
 		size_t best = suggest.distance;
 
 		/* Right last name, wrong path: also worth a hint. */
@@ -246,7 +246,7 @@ resolve_last_name(const struct shell *shell, const char *name, struct ref_list *
 		if (append(list, found.at[i]) < 0)
 			r = -ENOMEM;
 	for (size_t i = 0; r > 0 && !single && i < found.n && i < CANDIDATES_MAX; i++)
-		ret->at[ret->n++] = shell_path(shell, found.at[i]);
+		ret->at[ret->n++] = actors_path(&shell->actors, found.at[i]);
 	ref_list_done(&found);
 	return r > 0 && !single ? -ENOTUNIQ : r;
 }

@@ -17,14 +17,14 @@
 void
 shut_down(struct shell *shell, enum event_kind kind)
 {
-	if (shell->facts.shutting_down && kind == EVENT_SHUTDOWN)
+	if (shell->recording.facts.shutting_down && kind == EVENT_SHUTDOWN)
 		return;
-	if (!shell->facts.shutting_down) {
-		shell->facts.shutting_down = true;
-		record_facts(shell);
+	if (!shell->recording.facts.shutting_down) {
+		shell->recording.facts.shutting_down = true;
+		record_facts(&shell->recording);
 		systemd_stopping(shell);
 		report_supd(shell, "shutting_down");
 	}
-	(void)shell_post(shell,
+	(void)post_event(shell->post,
 	                 &(struct event){.kind = kind, .ref = REF_NONE, .code = -1});
 }

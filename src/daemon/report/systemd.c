@@ -46,7 +46,7 @@ static void
 say(struct shell *shell, const char *text)
 {
 	if (herald.notifier.fd >= 0)
-		keeper_notify(shell, text);
+		keeper_notify(shell->keeper, text);
 }
 
 static void
@@ -96,15 +96,15 @@ stop_time(const struct conf_actor *actor)
 static uint64_t
 stop_times(const struct shell *shell)
 {
-	const struct ref root = core_ref(shell->core, CORE_ROOT);
+	const struct ref root = core_ref(shell->engine.core, CORE_ROOT);
 	uint64_t ms = STOPPING_OWN_MS;
 	struct node_view view;
 
-	for (struct ref ref = core_next(shell->core, root, root);
-	     ref.slot != REF_NONE.slot; ref = core_next(shell->core, root, ref)) {
+	for (struct ref ref = core_next(shell->engine.core, root, root);
+	     ref.slot != REF_NONE.slot; ref = core_next(shell->engine.core, root, ref)) {
 		const struct actor *actor = actors_get(&shell->actors, ref);
 
-		core_view(shell->core, ref, shell->now_ms, &view);
+		engine_view(&shell->engine, ref, &view);
 		if (actor != NULL && (view.process.alive || view.kind == NODE_SUPERVISOR))
 			ms = add_ms(ms, stop_time(actor->conf));
 	}
@@ -142,14 +142,14 @@ on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents)
 static void
 count(const struct shell *shell, char text[TEXT_MAX])
 {
-	struct ref top = core_ref(shell->core, CORE_USER);
+	struct ref top = core_ref(shell->engine.core, CORE_USER);
 	unsigned int running = 0, failed = 0, waiting = 0;
 	int n;
 	struct node_view view;
 
 	for (struct ref ref = top; ref.slot != REF_NONE.slot;
-	     ref = core_next(shell->core, top, ref)) {
-		core_view(shell->core, ref, shell->now_ms, &view);
+	     ref = core_next(shell->engine.core, top, ref)) {
+		engine_view(&shell->engine, ref, &view);
 		if (view.kind == NODE_SUPERVISOR)
 			continue;
 		running += view.state == STATE_RUNNING;
@@ -192,9 +192,9 @@ on_count(struct ev_loop *loop, ev_timer *timer, int revents)
 static void
 say_again(struct shell *shell)
 {
-	if (shell->facts.shutting_down)
+	if (shell->recording.facts.shutting_down)
 		systemd_stopping(shell);
-	else if (shell->facts.is_ready)
+	else if (shell->recording.facts.is_ready)
 		say(shell, "READY=1");
 }
 
@@ -239,13 +239,13 @@ systemd_on_turn(struct shell *shell)
 	if (herald.shell == NULL || herald.told_seq == shell->events.next_seq)
 		return;
 	herald.told_seq = shell->events.next_seq;
-	if (!shell->facts.is_ready &&
-	    core_valid(shell->core, core_ref(shell->core, CORE_USER))) {
-		core_view(shell->core, core_ref(shell->core, CORE_USER), shell->now_ms,
-		          &view);
+	if (!shell->recording.facts.is_ready &&
+	    core_valid(shell->engine.core, core_ref(shell->engine.core, CORE_USER))) {
+		engine_view(&shell->engine, core_ref(shell->engine.core, CORE_USER),
+		            &view);
 		if (view.state == STATE_RUNNING) {
-			shell->facts.is_ready = true;
-			record_facts(shell);
+			shell->recording.facts.is_ready = true;
+			record_facts(&shell->recording);
 			report_supd(shell, "ready");
 			/* Before READY, so that a reader of STATUS finds the text. */
 			tell_status();
@@ -271,7 +271,7 @@ systemd_reloading(struct shell *shell)
 void
 systemd_reloaded(struct shell *shell)
 {
-	if (shell->facts.is_ready)
+	if (shell->recording.facts.is_ready)
 		say(shell, "READY=1");
 }
 
@@ -286,7 +286,7 @@ systemd_stopping(struct shell *shell)
 {
 	/* A new guardian knows that supd stops, but has no core yet. */
 	const uint64_t until_ms =
-	    shell->core == NULL ? 0 : add_ms(clock_mono_ms(), stop_times(shell));
+	    shell->engine.core == NULL ? 0 : add_ms(clock_mono_ms(), stop_times(shell));
 
 	ask_for_time(shell, "STOPPING=1\n", until_ms == 0 ? DURATION_INFINITE : until_ms);
 	if (herald.shell == NULL)

@@ -112,12 +112,12 @@ add_failure(struct strbuf *sb, const struct shell *shell, const struct view_cloc
 	    sb, &view->failure.cause,
 	    cause_about(&shell->actors, &view->failure.cause, view->failure.origin));
 	ADD(sb, ",\"origin\":");
-	strbuf_add_json(sb, shell_path(shell, view->failure.origin));
+	strbuf_add_json(sb, actors_path(&shell->actors, view->failure.origin));
 	ADD(sb, ",\"directive\":\"");
 	strbuf_adds(sb, directive_names[view->failure.ruling.directive]);
 	ADD(sb, "\",\"rule\":");
 	strbuf_init(&rule, 4096);
-	rule_name(&rule, shell->conf, view->failure.ruling.preset,
+	rule_name(&rule, shell->actors.conf, view->failure.ruling.preset,
 	          view->failure.ruling.place, view->failure.ruling.reason);
 	strbuf_add_json(sb, strbuf_str(&rule));
 	strbuf_done(&rule);
@@ -149,7 +149,7 @@ add_identity(struct strbuf *sb, const struct shell *shell, const struct actor *a
              const struct node_view *view)
 {
 	ADD(sb, "{\"path\":");
-	strbuf_add_json(sb, shell_path(shell, view->ref));
+	strbuf_add_json(sb, actors_path(&shell->actors, view->ref));
 	ADD(sb, ",\"kind\":\"");
 	strbuf_adds(sb, node_kind_names[view->kind]);
 	ADD(sb, "\",\"state\":\"");
@@ -203,7 +203,7 @@ add_output(struct strbuf *sb, const struct shell *shell, const struct node_view 
 
 	if (shell->messages->output != NULL)
 		error = output_blocked(shell->messages->output,
-		                       shell_path(shell, view->ref), &lost);
+		                       actors_path(&shell->actors, view->ref), &lost);
 	ADD(sb, ",\"output_blocked\":");
 	add_string(sb, view_output_trouble(shell, view->ref, error));
 	ADD_NUMBER(sb, "output_lost", lost);
@@ -333,7 +333,7 @@ view_actor_json(struct strbuf *sb, const struct shell *shell,
 	const struct actor *actor = actors_get(&shell->actors, ref);
 	struct node_view view;
 
-	core_view(shell->core, ref, clock->mono_ms, &view);
+	core_view(shell->engine.core, ref, clock->mono_ms, &view);
 	add_identity(sb, shell, actor, &view);
 	ADD(sb, ",\"since\":");
 	add_time(sb, view_wall_us(clock, view.since_ms));
@@ -368,7 +368,7 @@ view_actors_json(struct strbuf *sb, const struct shell *shell,
 	clock.wanted = wanted;
 	strbuf_addc(sb, '[');
 	for (size_t i = 0; i < list->n; i++) {
-		if (!core_valid(shell->core, list->at[i]))
+		if (!core_valid(shell->engine.core, list->at[i]))
 			continue;
 		if (any)
 			strbuf_addc(sb, ',');

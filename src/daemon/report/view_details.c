@@ -118,7 +118,7 @@ view_details_json(struct strbuf *sb, const struct shell *shell, const struct act
 	strbuf_adds(sb, ",\"sockets\":");
 	add_sockets(sb, &actor->conf->process);
 	strbuf_adds(sb, ",\"log\":");
-	add_log(sb, shell->conf, actor->conf);
+	add_log(sb, shell->actors.conf, actor->conf);
 	strbuf_addc(sb, '}');
 }
 

@@ -41,10 +41,10 @@ next_of_need(struct waiting *waiting, const struct conf_actor *conf)
 
 	if (waiting->n > NAMED_MAX)
 		return false;
-	waiting->at =
-	    core_unmet_next(shell->core, waiting->view->ref, waiting->need, waiting->at);
+	waiting->at = core_unmet_next(shell->engine.core, waiting->view->ref,
+	                              waiting->need, waiting->at);
 	if (!ref_is_none(waiting->at))
-		waiting->path = shell_path(shell, waiting->at);
+		waiting->path = actors_path(&shell->actors, waiting->at);
 	else if (is_first)
 		waiting->path = conf->needs[waiting->need].path;
 	else
@@ -89,11 +89,12 @@ next(struct waiting *waiting)
 	if (!waiting->elder_done) {
 		waiting->elder_done = true;
 		if (!ref_is_none(view->waits_for)) {
-			waiting->what =
-			    is_younger(waiting->shell->core, view->ref, view->waits_for)
-			        ? "to be ready"
-			        : "to be restarted";
-			waiting->path = shell_path(waiting->shell, view->waits_for);
+			waiting->what = is_younger(waiting->shell->engine.core, view->ref,
+			                           view->waits_for)
+			                    ? "to be ready"
+			                    : "to be restarted";
+			waiting->path =
+			    actors_path(&waiting->shell->actors, view->waits_for);
 			return true;
 		}
 	}

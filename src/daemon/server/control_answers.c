@@ -39,9 +39,9 @@ control_state_of(const struct shell *shell, struct ref ref)
 {
 	struct node_view view;
 
-	if (!core_valid(shell->core, ref))
+	if (!core_valid(shell->engine.core, ref))
 		return node_state_names[STATE_STOPPED];
-	core_view(shell->core, ref, shell->now_ms, &view);
+	engine_view(&shell->engine, ref, &view);
 	return node_state_names[view.state];
 }
 
@@ -52,8 +52,8 @@ reply_invalid_state(struct conn *conn, struct ref ref, const char *message)
 	const struct shell *shell = conn->control->shell;
 
 	reply_error(conn, CONTROL_INTERFACE ".InvalidState",
-	            json_pack("{s:s,s:s,s:s}", "name", shell_path(shell, ref), "state",
-	                      control_state_of(shell, ref), "message", message));
+	            json_pack("{s:s,s:s,s:s}", "name", actors_path(&shell->actors, ref),
+	                      "state", control_state_of(shell, ref), "message", message));
 }
 
 /* There is more of something than supd has room for. */
@@ -76,8 +76,9 @@ reply_outcome_unknown(struct conn *conn)
 static const char *
 name_of(const struct conn *conn, const struct target *target)
 {
-	return target->path != NULL ? target->path
-	                            : shell_path(conn->control->shell, target->ref);
+	return target->path != NULL
+	           ? target->path
+	           : actors_path(&conn->control->shell->actors, target->ref);
 }
 
 static void
@@ -108,14 +109,14 @@ reply_not_now(struct conn *conn, struct ref ref)
 	struct strbuf why;
 
 	strbuf_init(&why, 65536);
-	if (core_valid(shell->core, ref))
-		core_view(shell->core, ref, shell->now_ms, &view);
+	if (core_valid(shell->engine.core, ref))
+		engine_view(&shell->engine, ref, &view);
 	if (wants_up && view.held) {
 		strbuf_adds(&why, "it is held down; 'start' releases the hold");
-	} else if (wants_up && core_valid(shell->core, view.parent)) {
+	} else if (wants_up && core_valid(shell->engine.core, view.parent)) {
 		strbuf_addf(&why,
 		            "its supervisor %s does not run; start the supervisor first",
-		            shell_path(shell, view.parent));
+		            actors_path(&shell->actors, view.parent));
 	} else {
 		strbuf_adds(&why,
 		            view.state == STATE_STOPPING
@@ -163,14 +164,14 @@ reply_target_error(struct conn *conn, const struct target *target)
 		    json_pack("{s:s,s:[]}", "name", name_of(conn, target), "candidates"));
 		break;
 	case REPLY_BUSY:
-		reply_limit(conn, shell_path(shell, target->ref), WAITERS_MAX);
+		reply_limit(conn, actors_path(&shell->actors, target->ref), WAITERS_MAX);
 		break;
 	case REPLY_LIMIT:
-		reply_limit(conn, shell_path(shell, target->ref), 0);
+		reply_limit(conn, actors_path(&shell->actors, target->ref), 0);
 		break;
 	case REPLY_SUPERSEDED:
 		reply_invalid_state(conn, target->ref,
-		                    shell->facts.shutting_down
+		                    shell->recording.facts.shutting_down
 		                        ? "supd shuts down"
 		                        : "a later command wanted something else");
 		break;
@@ -204,7 +205,7 @@ reply_actor(struct conn *conn)
 	struct view_clock clock;
 	struct strbuf *out;
 
-	if (!core_valid(shell->core, ref)) {
+	if (!core_valid(shell->engine.core, ref)) {
 		const struct target gone = {.ref = ref, .result = REPLY_NO_SUCH_ACTOR};
 
 		reply_target_error(conn, &gone);

@@ -15,7 +15,7 @@
 bool
 auth_allows(const struct conn *conn, enum access access)
 {
-	const struct conf *conf = conn->control->shell->conf;
+	const struct conf *conf = conn->control->shell->actors.conf;
 	const struct sock_peer *peer = &conn->peer;
 
 	if (access == ACCESS_EVERYBODY || peer->uid == 0 || peer->uid == geteuid())

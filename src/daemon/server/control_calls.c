@@ -61,7 +61,7 @@ look_up(struct conn *conn)
 static void
 refuse(struct conn *conn, enum access access)
 {
-	const struct conf *conf = conn->control->shell->conf;
+	const struct conf *conf = conn->control->shell->actors.conf;
 
 	reply_error(
 	    conn, SERVICE_INTERFACE ".PermissionDenied",
@@ -83,9 +83,9 @@ is_early(const struct conn *conn)
 	const struct shell *shell = conn->control->shell;
 	const enum beginning begins = conn->call.method->begins;
 
-	if (post_is_stepping(shell))
+	if (post_is_stepping(shell->post))
 		return begins == AT_REST;
-	return begins == AFTER_NEWS && conn->call.turn == 0 && post_has_news(shell);
+	return begins == AFTER_NEWS && conn->call.turn == 0 && post_has_news(shell->post);
 }
 
 /* Begin it after the turn. */

@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "daemon/server/control_private.h"
 #include "daemon/state/post.h"
+#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 #include "os/socket/rights.h"
 
@@ -290,7 +291,7 @@ call_is_early(const struct conn *conn)
 {
 	const enum call_state state = conn->call.state;
 
-	return post_is_stepping(conn->control->shell) &&
+	return post_is_stepping(conn->control->shell->post) &&
 	       (state == CALL_HELD || state == CALL_NEXT_TURN || state == CALL_TARGETS ||
 	        state == CALL_AGAIN || state == CALL_WATCH);
 }

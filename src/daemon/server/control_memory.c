@@ -17,7 +17,7 @@ _Static_assert(sizeof(struct remembered) * CONTROL_TOKENS_MAX <= LEDGER_TOKENS_B
 static struct remembered *
 memories(const struct control *control)
 {
-	return ledger_tokens(control->shell->ledger);
+	return ledger_tokens(control->shell->recording.ledger);
 }
 
 /*
@@ -113,8 +113,8 @@ wait_target(const struct shell *shell, struct target *target, const struct actio
 	target->result = action->result;
 	target->cause = action->cause;
 	target->state = NODE_STATE_MAX; /* gone */
-	if (core_valid(shell->core, target->ref)) {
-		core_view(shell->core, target->ref, shell->now_ms, &view);
+	if (core_valid(shell->engine.core, target->ref)) {
+		engine_view(&shell->engine, target->ref, &view);
 		target->state = view.state;
 	}
 }
@@ -129,7 +129,7 @@ memory_of(const struct shell *shell, uint64_t token, uint32_t *ret_target)
 
 	if (i == 0 || i > CONTROL_TOKENS_MAX)
 		return NULL;
-	memory = (struct remembered *)ledger_tokens(shell->ledger) + i - 1;
+	memory = (struct remembered *)ledger_tokens(shell->recording.ledger) + i - 1;
 	target = (uint32_t)(token >> 32) - memory->first_serial;
 	if (target >= memory->n_targets || memory->n_targets > WAITERS_MAX)
 		return NULL;

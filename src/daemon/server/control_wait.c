@@ -11,6 +11,7 @@
 #include "daemon/server/control_private.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/post.h"
+#include "daemon/state/shell.h"
 
 /* ---- tokens ----------------------------------------------------------------------- */
 
@@ -126,7 +127,7 @@ wait_post(struct conn *conn, size_t target, const struct event *event)
 	conn->call.targets[target].ref = event->ref;
 	conn->call.targets[target].token = with_token.token;
 	conn->call.n_open++;
-	if (!shell_post(control->shell, &with_token))
+	if (!post_event(control->shell->post, &with_token))
 		control_on_reply(control, &(struct action){
 		                              .kind = ACTION_REPLY,
 		                              .ref = with_token.ref,
@@ -170,7 +171,7 @@ wait_forget(struct conn *conn)
 		call->n_open--;
 		/* A kept one is answered to the memory of its call. */
 		if (!control->closing && call->keeps != KEEP_ALWAYS)
-			shell_post(control->shell, &unwait);
+			post_event(control->shell->post, &unwait);
 	}
 }
 
@@ -214,8 +215,8 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 		ref = target->ref;
 	}
 	reply_error(conn, CONTROL_INTERFACE ".Timeout",
-	            json_pack("{s:s,s:s}", "name", shell_path(shell, ref), "state",
-	                      control_state_of(shell, ref)));
+	            json_pack("{s:s,s:s}", "name", actors_path(&shell->actors, ref),
+	                      "state", control_state_of(shell, ref)));
 	call_finish(conn);
 	conn_run(conn);
 }

@@ -26,7 +26,7 @@ control_file_do(struct shell *shell, enum sockwork_kind kind, gid_t gid, struct 
 	    .path = shell->origin.control_path,
 	    .type = SOCK_STREAM,
 	    .backlog = CONTROL_CONNS_MAX,
-	    .mode = shell->conf != NULL ? shell->conf->control_mode : 0,
+	    .mode = shell->actors.conf != NULL ? shell->actors.conf->control_mode : 0,
 	    .uid = (uid_t)-1,
 	    .gid = gid,
 	    .refuses_rights = true,

@@ -21,10 +21,10 @@ tell(struct deadletters *dead)
 	struct event_head head = {.kind = NOTICE_DEAD_LETTER};
 	struct node_view view;
 
-	if (dead->untold == 0 || !core_valid(shell->core, dead->owner))
+	if (dead->untold == 0 || !core_valid(shell->engine.core, dead->owner))
 		return;
-	core_view(shell->core, dead->owner, shell->now_ms, &view);
-	head.path = shell_path(shell, dead->owner);
+	engine_view(&shell->engine, dead->owner, &view);
+	head.path = actors_path(&shell->actors, dead->owner);
 	head.incarnation = view.run.incarnation;
 	head.generation = view.run.generation;
 	events_begin(&shell->events, &head);
@@ -69,7 +69,7 @@ deadletters_count(struct deadletters *dead, const struct mailbox *mailbox, uint3
 	if (actor == NULL || n == 0)
 		return;
 	actor->dead_letters += n;
-	record_slot(shell, actor->ref.slot);
+	record_slot(&shell->recording, actor->ref.slot);
 	dead->untold += n;
 	dead->socket = mailbox->socket->name;
 	if (ev_is_active(&dead->tell))

@@ -14,6 +14,7 @@
 #include "daemon/sockets/mailbox.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
+#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/listen.h"
@@ -43,7 +44,7 @@ given_new(struct shell *shell, char **variables, pid_t walker_pid)
 	for (size_t i = 0; i < n; i++) {
 		struct given_one *one = &given->at[given->n];
 
-		one->fd = shell_take(shell, VAULT_KEY(VAULT_GIVEN, i));
+		one->fd = keeper_take(shell->keeper, VAULT_KEY(VAULT_GIVEN, i));
 		one->name_len = listen_name(variables, i, &one->name);
 		if (one->fd < 0)
 			continue;

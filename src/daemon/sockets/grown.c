@@ -12,5 +12,5 @@ shell_conf_of(const struct shell *shell, const struct actor *actor)
 {
 	if (actor->grown != NULL)
 		return actor->grown->conf;
-	return actor->conf_owner != NULL ? actor->conf_owner : shell->conf;
+	return actor->conf_owner != NULL ? actor->conf_owner : shell->actors.conf;
 }

@@ -168,11 +168,11 @@ wake(struct channel *channel)
 	const struct event demand = {.kind = EVENT_DEMAND, .ref = ref_of(channel)};
 	struct node_view view;
 
-	if (channel->fd >= 0 || !core_valid(shell->core, demand.ref))
+	if (channel->fd >= 0 || !core_valid(shell->engine.core, demand.ref))
 		return;
-	core_view(shell->core, demand.ref, shell->now_ms, &view);
+	engine_view(&shell->engine, demand.ref, &view);
 	if (view.on_standby && !view.demanded)
-		shell_post(shell, &demand);
+		post_event(shell->post, &demand);
 }
 
 /* A process of it is to be there from now on. */
@@ -276,7 +276,7 @@ helpers_adopt(struct helpers *helpers)
 void
 helpers_on_turn(struct helpers *helpers)
 {
-	for (int i = 0; i < HELPER_MAX && !helpers->shell->exiting; i++) {
+	for (int i = 0; i < HELPER_MAX && !helpers->shell->engine.exiting; i++) {
 		struct channel *channel = &helpers->at[i];
 
 		if (channel->is_wanted)

@@ -136,7 +136,7 @@ find_owner(const struct shell *shell, const struct mailbox *wanted, bool is_adde
 	if (is_added)
 		found = find_old(&shell->sockets->mailboxes, wanted);
 	if (found != NULL)
-		return shell->conf->actors[found->actor].path;
+		return shell->actors.conf->actors[found->actor].path;
 	for (uint32_t i = 0; i < shell->additions->n; i++) {
 		const struct grown *grown = shell->additions->at[i];
 
@@ -159,7 +159,7 @@ open_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox,
 	if (mailbox->is_given)
 		return 0;
 	mailbox->is_kept = before != NULL && !before->is_given;
-	fd = mailbox->is_kept ? before->fd : shell_take(shell, mailbox->key);
+	fd = mailbox->is_kept ? before->fd : keeper_take(shell->keeper, mailbox->key);
 	if (fd >= 0) {
 		mailbox->fd = fd;
 		if (!mailbox->is_kept)
@@ -176,7 +176,7 @@ open_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox,
 	if (fd < 0)
 		return fd;
 	mailbox->fd = fd;
-	shell_keep(shell, mailbox->key, fd);
+	keeper_keep(shell->keeper, mailbox->key, fd);
 	return 0;
 }
 
@@ -337,7 +337,7 @@ close_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
 	/* The walker has a copy until it is told: what is in the queue goes there. */
 	(void)close(mailbox->fd);
-	shell_release(shell, mailbox->key);
+	keeper_release(shell->keeper, mailbox->key);
 }
 
 /* Undo mailboxes_open(): what was taken over stays with its old owner. */
@@ -401,7 +401,7 @@ mailboxes_for(const struct shell *shell, const struct actor *actor, uint32_t *re
 		*ret_index = (uint32_t)(actor->conf - actor->grown->conf->actors);
 		return &actor->grown->mailboxes;
 	}
-	*ret_index = shell_index(shell, actor);
+	*ret_index = actors_index(&shell->actors, actor);
 	return &shell->sockets->mailboxes;
 }
 

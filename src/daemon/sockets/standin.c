@@ -134,7 +134,7 @@ call(struct letterbox *letterbox)
 	if (actor == NULL || actor->is_called)
 		return;
 	actor->is_called = true;
-	shell_post(shell, &demand);
+	post_event(shell->post, &demand);
 }
 
 static void
@@ -219,15 +219,15 @@ waits(const struct node_view *view)
 static struct ref
 ref_of(const struct shell *shell, uint32_t index)
 {
-	return actors_find_static(&shell->actors, shell->conf->actors[index].path);
+	return actors_find_static(&shell->actors, shell->actors.conf->actors[index].path);
 }
 
 static bool
 view_of(const struct shell *shell, struct ref ref, struct node_view *ret)
 {
-	if (!core_valid(shell->core, ref))
+	if (!core_valid(shell->engine.core, ref))
 		return false;
-	core_view(shell->core, ref, shell->now_ms, ret);
+	engine_view(&shell->engine, ref, ret);
 	return true;
 }
 
@@ -282,7 +282,7 @@ look_at_handled(struct standin *standin, const struct mailboxes *mailboxes,
 		            (!view.on_standby && !(view.process.alive && view.ready));
 	}
 	if (!is_needed && view_of(shell, ref, &view) && view.demanded)
-		shell_post(shell, &(struct event){.kind = EVENT_IDLE, .ref = ref});
+		post_event(shell->post, &(struct event){.kind = EVENT_IDLE, .ref = ref});
 }
 
 static void
@@ -303,7 +303,8 @@ look_at_actor(struct standin *standin, struct ref ref)
 		return;
 	/* Where a socket is missing no client can come: the start opens it, or fails. */
 	if (waits(&view) && mailboxes_are_missing(mailboxes, index))
-		shell_post(shell, &(struct event){.kind = EVENT_DEMAND, .ref = ref});
+		post_event(shell->post,
+		           &(struct event){.kind = EVENT_DEMAND, .ref = ref});
 	for (size_t i = 0; (mailbox = mailboxes_of(mailboxes, index, i)) != NULL; i++) {
 		look_at(shell, mailbox, ref, &view);
 		if (mailbox->socket->handler != CONF_NONE)
@@ -318,7 +319,7 @@ standin_on_turn(struct standin *standin)
 {
 	struct shell *shell = standin->shell;
 
-	if (shell->exiting)
+	if (shell->engine.exiting)
 		return;
 	if (standin->all) {
 		standin->all = false;

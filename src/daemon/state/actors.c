@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "daemon/state/shell.h"
 
 /* Nothing known; holds no memory. */
 static void
@@ -195,9 +194,9 @@ actors_find_static(const struct actors *actors, const char *path)
 }
 
 const char *
-shell_path(const struct shell *shell, struct ref ref)
+actors_path(const struct actors *actors, struct ref ref)
 {
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct actor *actor = actors_get(actors, ref);
 
 	if (actor != NULL)
 		return actor->path;
@@ -205,14 +204,14 @@ shell_path(const struct shell *shell, struct ref ref)
 }
 
 uint32_t
-shell_index(const struct shell *shell, const struct actor *actor)
+actors_index(const struct actors *actors, const struct actor *actor)
 {
 	ASSERT(actor->conf_owner == NULL && actor->grown == NULL);
-	return (uint32_t)(actor->conf - shell->conf->actors);
+	return (uint32_t)(actor->conf - actors->conf->actors);
 }
 
 const char *
-shell_version(void)
+supd_version(void)
 {
 	return PACKAGE_VERSION;
 }

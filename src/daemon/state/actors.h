@@ -17,7 +17,6 @@
 #define ACTOR_STATUS_MAX 256
 
 struct grown;
-struct shell;
 
 /*
  * What is counted of an actor for its figures: failures by cause.  A guardian counts for
@@ -56,7 +55,8 @@ struct actors {
 	struct actor *at; /* by slot */
 	uint32_t cap;
 	struct map by_path;
-	uint64_t n_set; /* how often a new actor came */
+	uint64_t n_set;    /* how often a new actor came */
+	struct conf *conf; /* the effective configuration, of most of them */
 };
 
 void actors_done(struct actors *actors);
@@ -74,12 +74,12 @@ struct ref actors_find(const struct actors *actors, const char *path);
 struct ref actors_find_static(const struct actors *actors, const char *path);
 
 /* The path of an actor; of one that is gone already its last path, or "?". */
-const char *shell_path(const struct shell *shell, struct ref ref);
+const char *actors_path(const struct actors *actors, struct ref ref);
 
 /* The version of this supd. */
-const char *shell_version(void);
+const char *supd_version(void);
 
-/* The index of an actor in shell->conf, which one of supd's own is not in. */
-uint32_t shell_index(const struct shell *shell, const struct actor *actor);
+/* The index of an actor in the effective configuration, which has none of supd's own. */
+uint32_t actors_index(const struct actors *actors, const struct actor *actor);
 
 #endif

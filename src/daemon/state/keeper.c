@@ -5,6 +5,7 @@
 #include "daemon/state/keeper.h"
 
 #include <errno.h>
+#include <ev.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,9 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/log_pace.h"
+#include "conf/text/conf.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "daemon/state/unsent.h"
 #include "ledger/exits.h"
 #include "ledger/handover.h"
@@ -24,8 +26,9 @@
 #include "os/self/fd.h"
 
 struct keeper {
-	struct shell *shell;
-	const struct keeper_news *news;
+	struct handover *handover; /* NULL once we are settled */
+	struct ev_loop *loop;      /* NULL: it does not listen yet */
+	struct keeper_news news;
 	struct unsent *unsent; /* what the walker could not be told yet */
 	int link_fd;           /* to the walker */
 	/* of lines about messages that do not reach the walker */
@@ -46,14 +49,14 @@ struct keeper {
 
 /* A message without a descriptor: 0, also to a walker that is gone, or -errno. */
 static int
-tell(struct shell *shell, const struct link_message *message)
+tell(struct keeper *keeper, const struct link_message *message)
 {
-	int r = link_send(shell->keeper->link_fd, message, NULL, 0);
+	int r = link_send(keeper->link_fd, message, NULL, 0);
 
 	/* That the walker is gone is seen, and told, elsewhere. */
 	if (r == 0 || r == -EPIPE)
 		return 0;
-	log_paced(&shell->keeper->pace, LOG_LEVEL_ERROR, "tell the walker (%s): %s",
+	log_paced(&keeper->pace, LOG_LEVEL_ERROR, "tell the walker (%s): %s",
 	          link_names[message->kind], strerror(-r));
 	return r;
 }
@@ -66,8 +69,8 @@ on_gone(struct keeper *keeper)
 	if (keeper->is_gone)
 		return;
 	keeper->is_gone = true;
-	ev_io_stop(keeper->shell->loop, &keeper->io);
-	keeper->news->on_death(keeper->shell);
+	ev_io_stop(keeper->loop, &keeper->io);
+	keeper->news.on_death(keeper->news.user);
 }
 
 static void
@@ -88,12 +91,12 @@ act(struct keeper *keeper)
 
 	if (keeper->is_poked) {
 		keeper->is_poked = false;
-		keeper->news->on_exits(keeper->shell);
+		keeper->news.on_exits(keeper->news.user);
 	}
 	keeper->signals = 0;
 	for (int signo = 1; signals != 0; signo++, signals >>= 1)
 		if ((signals & 1) != 0)
-			keeper->news->on_signal(keeper->shell, signo);
+			keeper->news.on_signal(keeper->news.user, signo);
 }
 
 static void
@@ -124,27 +127,31 @@ on_link(struct ev_loop *loop, ev_io *io, int revents)
 		on_gone(keeper);
 }
 
-/* Listen to the walker; NULL without memory. */
 struct keeper *
-keeper_new(struct shell *shell, int link_fd, const struct keeper_news *news,
-           struct err *err)
+keeper_new(struct handover *handover)
 {
 	struct keeper *keeper = calloc(1, sizeof(*keeper));
 
-	if (keeper == NULL ||
-	    (keeper->unsent = unsent_new(shell->loop, &shell->closers, link_fd,
-	                                 &keeper->pace)) == NULL) {
-		free(keeper);
-		err_set(err, ENOMEM, "link to the walker");
+	if (keeper == NULL)
 		return NULL;
-	}
-	keeper->shell = shell;
-	keeper->link_fd = link_fd;
-	keeper->news = news;
-	ev_io_init(&keeper->io, on_link, link_fd, EV_READ);
-	keeper->io.data = keeper;
-	ev_io_start(shell->loop, &keeper->io);
+	keeper->handover = handover;
+	keeper->link_fd = handover->link_fd;
 	return keeper;
+}
+
+int
+keeper_listen(struct keeper *keeper, struct ev_loop *loop, struct bounded *closers,
+              const struct keeper_news *news)
+{
+	keeper->unsent = unsent_new(loop, closers, keeper->link_fd, &keeper->pace);
+	if (keeper->unsent == NULL)
+		return -ENOMEM;
+	keeper->loop = loop;
+	keeper->news = *news;
+	ev_io_init(&keeper->io, on_link, keeper->link_fd, EV_READ);
+	keeper->io.data = keeper;
+	ev_io_start(loop, &keeper->io);
+	return 0;
 }
 
 /* Listen no longer; NULL is fine. */
@@ -153,47 +160,54 @@ keeper_free(struct keeper *keeper)
 {
 	if (keeper == NULL)
 		return;
-	ev_io_stop(keeper->shell->loop, &keeper->io);
+	if (keeper->loop != NULL)
+		ev_io_stop(keeper->loop, &keeper->io);
 	unsent_free(keeper->unsent);
 	free(keeper);
 }
 
-bool
-keeper_walker_died(const struct shell *shell)
+struct handover *
+keeper_handover(const struct keeper *keeper)
 {
-	return shell->keeper->is_gone;
+	return keeper->handover;
+}
+
+bool
+keeper_walker_died(const struct keeper *keeper)
+{
+	return keeper->is_gone;
 }
 
 /* ---- what it keeps ----------------------------------------------------------------- */
 
 void
-shell_keep(struct shell *shell, uint64_t key, int fd)
+keeper_keep(struct keeper *keeper, uint64_t key, int fd)
 {
 	/* What was handed over under this key is replaced: not to be dropped any more. */
-	int replaced = shell_take(shell, key);
+	int replaced = keeper_take(keeper, key);
 
 	fd_close(&replaced);
-	if (shell->keeper != NULL)
-		unsent_send(shell->keeper->unsent, LINK_STORE, key, fd);
+	if (keeper->unsent != NULL)
+		unsent_send(keeper->unsent, LINK_STORE, key, fd);
 }
 
 void
-shell_release(struct shell *shell, uint64_t key)
+keeper_release(struct keeper *keeper, uint64_t key)
 {
-	if (shell->keeper != NULL)
-		unsent_send(shell->keeper->unsent, LINK_DROP, key, -1);
+	if (keeper->unsent != NULL)
+		unsent_send(keeper->unsent, LINK_DROP, key, -1);
 }
 
 int
-shell_take(struct shell *shell, uint64_t key)
+keeper_take(struct keeper *keeper, uint64_t key)
 {
-	return shell->handover == NULL ? -1 : handover_take(shell->handover, key);
+	return keeper->handover == NULL ? -1 : handover_take(keeper->handover, key);
 }
 
 struct conf *
-keeper_take_conf(struct shell *shell, uint64_t id, struct err *err)
+keeper_take_conf(struct keeper *keeper, uint64_t id, struct err *err)
 {
-	int fd = shell_take(shell, VAULT_KEY(VAULT_CONF, id));
+	int fd = keeper_take(keeper, VAULT_KEY(VAULT_CONF, id));
 	struct conf *conf;
 
 	if (fd < 0) {
@@ -206,17 +220,17 @@ keeper_take_conf(struct shell *shell, uint64_t id, struct err *err)
 }
 
 struct conf *
-keeper_take_newest_conf(struct shell *shell, struct err *err)
+keeper_take_newest_conf(struct keeper *keeper, uint64_t *ret_id, struct err *err)
 {
-	const struct handover *handover = shell->handover;
+	const struct handover *handover = keeper->handover;
 	uint64_t newest = 0;
 
 	for (size_t i = 0; i < handover->n; i++)
 		if (VAULT_KIND_OF(handover->vault[i].key) == VAULT_CONF &&
 		    handover->vault[i].fd >= 0 && handover->vault[i].key > newest)
 			newest = handover->vault[i].key;
-	shell->facts.conf_id = newest & ~VAULT_KEY(0xff, 0);
-	return keeper_take_conf(shell, shell->facts.conf_id, err);
+	*ret_id = newest & ~VAULT_KEY(0xff, 0);
+	return keeper_take_conf(keeper, *ret_id, err);
 }
 
 /*
@@ -224,15 +238,14 @@ keeper_take_newest_conf(struct shell *shell, struct err *err)
  * for the next turn.  Returns 0, also when it is gone, or an errno.
  */
 static int
-wait_for_ack(struct shell *shell)
+wait_for_ack(struct keeper *keeper)
 {
-	struct keeper *keeper = shell->keeper;
 	struct link_message message;
 	int fds[LINK_FDS_MAX];
 	size_t n_fds;
 	int r, code = 0;
 
-	while ((r = link_receive(shell->keeper->link_fd, 0, &message, fds, &n_fds)) > 0 ||
+	while ((r = link_receive(keeper->link_fd, 0, &message, fds, &n_fds)) > 0 ||
 	       r == -EINTR) {
 		if (r < 0)
 			continue;
@@ -244,21 +257,21 @@ wait_for_ack(struct shell *shell)
 		note(keeper, &message);
 	}
 	if (keeper->is_poked || keeper->is_asked || keeper->signals != 0 || r <= 0)
-		ev_feed_event(shell->loop, &keeper->io, EV_READ);
+		ev_feed_event(keeper->loop, &keeper->io, EV_READ);
 	return code;
 }
 
 /* Too many descriptors of this user are in flight: try again for that long. 0, also where
  * the walker is gone, or -errno. */
 static int
-send_patiently(struct shell *shell, const struct link_message *message, int fd)
+send_patiently(struct keeper *keeper, const struct link_message *message, int fd)
 {
 	const uint64_t end_ms = clock_mono_ms() + PATIENCE_MS;
 	int r;
 
-	while ((r = link_send(shell->keeper->link_fd, message, &fd, 1)) < 0 &&
-	       r != -EPIPE && clock_mono_ms() < end_ms) {
-		keeper_beat(shell);
+	while ((r = link_send(keeper->link_fd, message, &fd, 1)) < 0 && r != -EPIPE &&
+	       clock_mono_ms() < end_ms) {
+		keeper_beat(keeper);
 		(void)poll(NULL, 0, 1);
 	}
 	return r == -EPIPE ? 0 : r;
@@ -270,18 +283,18 @@ send_patiently(struct shell *shell, const struct link_message *message, int fd)
  * so this guardian ends at once and the successor goes on with the ledger before.
  */
 void
-keeper_keep_ledger(struct shell *shell)
+keeper_keep_ledger(struct keeper *keeper, const struct ledger *ledger)
 {
-	struct link_message ledger = {.kind = LINK_LEDGER};
-	int fd = ledger_fd(shell->ledger);
+	struct link_message message = {.kind = LINK_LEDGER};
+	int fd = ledger_fd(ledger);
 	struct ledger_size size;
 	int code;
 
-	ledger_size(shell->ledger, &size);
-	ledger.n = size.slots;
-	code = -send_patiently(shell, &ledger, fd);
+	ledger_size(ledger, &size);
+	message.n = size.slots;
+	code = -send_patiently(keeper, &message, fd);
 	if (code == 0)
-		code = wait_for_ack(shell);
+		code = wait_for_ack(keeper);
 	if (code == 0)
 		return;
 	(void)log_errno(-code, "hand the ledger to the walker");
@@ -289,14 +302,14 @@ keeper_keep_ledger(struct shell *shell)
 }
 
 int
-keeper_keep_conf(struct shell *shell, const struct conf *conf, uint64_t id,
+keeper_keep_conf(struct keeper *keeper, const struct conf *conf, uint64_t id,
                  struct err *err)
 {
 	int fd = conf_pack(conf, err);
 
 	if (fd < 0)
 		return fd;
-	shell_keep(shell, VAULT_KEY(VAULT_CONF, id), fd);
+	keeper_keep(keeper, VAULT_KEY(VAULT_CONF, id), fd);
 	(void)close(fd);
 	return 0;
 }
@@ -317,87 +330,86 @@ keeper_count(const struct conf *conf)
 }
 
 bool
-keeper_has_room(struct shell *shell, uint32_t n)
+keeper_has_room(struct keeper *keeper, uint32_t n)
 {
 	const struct link_message room = {.kind = LINK_ROOM, .n = n};
 
-	if (shell->keeper == NULL || shell->keeper->is_gone)
+	if (keeper->unsent == NULL || keeper->is_gone)
 		return true;
 	/* Descriptors that wait to be sent count, too. */
-	if (unsent_flush(shell->keeper->unsent) < 0 || tell(shell, &room) < 0)
+	if (unsent_flush(keeper->unsent) < 0 || tell(keeper, &room) < 0)
 		return false;
-	return wait_for_ack(shell) == 0;
+	return wait_for_ack(keeper) == 0;
 }
 
 void
-keeper_beat(struct shell *shell)
+keeper_beat(struct keeper *keeper)
 {
 	const struct link_message alive = {.kind = LINK_ALIVE};
-	struct keeper *keeper = shell->keeper;
 	const uint64_t now_ms = clock_mono_ms();
 
-	if (keeper == NULL || keeper->is_gone || now_ms - keeper->beat_ms < BEAT_MS)
+	if (keeper->unsent == NULL || keeper->is_gone ||
+	    now_ms - keeper->beat_ms < BEAT_MS)
 		return;
 	keeper->beat_ms = now_ms;
-	(void)tell(shell, &alive);
+	(void)tell(keeper, &alive);
 }
 
 void
-keeper_turn(struct shell *shell, bool begins)
+keeper_turn(struct keeper *keeper, struct exits *exits, bool begins)
 {
-	struct keeper *keeper = shell->keeper;
 	const struct link_message alive = {.kind = LINK_ALIVE, .n = !begins};
 
 	if (!begins)
-		exits_sleep(shell->exits);
-	if (begins ? exits_wake(shell->exits) : keeper->is_asked)
-		(void)tell(shell, &alive);
+		exits_sleep(exits);
+	if (begins ? exits_wake(exits) : keeper->is_asked)
+		(void)tell(keeper, &alive);
 	if (!begins)
 		keeper->is_asked = false;
 }
 
 void
-keeper_beat_of(void *shell)
+keeper_beat_of(void *keeper)
 {
-	keeper_beat(shell);
+	keeper_beat(keeper);
 }
 
 void
-keeper_lock(struct shell *shell, int fd)
+keeper_lock(struct keeper *keeper, int fd)
 {
-	unsent_send(shell->keeper->unsent, LINK_LOCK, 0, fd);
+	unsent_send(keeper->unsent, LINK_LOCK, 0, fd);
 }
 
 void
-keeper_settled(struct shell *shell)
+keeper_settled(struct keeper *keeper)
 {
 	const struct link_message adopted = {.kind = LINK_ADOPTED};
 
-	(void)tell(shell, &adopted);
-	(void)handover_drop_rest(shell->handover);
-	shell->handover = NULL;
+	(void)tell(keeper, &adopted);
+	(void)handover_drop_rest(keeper->handover);
+	keeper->handover = NULL;
 }
 
 int
-keeper_status(struct shell *shell, int status)
+keeper_status(struct keeper *keeper, int status)
 {
 	const struct link_message message = {.kind = LINK_STATUS, .n = (uint32_t)status};
 
-	return tell(shell, &message);
+	return tell(keeper, &message);
 }
 
 int
-keeper_upgrade(struct shell *shell, int binary_fd)
+keeper_upgrade(struct keeper *keeper, int binary_fd)
 {
 	const struct link_message upgrade = {.kind = LINK_UPGRADE};
 	/* What it does not keep by now would be lost with us. */
-	int r = unsent_flush(shell->keeper->unsent);
+	int r = unsent_flush(keeper->unsent);
 
-	return r < 0 ? r : link_send(shell->keeper->link_fd, &upgrade, &binary_fd, 1);
+	return r < 0 ? r : link_send(keeper->link_fd, &upgrade, &binary_fd, 1);
 }
 
 void
-keeper_notify(struct shell *shell, const char *text)
+keeper_notify(struct keeper *keeper, const char *text)
 {
 	struct link_message message = {.kind = LINK_NOTIFY};
 	int n;
@@ -408,5 +420,5 @@ keeper_notify(struct shell *shell, const char *text)
 	message.n = (uint32_t)n;
 	if (message.n >= sizeof(message.text))
 		message.n = sizeof(message.text) - 1;
-	(void)tell(shell, &message);
+	(void)tell(keeper, &message);
 }

@@ -10,14 +10,20 @@
 
 #include "base/assert.h"
 #include "daemon/state/memory.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/recording.h"
 #include "ledger/ledger.h"
 #include "os/self/clock.h"
 
 struct post *
-post_new(void)
+post_new(struct engine *engine, struct recording *recording)
 {
-	return calloc(1, sizeof(struct post));
+	struct post *post = calloc(1, sizeof(*post));
+
+	if (post == NULL)
+		return NULL;
+	post->engine = engine;
+	post->recording = recording;
+	return post;
 }
 
 void
@@ -31,9 +37,9 @@ post_free(struct post *post)
 }
 
 bool
-shell_post(struct shell *shell, const struct event *event)
+post_event(struct post *post, const struct event *event)
 {
-	int r = queue_post(&shell->post->posted, event);
+	int r = queue_post(&post->posted, event);
 
 	if (r < 0 && r != -EBUSY)
 		memory_give_up();
@@ -41,9 +47,9 @@ shell_post(struct shell *shell, const struct event *event)
 }
 
 bool
-shell_has_room(const struct shell *shell, size_t n)
+post_has_room(const struct post *post, size_t n)
 {
-	return queue_has_room(&shell->post->posted, n);
+	return queue_has_room(&post->posted, n);
 }
 
 int
@@ -55,47 +61,38 @@ post_reserve(struct post *post, uint32_t actors)
 }
 
 bool
-post_is_stepping(const struct shell *shell)
+post_is_stepping(const struct post *post)
 {
-	return shell->post != NULL && shell->post->is_stepping;
+	return post != NULL && post->is_stepping;
 }
 
 bool
-post_has_news(const struct shell *shell)
+post_has_news(const struct post *post)
 {
-	return shell->post->posted.n > 0;
+	return post->posted.n > 0;
 }
 
 void
-post_finish(struct shell *shell)
+post_finish(struct post *post)
 {
-	if (shell->post->is_stepping)
-		shell->post->finish(shell->post->loop);
+	if (post->is_stepping)
+		post->finish(post->loop);
 }
 
 void
-post_checkpoint(struct shell *shell)
+post_checkpoint(struct post *post)
 {
-	const struct post *post = shell->post;
+	struct ledger *ledger = post->recording->ledger;
 
 	ASSERT(post->actions.n == 0);
-	ledger_checkpoint(shell->ledger);
-	shell->core = ledger_core(shell->ledger);
-	shell->post->n_actions = 0;
+	ledger_checkpoint(ledger);
+	post->engine->core = ledger_core(ledger);
+	post->n_actions = 0;
 	/* Events written early are not in the core yet: the new journal has them, too. */
 	for (size_t i = 0; i < post->n_written; i++)
-		ledger_prepare(shell->ledger, JOURNAL_POST, post->written_ms,
+		ledger_prepare(ledger, JOURNAL_POST, post->written_ms,
 		               &post->posted.events[i], 0);
-	ledger_commit(shell->ledger);
-}
-
-void
-post_set_time(struct shell *shell, bool something_happened)
-{
-	uint64_t now_ns = clock_mono_ns() + (something_happened ? 999999 : 0);
-
-	if (now_ns / 1000000 > shell->now_ms)
-		shell->now_ms = now_ns / 1000000;
+	ledger_commit(ledger);
 }
 
 /*
@@ -103,9 +100,9 @@ post_set_time(struct shell *shell, bool something_happened)
  * longer.  false: the journal has no room before the turn is over.
  */
 static bool
-write_early(struct shell *shell)
+write_early(struct post *post)
 {
-	struct post *post = shell->post;
+	struct ledger *ledger = post->recording->ledger;
 	const size_t n = post->posted.n - post->n_written;
 	struct event *events;
 
@@ -114,30 +111,28 @@ write_early(struct shell *shell)
 		return false;
 	events = post->posted.events + post->n_written;
 	if (post->n_written == 0) {
-		post_set_time(shell, true);
-		post->written_ms = shell->now_ms;
+		engine_set_time(post->engine, true);
+		post->written_ms = post->engine->now_ms;
 	}
 	/* Room for the end of the turn, too. */
-	if (!ledger_has_room(shell->ledger, (uint32_t)n + 1)) {
+	if (!ledger_has_room(ledger, (uint32_t)n + 1)) {
 		if (post->n_written > 0)
 			return false;
-		post_checkpoint(shell);
-		if (!ledger_has_room(shell->ledger, (uint32_t)n + 1))
+		post_checkpoint(post);
+		if (!ledger_has_room(ledger, (uint32_t)n + 1))
 			return false;
 	}
-	queue_sort_ends(shell->core, events, n, post->stepping.events);
+	queue_sort_ends(post->engine->core, events, n, post->stepping.events);
 	for (size_t i = 0; i < n; i++)
-		ledger_prepare(shell->ledger, JOURNAL_POST, post->written_ms, &events[i],
-		               0);
-	ledger_commit(shell->ledger);
+		ledger_prepare(ledger, JOURNAL_POST, post->written_ms, &events[i], 0);
+	ledger_commit(ledger);
 	post->n_written = post->posted.n;
 	return true;
 }
 
 bool
-shell_post_surely(struct shell *shell, const struct event *events, size_t n)
+post_surely(struct post *post, const struct event *events, size_t n)
 {
-	struct post *post = shell->post;
 	const struct queue before = post->posted;
 
 	/* What the core is being told comes before it in the journal. */
@@ -146,13 +141,28 @@ shell_post_surely(struct shell *shell, const struct event *events, size_t n)
 	/* Actions that are being performed belong to a turn without its end in the
 	 * journal. */
 	ASSERT(post->actions.n == 0);
-	if (!shell_has_room(shell, n))
+	if (!post_has_room(post, n))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		(void)shell_post(shell, &events[i]);
-	if (write_early(shell))
+		(void)post_event(post, &events[i]);
+	if (write_early(post))
 		return true;
 	post->posted.n = before.n;
 	post->posted.n_said = before.n_said;
 	return false;
+}
+
+void
+engine_set_time(struct engine *engine, bool something_happened)
+{
+	uint64_t now_ns = clock_mono_ns() + (something_happened ? 999999 : 0);
+
+	if (now_ns / 1000000 > engine->now_ms)
+		engine->now_ms = now_ns / 1000000;
+}
+
+void
+engine_view(const struct engine *engine, struct ref ref, struct node_view *ret)
+{
+	core_view(engine->core, ref, engine->now_ms, ret);
 }

@@ -14,12 +14,24 @@
 #include "core/core.h"
 #include "daemon/state/queue.h"
 
-struct shell;
+struct recording;
 
 /* Actors that calls wait for, all together: also what the core must have room for. */
 #define WAITERS_MAX 4096
 
+/* The core as it is run: daemon/loop moves it on, the other rooms read it. */
+struct engine {
+	struct core *core;   /* it lives in the ledger, and moves with each checkpoint */
+	uint64_t now_ms;     /* one time for a whole turn */
+	bool is_replaying;   /* what is performed should have been some time ago */
+	bool exiting;        /* this is the last turn */
+	int32_t exit_status; /* of supd; or … */
+#define EXIT_UPGRADE (-1)    /* supd goes on with another binary */
+};
+
 struct post {
+	struct engine *engine;       /* with the core; borrowed, as is … */
+	struct recording *recording; /* … the ledger with the journal */
 	struct queue posted;
 	struct queue stepping; /* the queue that the core is stepping through */
 	size_t n_written;      /* posted events that are in the journal already … */
@@ -33,43 +45,46 @@ struct post {
 	uint64_t n_turns;   /* that were stepped */
 };
 
-/* Empty; NULL without memory. */
-struct post *post_new(void);
+/* Empty; NULL without memory.  Both are borrowed. */
+struct post *post_new(struct engine *engine, struct recording *recording);
 void post_free(struct post *post);
 
-/* Room for the events of so many actors, so that shell_post() cannot fail; -ENOMEM. */
+/* Room for the events of so many actors, so that post_event() cannot fail; -ENOMEM. */
 int post_reserve(struct post *post, uint32_t actors);
 
 /* True in the midst of a turn, while the loop looks at what else happened. */
-bool post_is_stepping(const struct shell *shell);
+bool post_is_stepping(const struct post *post);
 
 /* True if something has happened that the core was not told yet. */
-bool post_has_news(const struct shell *shell);
+bool post_has_news(const struct post *post);
 
 /* Bring the turn that is under way to its end: what comes next changes the core by
  * itself.  Not while actions are performed. */
-void post_finish(struct shell *shell);
+void post_finish(struct post *post);
 
 /* Write the state of the core as a whole; the journal begins anew.  Not while actions are
  * performed. */
-void post_checkpoint(struct shell *shell);
-
-/* Set the time of this turn.  Past events are dated to the end of their millisecond, due
- * deadlines to the beginning: so no delay is ever shorter than it should be. */
-void post_set_time(struct shell *shell, bool something_happened);
+void post_checkpoint(struct post *post);
 
 /* Queue an event for the core; it is stepped at the end of this turn of the loop.  False
  * for a command that this turn has no room for; other events are always taken. */
-bool shell_post(struct shell *shell, const struct event *event);
+bool post_event(struct post *post, const struct event *event);
 
 /* True if there is room for so many more events, besides urgent events. */
-bool shell_has_room(const struct shell *shell, size_t n);
+bool post_has_room(const struct post *post, size_t n);
 
 /*
  * The same, and the events are in the journal when this returns true: a new guardian
  * gives them to the core, and their sources may forget them. false: nothing was queued,
  * ask again in the next turn.  Not while actions are performed.
  */
-bool shell_post_surely(struct shell *shell, const struct event *events, size_t n);
+bool post_surely(struct post *post, const struct event *events, size_t n);
+
+/* Set the time of this turn.  Past events are dated to the end of their millisecond, due
+ * deadlines to the beginning: so no delay is ever shorter than it should be. */
+void engine_set_time(struct engine *engine, bool something_happened);
+
+/* What the core knows of this actor now. */
+void engine_view(const struct engine *engine, struct ref ref, struct node_view *ret);
 
 #endif

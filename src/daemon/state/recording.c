@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* recording.c - what the shell knows of a slot, put down in the ledger. */
+/* recording.c - the ledger, and what the guardian puts down in it. */
 #include "config.h"
 
 #include "daemon/state/recording.h"
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/proctable.h"
-#include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 
 static void
@@ -42,9 +42,9 @@ add_process(struct ledger_record *record, const struct proc *proc)
  * reaped, before a message is taken from its queue.
  */
 void
-record_slot(struct shell *shell, uint32_t slot)
+record_slot(struct recording *recording, uint32_t slot)
 {
-	const struct actor *actor = &shell->actors.at[slot];
+	const struct actor *actor = &recording->actors->at[slot];
 	struct ledger_record record = {
 	    .ref = actor->ref,
 	    .elder = actor->elder,
@@ -58,28 +58,29 @@ record_slot(struct shell *shell, uint32_t slot)
 	    .failed_at_wall_us = actor->failed_at_wall_us,
 	};
 
-	ASSERT(slot < shell->actors.cap);
-	add_process(&record, &shell->proctable->at[slot]);
-	ledger_write(shell->ledger, slot, &record);
+	ASSERT(slot < recording->actors->cap);
+	add_process(&record, &recording->proctable->at[slot]);
+	ledger_write(recording->ledger, slot, &record);
 }
 
 bool
-record_ready(struct shell *shell, struct ref ref)
+record_ready(struct recording *recording, struct ref ref)
 {
-	struct proc *proc = proc_now(shell->proctable, ref);
+	struct proc *proc = proc_now(recording->proctable, ref);
 
 	if (proc == NULL || proc->told == proc->life)
 		return false;
 	proc->told = proc->life;
-	record_slot(shell, ref.slot);
+	record_slot(recording, ref.slot);
 	return !proc_is_coming(proc);
 }
 
 /* Put down what concerns supd as a whole. */
 void
-record_facts(struct shell *shell)
+record_facts(struct recording *recording)
 {
-	(void)snprintf(shell->facts.version, sizeof(shell->facts.version), "%s",
-	               shell_version());
-	ledger_set_facts(shell->ledger, &shell->facts);
+	struct ledger_facts *facts = &recording->facts;
+
+	(void)snprintf(facts->version, sizeof(facts->version), "%s", supd_version());
+	ledger_set_facts(recording->ledger, facts);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* recording.h - what the shell knows of a slot, put down in the ledger. */
+/* recording.h - the ledger, and what the guardian puts down in it: of each slot, and of
+ * supd as a whole.
+ */
 #ifndef DAEMON_RECORD_H
 #define DAEMON_RECORD_H
 
@@ -7,13 +9,24 @@
 #include <stdint.h>
 
 #include "core/core.h"
+#include "ledger/ledger.h"
 
-struct shell;
+struct actors;
+struct proctable;
 
-void record_slot(struct shell *shell, uint32_t slot);
+struct recording {
+	struct ledger *ledger; /* the state that survives us; the core lives in it */
+	/* about supd as a whole: record_facts() puts them down */
+	struct ledger_facts facts;
+	/* what is put down of a slot; borrowed */
+	const struct actors *actors;
+	const struct proctable *proctable;
+};
+
+void record_slot(struct recording *recording, uint32_t slot);
 /* The actor's process said READY=1: record that. false: said before, or there is no
  * process. */
-bool record_ready(struct shell *shell, struct ref ref);
-void record_facts(struct shell *shell);
+bool record_ready(struct recording *recording, struct ref ref);
+void record_facts(struct recording *recording);
 
 #endif

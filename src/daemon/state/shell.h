@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* shell.h - the shell around the decision core: one running supd.
  *
- * State that all rooms of the daemon share.  The world becomes events (shell_post), the
+ * State that all rooms of the daemon share.  The world becomes events (post.h), the
  * core's actions become system calls (perform.c).  A function called from perform never
  * calls the core: it posts.
  */
@@ -15,7 +15,8 @@
 #include "core/core.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/events.h"
-#include "ledger/ledger.h"
+#include "daemon/state/post.h"
+#include "daemon/state/recording.h"
 #include "os/process/containment.h"
 #include "os/process/leftover.h"
 #include "os/socket/closer.h"
@@ -24,7 +25,6 @@
 struct additions;
 struct control;
 struct exits;
-struct handover;
 struct keeper;
 struct messages;
 struct metrics;
@@ -61,17 +61,14 @@ struct origin {
 struct shell {
 	struct ev_loop *loop;
 
-	struct conf *conf; /* the effective configuration */
 	struct origin origin;
 
 	struct sockets *sockets; /* mailboxes of actors, helper processes */
 	struct metrics *metrics;
 	struct trial *trial;
 
-	/* about supd as a whole: record_facts() puts them down */
-	struct ledger_facts facts;
-	struct ledger *ledger; /* the state that survives us; the core lives in it */
-	struct core *core;
+	struct engine engine;        /* the core, and the time */
+	struct recording recording;  /* the state that survives us */
 	struct post *post;           /* events on their way to the core */
 	struct additions *additions; /* actors that the configuration does not have */
 	struct actors actors;        /* what the shell knows of each slot of the core */
@@ -89,15 +86,8 @@ struct shell {
 	 */
 	uint32_t clients_max;
 
-	struct keeper *keeper;
-	struct exits *exits;       /* how its children ended */
-	struct handover *handover; /* what it kept for us; NULL once we are settled */
-
-	uint64_t now_ms;   /* one time for a whole turn */
-	bool is_replaying; /* what is performed should have been some time ago */
-	bool exiting;
-	int32_t exit_status;    /* of supd; or … */
-#define SHELL_EXIT_UPGRADE (-1) /* supd goes on with another binary */
+	struct keeper *keeper; /* what the walker keeps for us */
+	struct exits *exits;   /* how its children ended */
 };
 
 #endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: ISC */
+/* fake_walker.c - the other end of the keeper's link: what the walker would keep. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "daemon/state/keeper.h"
+#include "ledger/link.h"
+#include "tests/lib/fake_shell.h"
+
+/* The place of this key, or NULL; 0: a free one. */
+static struct fake_kept *
+kept(struct fake *fake, uint64_t key)
+{
+	for (size_t i = 0; i < FAKE_KEPT_MAX; i++)
+		if (fake->kept[i].key == key)
+			return &fake->kept[i];
+	return NULL;
+}
+
+/* Keep and drop what the guardian has asked for. */
+void
+fake_walk(struct fake *fake)
+{
+	struct link_message message;
+	int fds[LINK_FDS_MAX];
+	size_t n_fds;
+
+	while (link_receive(fake->walker_fd, MSG_DONTWAIT, &message, fds, &n_fds) > 0) {
+		for (size_t i = 0; i < message.n && (message.kind == LINK_STORE ||
+		                                     message.kind == LINK_DROP);
+		     i++) {
+			struct fake_kept *place = kept(fake, message.keys[i]);
+
+			if (place != NULL)
+				(void)close(place->fd);
+			else
+				place = kept(fake, 0);
+			ASSERT(place != NULL);
+			*place = n_fds > 0 ? (struct fake_kept){message.keys[i], fds[i]}
+			                   : (struct fake_kept){0};
+		}
+	}
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	const struct handover_entry *left = a, *right = b;
+
+	return (left->key > right->key) - (left->key < right->key);
+}
+
+/* A link to a new guardian, which gets what is kept. */
+void
+fake_begin_link(struct fake *fake)
+{
+	static const struct keeper_news no_news;
+	struct handover *handover = &fake->handover;
+	int fds[2];
+
+	ASSERT(link_pair(fds) == 0);
+	fake->walker_fd = fds[0];
+	*handover = (struct handover){.link_fd = fds[1], .exits_fd = -1, .ledger_fd = -1};
+	handover->vault = calloc(FAKE_KEPT_MAX, sizeof(*handover->vault));
+	for (size_t i = 0; i < FAKE_KEPT_MAX; i++)
+		if (fake->kept[i].key != 0)
+			handover->vault[handover->n++] = (struct handover_entry){
+			    fake->kept[i].key, dup(fake->kept[i].fd)};
+	qsort(handover->vault, handover->n, sizeof(*handover->vault), compare_keys);
+	fake->shell.keeper = keeper_new(handover);
+	ASSERT(fake->shell.keeper != NULL);
+	ASSERT(keeper_listen(fake->shell.keeper, fake->shell.loop, &fake->shell.closers,
+	                     &no_news) == 0);
+}
+
+static void
+end_link(struct fake *fake)
+{
+	fake_walk(fake);
+	keeper_free(fake->shell.keeper);
+	(void)close(fake->handover.link_fd);
+	handover_done(&fake->handover);
+	(void)close(fake->walker_fd);
+}
+
+void
+fake_hand_over(struct fake *fake)
+{
+	end_link(fake);
+	fake_begin_link(fake);
+}
+
+void
+fake_settle(struct fake *fake)
+{
+	keeper_settled(fake->shell.keeper);
+	fake_walk(fake);
+}
+
+void
+fake_end_walker(struct fake *fake)
+{
+	end_link(fake);
+	for (size_t i = 0; i < FAKE_KEPT_MAX; i++)
+		if (fake->kept[i].key != 0)
+			(void)close(fake->kept[i].fd);
+}
