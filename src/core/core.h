@@ -48,7 +48,7 @@
 	X(EVENT_GONE, "gone", process_of, process_gone(turn, node))                  \
 	X(EVENT_BACKOFF_RESET, "backoff_reset", process_of, pace_reset(core, node))  \
 	X(EVENT_STOP_SENT, "stop_sent", process_of, down_stop_sent(turn, node))      \
-	/* of a process that lives: living.c */                                      \
+	/* of a process that lives: living.c, living_failure.c */                    \
 	X(EVENT_WATCHDOG, "watchdog", living_of, living_renew_watchdog(core, node))  \
 	X(EVENT_WATCHDOG_TRIGGER, "watchdog_trigger", living_of,                     \
 	  living_trigger_watchdog(turn, node))                                       \

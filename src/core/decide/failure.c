@@ -54,17 +54,6 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 		limits_admit_restart(turn, node, ret);
 }
 
-/*
- * True if nothing is to be decided: the node goes down anyway, alone or with a supervisor
- * above, or is down and about to start.
- */
-bool
-failure_is_moot(const struct turn *turn, const struct node *node)
-{
-	return node_is_leaving(node) || node_is_pending(node) ||
-	       node_is_doomed(turn->core, node);
-}
-
 /* Does the start of the supervisor fail, with children that it has started already? */
 static bool
 has_started_others(const struct node *supervisor, const struct node *child,

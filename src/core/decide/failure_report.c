@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* failure_report.c - what is told of a failure, and remembered. */
+/* failure_report.c - what is asked and told of a failure, and remembered. */
 #include "config.h"
 
 #include "core/decide/limits.h"
@@ -12,6 +12,17 @@ bool
 failure_was_start(const struct node *supervisor)
 {
 	return supervisor->ending.as == ENDING_START_FAILED;
+}
+
+/*
+ * True if nothing is to be decided: the node goes down anyway, alone or with a supervisor
+ * above, or is down and about to start.
+ */
+bool
+failure_is_moot(const struct turn *turn, const struct node *node)
+{
+	return node_is_leaving(node) || node_is_pending(node) ||
+	       node_is_doomed(turn->core, node);
 }
 
 /*

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* living.c - failures of a living process: watchdog, health, its own report, and a stop
- * from outside.
+/* living.c - a process that lives: the clocks of its watchdog and its probes.
  *
- * The process is left as it is until a directive is carried out (SEMANTICS 1.2, "process
- * alive").  While the process is stopped its clocks stand, as it cannot report in time.
+ * While the process is stopped its clocks stand, as it cannot report in time.
  */
 #include "config.h"
 
@@ -15,8 +13,8 @@
 #include "core/pure.h"
 
 /* True if this process runs, or would run if it were not stopped. */
-static bool
-is_lived_in(const struct node *node)
+bool
+living_is_up(const struct node *node)
 {
 	return process_is_main_there(node) &&
 	       (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED);
@@ -39,37 +37,10 @@ living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event)
 void
 living_renew_watchdog(struct core *core, struct node *node)
 {
-	if (is_lived_in(node))
+	if (living_is_up(node))
 		deadline_arm(core, node, TIMER_WATCHDOG, core->now_ms,
 		             node->living.watchdog_ms == 0 ? UINT64_MAX
 		                                           : node->living.watchdog_ms);
-}
-
-/* The process was silent for too long, or asks to be treated so. */
-static void
-watchdog_expired(struct turn *turn, struct node *node)
-{
-	const struct cause cause = {.kind = CAUSE_WATCHDOG, .code = -1};
-
-	node->living.watchdog_expired = true;
-	/* A single silence is a single failure, whether the clock or the process tells of
-	 * it. */
-	deadline_clear(turn->core, node, TIMER_WATCHDOG);
-	failure_handle(turn, node, &cause, node);
-	if (failure_is_moot(turn, node))
-		return;
-	/* After a mere escalation the process goes on, and its watchdog, too. */
-	node->living.watchdog_expired = false;
-	if (deadline_due(turn->core, node, TIMER_WATCHDOG) == 0)
-		living_renew_watchdog(turn->core, node);
-}
-
-/* The process asks to be treated as if it had been silent for too long. */
-void
-living_trigger_watchdog(struct turn *turn, struct node *node)
-{
-	if (node->state == STATE_STARTING || is_lived_in(node))
-		watchdog_expired(turn, node);
 }
 
 /* The process chooses another period. */
@@ -99,7 +70,7 @@ arm_health(struct core *core, struct node *node)
 {
 	const struct probe_spec *health = &node->spec.health;
 
-	if (!is_lived_in(node))
+	if (!living_is_up(node))
 		return;
 	deadline_arm(core, node, TIMER_HEALTH, core->now_ms,
 	             health->on ? health->initial_delay_ms + phase_ms(core, node)
@@ -132,13 +103,13 @@ core_probe(const struct core *core, struct ref ref, struct action *ret)
 }
 
 /* True if the actor is probed in its current state. */
-static bool
-is_probed(const struct node *node)
+bool
+living_is_probed(const struct node *node)
 {
 	if (node->state == STATE_STARTING)
 		return node->phase == PHASE_PROCESS &&
 		       node->spec.start.ready == READY_PROBED;
-	return is_lived_in(node) && node->spec.health.on;
+	return living_is_up(node) && node->spec.health.on;
 }
 
 static uint64_t
@@ -149,8 +120,8 @@ interval_ms(const struct node *node, enum probing probing)
 }
 
 /* Ask for a probe; the time of the next probe counts from the answer. */
-static void
-probe(struct turn *turn, struct node *node)
+void
+living_probe(struct turn *turn, struct node *node)
 {
 	if (node->living.probing != PROBING_NOTHING || !process_is_main_there(node))
 		return;
@@ -162,13 +133,13 @@ probe(struct turn *turn, struct node *node)
 }
 
 /* Its next turn: a whole number of intervals after the last, however late the answer. */
-static void
-arm_next_probe(struct core *core, struct node *node, enum probing probing)
+void
+living_arm_probe(struct core *core, struct node *node, enum probing probing)
 {
 	const uint64_t interval = interval_ms(node, probing);
 	const uint64_t since_ms = core->now_ms - node->living.probed_ms;
 
-	if (is_probed(node))
+	if (living_is_probed(node))
 		deadline_arm(core, node, TIMER_HEALTH, core->now_ms,
 		             interval - since_ms % interval);
 }
@@ -183,48 +154,18 @@ living_frozen(struct core *core, struct node *node)
 	if (probing == PROBING_NOTHING)
 		return;
 	node->living.probing = PROBING_NOTHING;
-	if (is_probed(node))
+	if (living_is_probed(node))
 		deadline_arm(core, node, TIMER_HEALTH, core->now_ms,
 		             interval_ms(node, probing));
 }
 
 /* The clocks stand while the process is stopped, and go on from there. */
-static void
+void
 living_clocks(struct core *core, struct node *node)
 {
 	deadline_look(core, node, core->now_ms);
 	if (node->living.sigstopped)
 		living_frozen(core, node);
-}
-
-static void
-count_good(struct node *node)
-{
-	if (node->living.bad == 0 || ++node->living.good < node->spec.health.successes)
-		return;
-	node->living.bad = 0;
-	node->living.good = 0;
-}
-
-static void
-count_bad(struct turn *turn, struct node *node, const struct event *event)
-{
-	struct cause cause = {.kind = CAUSE_HEALTH, .code = -1, .error = event->error};
-
-	living_take_key(cause.key, event);
-	node->living.good = 0;
-	if (++node->living.bad < node->spec.health.failures)
-		return;
-	node->living.bad = 0;
-	failure_handle(turn, node, &cause, node);
-}
-
-/* For the cause, in case the actor never becomes ready. */
-static void
-note_unready(struct node *node, const struct event *event)
-{
-	node->living.unready_error = event->error;
-	living_take_key(node->living.unready_key, event);
 }
 
 /* The cause of a start timeout: the last answer of the probes, if there was any. */
@@ -241,47 +182,7 @@ living_unready(const struct node *node)
 	return cause;
 }
 
-/* An answer; one to another question than the one under way is stale. */
-void
-living_probed(struct turn *turn, struct node *node, const struct event *event)
-{
-	const bool is_good = event->code == PROBED_GOOD;
-	const enum probing probing = node->living.probing;
-
-	if (probing == PROBING_NOTHING || event->serial != node->living.probe_serial)
-		return;
-	node->living.probing = PROBING_NOTHING;
-	arm_next_probe(turn->core, node, probing);
-	if (event->code == PROBED_UNKNOWN)
-		return;
-	if (!is_probed(node))
-		return;
-	if (probing == PROBING_HEALTH && is_good)
-		count_good(node);
-	else if (probing == PROBING_HEALTH)
-		count_bad(turn, node, event);
-	else if (is_good)
-		up_step(turn, node);
-	else
-		note_unready(node, event);
-}
-
 /* ---- the process's own reports, and stops from outside ---- */
-
-/* The process reports a failure of its own. */
-void
-living_self_report(struct turn *turn, struct node *node, const struct event *event)
-{
-	struct cause cause = {
-	    .kind = CAUSE_SELF_REPORT,
-	    .code = -1,
-	    .error = event->error,
-	};
-
-	living_take_key(cause.key, event);
-	if (node->state == STATE_STARTING || is_lived_in(node))
-		failure_handle(turn, node, &cause, node);
-}
 
 /* So long it has to start, or to stop, and CORE_EXTEND_FACTOR times that if it asks. */
 void
@@ -308,25 +209,6 @@ living_extend(struct core *core, struct node *node, uint64_t period_ms)
 	if (node->phase == PHASE_PROCESS ||
 	    (node->phase == PHASE_END && node->process.killed == KILL_NOT_SENT))
 		deadline_extend(core, node, TIMER_STATE, core->now_ms, period_ms);
-}
-
-/* A signal stopped it that supd did not send. */
-void
-living_paused(struct turn *turn, struct node *node, const struct event *event)
-{
-	const struct cause cause = {
-	    .kind = CAUSE_STOPPED,
-	    .code = -1,
-	    .signal = event->signal,
-	};
-
-	if (node->living.sigstopped)
-		return;
-	node->living.sigstopped = true;
-	living_clocks(turn->core, node);
-	if (node->spec.stopped_is_failure &&
-	    (node->state == STATE_STARTING || is_lived_in(node)))
-		failure_handle(turn, node, &cause, node);
 }
 
 /* It goes on after a stop from outside. */
@@ -364,16 +246,6 @@ bool
 living_hears(struct node *node, const struct event *event)
 {
 	return node->process.state == PROCESS_RUNS && !is_repeated(node, event);
-}
-
-/* The watchdog expired, or the time for a probe has come. */
-void
-living_due(struct turn *turn, struct node *node, enum node_timer timer)
-{
-	if (timer == TIMER_WATCHDOG)
-		watchdog_expired(turn, node);
-	else
-		probe(turn, node);
 }
 
 /* ---- begin and end of a process ---- */

@@ -48,7 +48,6 @@ void failure_unkillable(struct turn *turn, struct node *node, const struct cause
 void failure_escalate(struct turn *turn, struct node *supervisor,
                       const struct cause *cause, struct node *origin,
                       const struct decision *decision);
-bool failure_is_moot(const struct turn *turn, const struct node *node);
 
 /* carry_out.c */
 void carry_out(struct turn *turn, struct node *node, struct node *origin,
@@ -64,6 +63,7 @@ void carry_out_fail_start(struct turn *turn, struct node *supervisor, struct nod
 
 /* failure_report.c */
 bool failure_was_start(const struct node *supervisor);
+bool failure_is_moot(const struct turn *turn, const struct node *node);
 bool failure_concerns_one(const struct decision *decision);
 struct node *failure_began_at(const struct core *core, struct node *origin);
 void failure_report(struct turn *turn, struct node *node, struct node *origin,
@@ -124,14 +124,9 @@ struct node *dynamic_first(const struct core *core, const struct node *superviso
 void living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event);
 bool living_hears(struct node *node, const struct event *event);
 void living_renew_watchdog(struct core *core, struct node *node);
-void living_trigger_watchdog(struct turn *turn, struct node *node);
 void living_set_watchdog(struct core *core, struct node *node, uint64_t period_ms);
 void living_extend(struct core *core, struct node *node, uint64_t period_ms);
-void living_self_report(struct turn *turn, struct node *node, const struct event *event);
-void living_paused(struct turn *turn, struct node *node, const struct event *event);
 void living_continued(struct core *core, struct node *node);
-void living_probed(struct turn *turn, struct node *node, const struct event *event);
-void living_due(struct turn *turn, struct node *node, enum node_timer timer);
 void living_renewed(struct node *node);
 void living_grant(struct turn *turn, struct node *node, uint64_t granted_ms);
 void living_spawned(struct turn *turn, struct node *node);
@@ -141,6 +136,18 @@ void living_ended(struct core *core, struct node *node);
 void living_updated(struct core *core, struct node *node, const struct probe_spec *old);
 struct cause living_unready(const struct node *node);
 void living_frozen(struct core *core, struct node *node);
+void living_clocks(struct core *core, struct node *node);
+bool living_is_up(const struct node *node);
+bool living_is_probed(const struct node *node);
+void living_probe(struct turn *turn, struct node *node);
+void living_arm_probe(struct core *core, struct node *node, enum probing probing);
+
+/* living_failure.c */
+void living_trigger_watchdog(struct turn *turn, struct node *node);
+void living_self_report(struct turn *turn, struct node *node, const struct event *event);
+void living_paused(struct turn *turn, struct node *node, const struct event *event);
+void living_probed(struct turn *turn, struct node *node, const struct event *event);
+void living_due(struct turn *turn, struct node *node, enum node_timer timer);
 
 /* growth.c */
 struct node *node_add(struct core *core, struct node *supervisor, struct node *before,

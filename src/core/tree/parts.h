@@ -189,7 +189,7 @@ enum probing {
 	PROBING_HEALTH, /* if it is well */
 };
 
-/* A process that lives: decide/living.c. */
+/* A process that lives: decide/living.c, decide/living_failure.c. */
 struct node_living {
 	bool sigstopped;       /* by somebody else */
 	bool watchdog_expired; /* is to be ended because of its watchdog */
