@@ -92,6 +92,18 @@ def naming(box):
     check(most(text, "openat") <= NAMED + 16, "streams that are named anew")
 
 
+@test("an apply reads, takes memory and changes the tree in turns of their own", timeout=60)
+def parts(box):
+    s = parallel(box)
+    marks = {"pread64": "what was read", "fallocate": "a ledger", "prlimit64": "the change"}
+    text = trace(s, lambda: s.call("Apply"),
+                 lambda seen: s.until(lambda: s.call("Ping") and seen("prlimit64"), "an end"))
+    turns = re.split(r"entry epoll_(?!ctl)\w+", text)
+    seen = [[mark for mark in marks if f"entry {mark}" in turn] for turn in turns]
+    equal([mark for turn in seen for mark in turn], list(marks), "all of them, in this order")
+    check(max(map(len, seen)) == 1, "each in a turn of its own")
+
+
 @test("commands that come in the midst of a turn are carried out after it", timeout=60)
 def commands(box):
     s = parallel(box)

@@ -49,11 +49,13 @@ trial_forget(struct trial *trial)
 static char conf_file[] = FAKE_CONF_FILE;
 
 struct conf_loading *
-loading_begin(struct shell *shell, const char *file, loading_fn *on_read, void *user)
+loading_begin(struct shell *shell, const char *file, enum loading_use use,
+              loading_fn *on_ready, void *user)
 {
 	(void)shell;
 	(void)file;
-	(void)on_read;
+	(void)use;
+	(void)on_ready;
 	(void)user;
 	return NULL;
 }

@@ -109,7 +109,7 @@ apply_it(struct conn *conn, struct reload *reload, uint64_t trial_ms, struct err
 	           : reload_apply(shell, reload, err);
 }
 
-/* Its turn has come to have the file read, or to go on with what was read. */
+/* Its turn has come to have the file read, or to go on with what came of it. */
 static void
 go_on(struct conn *conn)
 {
@@ -119,7 +119,7 @@ go_on(struct conn *conn)
 }
 
 static void
-on_read(void *user)
+on_ready(void *user)
 {
 	go_on(user);
 }
@@ -160,7 +160,7 @@ is_one_loading(const struct control *control)
  * read, or there is no child for it.
  */
 static bool
-begin_loading(struct conn *conn, const char *file)
+begin_loading(struct conn *conn, const char *file, enum loading_use use)
 {
 	struct shell *shell = conn->control->shell;
 
@@ -171,7 +171,7 @@ begin_loading(struct conn *conn, const char *file)
 	if (!is_one_loading(conn->control)) {
 		if (file == NULL)
 			file = shell->origin.conf_file;
-		conn->call.loading = loading_begin(shell, file, on_read, conn);
+		conn->call.loading = loading_begin(shell, file, use, on_ready, conn);
 		if (conn->call.loading == NULL)
 			return false;
 	}
@@ -195,7 +195,7 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 		reply_invalid_parameter(conn, "file");
 		return;
 	}
-	if (!undo && begin_loading(conn, file))
+	if (!undo && begin_loading(conn, file, apply ? LOADING_APPLY : LOADING_DIFF))
 		return;
 	strbuf_init(&plan, VARLINK_REPLY_MAX);
 	r = undo ? before_prepare(shell, &reload, &err)

@@ -40,17 +40,20 @@ enum { KILL_US = 200000 };
 
 /* ---- a start ----------------------------------------------------------------------- */
 
-/* Free the ledger, unless it is in force, or a start has its intent there. */
+/* Free the ledger, unless it is in force, or a start has its intent there: in the next
+ * turn, for with thousands of actors that takes a while. */
 static void
 let_go(struct procs *procs, struct ledger *ledger)
 {
-	const struct births *births = &procs->births;
+	struct births *births = &procs->births;
 
 	for (unsigned int i = 0; i < births->n; i++)
 		if (births->at[births->order[i]].ledger == ledger)
 			return;
-	if (ledger != procs->shell->recording.ledger)
-		ledger_free(ledger);
+	if (ledger == procs->shell->recording.ledger)
+		return;
+	ledger_free(births->dropped);
+	births->dropped = ledger;
 }
 
 void
@@ -272,6 +275,8 @@ births_on_turn(struct procs *procs)
 	struct births *births = &procs->births;
 
 	births->until_ms = 0;
+	ledger_free(births->dropped);
+	births->dropped = NULL;
 	if (births->n > 0 && !ev_is_active(&births->timer))
 		arm(procs, PAUSE_MIN_MS);
 }
@@ -333,5 +338,6 @@ births_done(struct procs *procs)
 	}
 	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++)
 		launch_done(&births->at[place].launch);
+	ledger_free(births->dropped);
 	free(births->waiting);
 }

@@ -21,6 +21,7 @@
 
 #include "conf/text/reports.h"
 #include "daemon/reload/load_child.h"
+#include "daemon/reload/reload_private.h"
 #include "daemon/state/shell.h"
 #include "os/self/bounded.h"
 #include "os/self/clock.h"
@@ -252,9 +253,17 @@ loading_boot(struct shell *shell, struct conf_reports *ret_reports, struct err *
 
 /* ---- the next configuration -------------------------------------------------------- */
 
+/* Each of these has a turn of its own: with thousands of actors it takes a while. */
+enum loading_part { PART_READ, PART_COMPARE, PART_MEMORY, PART_READY };
+
 struct conf_loading {
 	struct shell *shell;
 	struct load load;
+	enum loading_use use;
+	enum loading_part part; /* the next */
+	struct reload reload;   /* what came of it, with r and err */
+	int r;
+	struct err err;
 	uint64_t conf_id; /* in force when it began */
 	int id;
 	pid_t pid;
@@ -262,7 +271,7 @@ struct conf_loading {
 	int waited_ms;
 	ev_io io;
 	ev_timer timer;
-	loading_fn *on_read;
+	loading_fn *on_ready;
 	void *user;
 };
 
@@ -283,15 +292,71 @@ stop_waiting(struct conf_loading *loading)
 	ev_timer_stop(loading->shell->loop, &loading->timer);
 }
 
+static void on_turn(struct ev_loop *loop, ev_timer *timer, int revents);
+
+/* The child has said something, or took too long. */
+static void
+take_read(struct conf_loading *loading)
+{
+	struct reload *reload = &loading->reload;
+	int r = -ETIMEDOUT;
+
+	if (loading->waited_ms < WAIT_MS)
+		r = take(loading->fd, &reload->conf, &reload->reports, &loading->err);
+	conclude(&loading->load, r, &reload->reports, &loading->err);
+}
+
+/* Do this part; the next one is returned. */
+static enum loading_part
+do_part(struct conf_loading *loading)
+{
+	struct reload *reload = &loading->reload;
+
+	switch (loading->part) {
+	case PART_READ:
+		take_read(loading);
+		return PART_COMPARE;
+	case PART_COMPARE:
+		loading->r = reload_compare(loading->shell, reload, &loading->err);
+		return loading->r == 0 && loading->use == LOADING_APPLY ? PART_MEMORY
+		                                                        : PART_READY;
+	case PART_MEMORY:
+		reload_take_memory(loading->shell, reload);
+		break;
+	case PART_READY:
+		break;
+	}
+	return PART_READY;
+}
+
+static void
+go_on(struct conf_loading *loading)
+{
+	stop_waiting(loading);
+	/* Another configuration may be in force by now: then it is not compared. */
+	if (loading->part == PART_READY || !loading_is_current(loading)) {
+		loading->on_ready(loading->user);
+		return;
+	}
+	loading->part = do_part(loading);
+	ev_timer_init(&loading->timer, on_turn, 0., 0.);
+	ev_timer_start(loading->shell->loop, &loading->timer);
+}
+
+static void
+on_turn(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	(void)loop;
+	(void)revents;
+	go_on(timer->data);
+}
+
 static void
 on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
-	struct conf_loading *loading = io->data;
-
 	(void)loop;
 	(void)revents;
-	stop_waiting(loading);
-	loading->on_read(loading->user);
+	go_on(io->data);
 }
 
 static void
@@ -302,19 +367,18 @@ on_look(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)loop;
 	(void)revents;
 	loading->waited_ms += loading->load.options.wait->is_on ? LOOK_MS : 0;
-	if (loading->waited_ms < WAIT_MS)
-		return;
-	stop_waiting(loading);
-	loading->on_read(loading->user);
+	if (loading->waited_ms >= WAIT_MS)
+		go_on(loading);
 }
 
 /*
- * Have a child read the configuration in this file, which is borrowed; on_read is called
- * when loading_apply() has not to wait any more.  NULL: there is no child, and
- * loading_apply() says why.
+ * Have a child read the configuration in this file, which is borrowed, and all be done
+ * that comes before its use; on_ready is called when it is ready for loading_take(), or
+ * not current any more.  NULL: there is no child, and loading_apply() says why.
  */
 struct conf_loading *
-loading_begin(struct shell *shell, const char *file, loading_fn *on_read, void *user)
+loading_begin(struct shell *shell, const char *file, enum loading_use use,
+              loading_fn *on_ready, void *user)
 {
 	struct conf_loading *loading = calloc(1, sizeof(*loading));
 
@@ -322,11 +386,14 @@ loading_begin(struct shell *shell, const char *file, loading_fn *on_read, void *
 		return NULL;
 	*loading = (struct conf_loading){.shell = shell,
 	                                 .load = load_of(shell, file),
+	                                 .use = use,
+	                                 .reload = {.file = file},
 	                                 .conf_id = shell->recording.facts.conf_id,
 	                                 .id = -1,
 	                                 .fd = -1,
-	                                 .on_read = on_read,
+	                                 .on_ready = on_ready,
 	                                 .user = user};
+	conf_reports_init(&loading->reload.reports);
 	loading->load.options.wait = map_wait();
 	if (loading->load.options.wait != NULL)
 		loading->id = bounded_open(&shell->bounded, BOUNDED_CONF, load_it,
@@ -351,6 +418,16 @@ loading_is_current(const struct conf_loading *loading)
 	return loading->conf_id == loading->shell->recording.facts.conf_id;
 }
 
+/* What came of it, once: as reload_prepare(). */
+int
+loading_take(struct conf_loading *loading, struct reload *ret, struct err *err)
+{
+	*ret = loading->reload;
+	loading->reload = (struct reload){0};
+	*err = loading->err;
+	return loading->r;
+}
+
 /* Give it back, read or not; NULL is fine.  The child may have been reaped, and its place
  * be that of another. */
 void
@@ -370,28 +447,20 @@ loading_end(struct conf_loading *loading)
 		bounded_end(bounded, loading->id, &loading->fd);
 	if (loading->load.options.wait != NULL)
 		(void)munmap(loading->load.options.wait, sizeof(struct conf_wait));
+	if (loading->reload.file != NULL)
+		reload_done(loading->shell, &loading->reload);
 	free(loading);
 }
 
 /* The same for a configuration that is to take the place of that in force: what does not
- * answer is an error, and the environment files of its actors are looked at.  With
- * `loading` it is read already; NULL: now. */
+ * answer is an error, and the environment files of its actors are looked at. */
 struct conf *
-loading_apply(struct shell *shell, const char *file, struct conf_loading *loading,
-              struct conf_reports *ret_reports, struct err *err)
+loading_apply(struct shell *shell, const char *file, struct conf_reports *ret_reports,
+              struct err *err)
 {
 	struct load load = load_of(shell, file);
-	struct conf *conf = NULL;
-	int r = -ETIMEDOUT;
 
-	if (loading == NULL)
-		return load_with(shell, &load, ret_reports, err);
-	*err = (struct err){0};
-	conf_reports_init(ret_reports);
-	if (loading->waited_ms < WAIT_MS)
-		r = take(loading->fd, &conf, ret_reports, err);
-	conclude(&loading->load, r, ret_reports, err);
-	return conf;
+	return load_with(shell, &load, ret_reports, err);
 }
 
 /* The same for an actor that is added at run time: see conf_compose(). */

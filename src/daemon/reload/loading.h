@@ -6,21 +6,27 @@
 #include "base/err.h"
 #include "conf/text/conf.h"
 
+struct reload;
 struct shell;
 
 struct conf *loading_boot(struct shell *shell, struct conf_reports *ret_reports,
                           struct err *err);
+struct conf *loading_apply(struct shell *shell, const char *file,
+                           struct conf_reports *ret_reports, struct err *err);
+
+/* What a configuration is for. */
+enum loading_use { LOADING_DIFF, LOADING_APPLY };
+
 /* A configuration that a child reads. */
 struct conf_loading;
 typedef void loading_fn(void *user);
 
 struct conf_loading *loading_begin(struct shell *shell, const char *file,
-                                   loading_fn *on_read, void *user);
+                                   enum loading_use use, loading_fn *on_ready,
+                                   void *user);
 bool loading_is_current(const struct conf_loading *loading);
+int loading_take(struct conf_loading *loading, struct reload *ret, struct err *err);
 void loading_end(struct conf_loading *loading);
-struct conf *loading_apply(struct shell *shell, const char *file,
-                           struct conf_loading *loading, struct conf_reports *ret_reports,
-                           struct err *err);
 struct conf *loading_add(struct shell *shell, const struct conf_addition *addition,
                          struct conf_reports *ret_reports, struct err *err);
 

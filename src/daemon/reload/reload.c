@@ -65,21 +65,29 @@ int
 reload_prepare(struct shell *shell, const char *file, struct conf_loading *loading,
                struct reload *ret, struct err *err)
 {
+	free_retired(shell, false);
+	if (loading != NULL)
+		return loading_take(loading, ret, err);
+	*ret = (struct reload){.file = file != NULL ? file : shell->origin.conf_file};
+	ret->conf = loading_apply(shell, ret->file, &ret->reports, err);
+	return reload_compare(shell, ret, err);
+}
+
+int
+reload_compare(struct shell *shell, struct reload *reload, struct err *err)
+{
 	int r;
 
-	*ret = (struct reload){.file = file != NULL ? file : shell->origin.conf_file};
-	free_retired(shell, false);
-	ret->conf = loading_apply(shell, ret->file, loading, &ret->reports, err);
-	if (ret->conf == NULL && err->code != 0)
+	if (reload->conf == NULL && err->code != 0)
 		return -err->code;
-	if (ret->conf == NULL) {
-		err_set(err, 0, "%s: %zu errors, nothing was changed", ret->file,
-		        ret->reports.n_errors);
+	if (reload->conf == NULL) {
+		err_set(err, 0, "%s: %zu errors, nothing was changed", reload->file,
+		        reload->reports.n_errors);
 		return -EINVAL;
 	}
-	r = conf_plan_make(shell->actors.conf, ret->conf, &ret->plan);
+	r = conf_plan_make(shell->actors.conf, reload->conf, &reload->plan);
 	if (r < 0)
-		err_set(err, -r, "compare with %s", ret->file);
+		err_set(err, -r, "compare with %s", reload->file);
 	return r;
 }
 
@@ -89,6 +97,7 @@ reload_done(struct shell *shell, struct reload *reload)
 	conf_plan_done(&reload->plan);
 	conf_reports_done(&reload->reports);
 	conf_free(reload->conf);
+	ledger_free(reload->room);
 	*reload = (struct reload){0};
 	/* The plan has borrowed from the configuration before. */
 	free_retired(shell, false);
@@ -219,7 +228,7 @@ report_applied(struct shell *shell, const struct reload *reload, const struct co
 
 /* Everything that can fail; on an error all of it is undone. */
 static int
-prepare_apply(struct shell *shell, const struct reload *reload, struct tables *tables,
+prepare_apply(struct shell *shell, struct reload *reload, struct tables *tables,
               struct mailboxes *mailboxes, struct ledger **ret_ledger, struct err *err)
 {
 	const struct conf *conf = reload->conf;
@@ -237,9 +246,9 @@ prepare_apply(struct shell *shell, const struct reload *reload, struct tables *t
 	r = mailboxes_open(shell, mailboxes, conf, &shell->sockets->mailboxes, err);
 	if (r == 0) {
 		r = metrics_open(shell->metrics, conf, &tables->metrics_fd, err);
-		*ret_ledger =
-		    r < 0 ? NULL
-		          : reload_new_ledger(shell, conf, tables->n_added, 0, err);
+		*ret_ledger = r < 0 ? NULL
+		                    : reload_new_ledger(shell, conf, tables->n_added, 0,
+		                                        &reload->room, err);
 		if (*ret_ledger != NULL)
 			return 0;
 		if (r == 0)
@@ -386,7 +395,7 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	if (r == 0)
 		r = mailboxes_open(shell, &shell->sockets->mailboxes, conf, NULL, err);
 	if (r == 0)
-		ledger = reload_new_ledger(shell, conf, tables.n_added, seed, err);
+		ledger = reload_new_ledger(shell, conf, tables.n_added, seed, NULL, err);
 	if (ledger == NULL) {
 		mailboxes_cancel(shell, &shell->sockets->mailboxes);
 		tables_done(&tables);

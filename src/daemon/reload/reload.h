@@ -19,10 +19,11 @@ struct reload {
 	struct conf *conf; /* the new one, owned until applied */
 	struct conf_plan plan;
 	struct conf_reports reports; /* warnings, or the errors that prevent the reload */
+	struct ledger *room;         /* for it, made beforehand; or NULL */
 };
 
-/* Read this file, NULL: supd's own, and compare; changes nothing.  With `loading` it was
- * read already.  -EINVAL: reports say what is wrong. */
+/* Read this file, NULL: supd's own, and compare; changes nothing.  With `loading` that
+ * was done already.  -EINVAL: reports say what is wrong. */
 int reload_prepare(struct shell *shell, const char *file, struct conf_loading *loading,
                    struct reload *ret, struct err *err);
 
@@ -54,10 +55,11 @@ void reload_release(struct shell *shell, const struct conf *owner);
 void reload_free(struct shell *shell);
 
 /* A ledger with room for everything that is there and everything that comes with this
- * configuration, n_added actors; the one in force stays as it is.  NULL and a sentence.
- */
+ * configuration, n_added actors: *room, which is NULL then, if that fits; the one in
+ * force stays as it is.  NULL and a sentence. */
 struct ledger *reload_new_ledger(struct shell *shell, const struct conf *conf,
-                                 uint32_t n_added, uint64_t seed, struct err *err);
+                                 uint32_t n_added, uint64_t seed, struct ledger **room,
+                                 struct err *err);
 
 /* Room for so much more than there is (actors, rules and windows, watches);
  * where there is none the tree moves to a ledger that is twice as large.  -errno. */

@@ -62,13 +62,14 @@ apply_it(struct shell *shell)
 	reload_done(shell, &reload);
 }
 
-static void on_read(void *user);
+static void on_ready(void *user);
 
 static void
 begin(struct shell *shell)
 {
 	hangup.again = false;
-	hangup.loading = loading_begin(shell, shell->origin.conf_file, on_read, shell);
+	hangup.loading =
+	    loading_begin(shell, shell->origin.conf_file, LOADING_APPLY, on_ready, shell);
 	if (hangup.loading != NULL)
 		return;
 	apply_it(shell);
@@ -76,7 +77,7 @@ begin(struct shell *shell)
 }
 
 static void
-on_read(void *user)
+on_ready(void *user)
 {
 	struct shell *shell = user;
 	/* Another configuration came into force while it was read. */

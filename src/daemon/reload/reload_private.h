@@ -31,6 +31,13 @@ struct tables {
 	int metrics_fd;                 /* as of metrics_open() */
 };
 
+/* The configuration is there, or the reports say why not: compare.  As reload_prepare().
+ */
+int reload_compare(struct shell *shell, struct reload *reload, struct err *err);
+
+/* Have the memory taken that a ledger for it needs, as far as there is memory now. */
+void reload_take_memory(struct shell *shell, struct reload *reload);
+
 /* Add one actor of a configuration to the tree. */
 void reload_add(struct shell *shell, const struct conf *conf, uint32_t index,
                 struct tables *tables);

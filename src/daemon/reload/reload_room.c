@@ -10,7 +10,7 @@
 #include "daemon/processes/procs.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/follow.h"
-#include "daemon/reload/reload.h"
+#include "daemon/reload/reload_private.h"
 #include "daemon/state/events.h"
 #include "daemon/state/post.h"
 #include "daemon/state/shell.h"
@@ -121,21 +121,45 @@ reload_reserve(struct shell *shell, uint32_t slots, struct err *err)
 	return -ENOMEM;
 }
 
+static struct ledger_size
+size_ledger(const struct core_size *core)
+{
+	return (struct ledger_size){
+	    .slots = core->nodes,
+	    .journal = JOURNAL_MIN + JOURNAL_PER_SLOT * core->nodes,
+	    .core_bytes = core_bytes(core),
+	    .events_bytes = sizeof(struct events_ring),
+	};
+}
+
+/* An empty ledger: the one at *room, which is NULL then, if it has that size. */
+static struct ledger *
+empty_ledger(const struct ledger_size *size, struct ledger **room, struct err *err)
+{
+	struct ledger *ledger = room != NULL ? *room : NULL;
+	struct ledger_size had;
+
+	if (ledger == NULL)
+		return ledger_new(size, err);
+	ledger_size(ledger, &had);
+	if (had.slots != size->slots || had.core_bytes != size->core_bytes)
+		return ledger_new(size, err);
+	*room = NULL;
+	return ledger;
+}
+
 /* A ledger for a core of that size: the present one, moved, or an empty one.  The one in
  * force stays as it is. */
 static struct ledger *
 make_ledger(struct shell *shell, const struct core_size *core, uint64_t seed,
-            struct err *err)
+            struct ledger **room, struct err *err)
 {
-	struct ledger_size size = {.events_bytes = sizeof(struct events_ring)};
+	const struct ledger_size size = size_ledger(core);
 	struct ledger *ledger;
 
 	if (reload_reserve(shell, core->nodes, err) < 0)
 		return NULL;
-	size.slots = core->nodes;
-	size.journal = JOURNAL_MIN + JOURNAL_PER_SLOT * core->nodes;
-	size.core_bytes = core_bytes(core);
-	ledger = ledger_new(&size, err);
+	ledger = empty_ledger(&size, room, err);
 	if (ledger == NULL)
 		return NULL;
 	if (shell->recording.ledger != NULL)
@@ -147,18 +171,46 @@ make_ledger(struct shell *shell, const struct core_size *core, uint64_t seed,
 	return ledger;
 }
 
+/* What was added and is not in the core yet needs room, too. */
+static int
+size_all(struct shell *shell, const struct conf *conf, uint32_t n_added,
+         struct core_size *ret, struct err *err)
+{
+	int r = size_core(shell, conf, n_added, ret, err);
+
+	if (r < 0)
+		return r;
+	ret->nodes += shell->additions->posted.nodes;
+	ret->pool_bytes += shell->additions->posted.pool_bytes;
+	ret->watches += shell->additions->posted.watches;
+	return 0;
+}
+
 struct ledger *
 reload_new_ledger(struct shell *shell, const struct conf *conf, uint32_t n_added,
-                  uint64_t seed, struct err *err)
+                  uint64_t seed, struct ledger **room, struct err *err)
 {
 	struct core_size core;
 
-	if (size_core(shell, conf, n_added, &core, err) < 0)
+	if (size_all(shell, conf, n_added, &core, err) < 0)
 		return NULL;
-	core.nodes += shell->additions->posted.nodes;
-	core.pool_bytes += shell->additions->posted.pool_bytes;
-	core.watches += shell->additions->posted.watches;
-	return make_ledger(shell, &core, seed, err);
+	return make_ledger(shell, &core, seed, room, err);
+}
+
+void
+reload_take_memory(struct shell *shell, struct reload *reload)
+{
+	uint32_t n_added = 0;
+	struct core_size core;
+	struct ledger_size size;
+	struct err err;
+
+	for (size_t i = 0; i < reload->plan.n; i++)
+		n_added += reload->plan.at[i].kind == CHANGE_ADDED;
+	if (size_all(shell, reload->conf, n_added, &core, &err) < 0)
+		return;
+	size = size_ledger(&core);
+	reload->room = ledger_new(&size, &err);
 }
 
 int
@@ -183,7 +235,7 @@ reload_make_room(struct shell *shell, const struct core_size *need, struct err *
 	if (room.watches < need->watches)
 		size.watches = 2 * size.watches + need->watches;
 	size.pool_bytes = (uint32_t)(2 * (in_use + need->pool_bytes));
-	ledger = make_ledger(shell, &size, 0, err);
+	ledger = make_ledger(shell, &size, 0, NULL, err);
 	if (ledger == NULL)
 		return -ENOMEM;
 	reload_use_ledger(shell, ledger);
