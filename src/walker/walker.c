@@ -61,8 +61,9 @@ reap(struct walker *walker)
 	return true;
 }
 
-/* Sleep until something happens, or is due; r is what handing_send() said. */
-static void
+/* Sleep until something happens, or is due; r is what handing_send() said.  True if a
+ * signal may have come: without one no child has ended. */
+static bool
 rest(const struct walker *walker, int r, bool all_reaped)
 {
 	uint64_t until_ms = watchdog_deadline_ms(&walker->watchdog);
@@ -79,14 +80,18 @@ rest(const struct walker *walker, int r, bool all_reaped)
 		all_reaped = false;
 	if (!all_reaped && walker->now_ms + AGAIN_MS < until_ms)
 		until_ms = walker->now_ms + AGAIN_MS;
-	(void)poll(fds, 2, clock_wait_ms(walker->now_ms, until_ms));
+	return poll(fds, 2, clock_wait_ms(walker->now_ms, until_ms)) < 0 ||
+	       fds[0].revents != 0;
 }
 
 static int
 walk(struct walker *walker)
 {
+	bool is_signalled = true;
+	bool all_reaped = false;
+
 	for (;;) {
-		uint32_t came = signals_take(walker->signal_fd);
+		uint32_t came = is_signalled ? signals_take(walker->signal_fd) : 0;
 
 		walker->now_ms = clock_mono_ms();
 		walker->handing.signals |= came & PASSED;
@@ -97,15 +102,16 @@ walk(struct walker *walker)
 		if ((came & ENDING) != 0 && walker->n_ending++ > 0)
 			guardian_hurry(walker);
 
-		bool all_reaped = reap(walker);
-
+		if (is_signalled || !all_reaped)
+			all_reaped = reap(walker);
 		if (walker->exit_status >= 0)
 			return walker->exit_status;
 		if (walker->guardian == 0 && walker->respawn.next_ms <= walker->now_ms)
 			guardian_start(walker);
 		guardian_watch(walker);
 		vault_tend(&walker->vault);
-		rest(walker, handing_send(&walker->handing, &walker->vault), all_reaped);
+		is_signalled = rest(
+		    walker, handing_send(&walker->handing, &walker->vault), all_reaped);
 	}
 }
 
