@@ -105,12 +105,22 @@ static const uint64_t shared_kinds =
     UINT64_C(1) << VAULT_GIVEN | UINT64_C(1) << VAULT_CALLER |
     UINT64_C(1) << VAULT_METRICS;
 
+/* What actors could not run on without. */
+static const uint64_t vital_kinds =
+    UINT64_C(1) << VAULT_CONTROL | UINT64_C(1) << VAULT_CONF | UINT64_C(1) << VAULT_LOG |
+    UINT64_C(1) << VAULT_CGROUP | UINT64_C(1) << VAULT_ADDITIONS |
+    UINT64_C(1) << VAULT_TRIAL | UINT64_C(1) << VAULT_BEFORE;
+
+static bool
+is_among(uint64_t kinds, uint64_t key)
+{
+	return VAULT_KIND_OF(key) < 64 && (kinds >> VAULT_KIND_OF(key) & 1) != 0;
+}
+
 static void
 let_go(struct vault *vault, uint64_t key, int take_fd)
 {
-	const unsigned int kind = VAULT_KIND_OF(key);
-
-	if (kind >= 64 || (shared_kinds >> kind & 1) == 0) {
+	if (!is_among(shared_kinds, key)) {
 		(void)close(take_fd);
 		return;
 	}
@@ -118,33 +128,6 @@ let_go(struct vault *vault, uint64_t key, int take_fd)
 	if (vault->n_waiting < CLOSER_FDS_MAX)
 		vault->waiting[vault->n_waiting++] = take_fd;
 	vault_tend(vault);
-}
-
-/* Is it what actors could not run on without? */
-static bool
-is_vital(uint64_t key)
-{
-	switch (VAULT_KIND_OF(key)) {
-	case VAULT_CONTROL:
-	case VAULT_CONF:
-	case VAULT_LOG:
-	case VAULT_CGROUP:
-	case VAULT_ADDITIONS:
-	case VAULT_TRIAL:
-	case VAULT_BEFORE:
-		return true;
-	case VAULT_SOCKET:
-	case VAULT_NOTIFY:
-	case VAULT_PIPE:
-	case VAULT_CALLER:
-	case VAULT_SHELF:
-	case VAULT_STORED:
-	case VAULT_READY:
-	case VAULT_METRICS:
-	case VAULT_GIVEN:
-		break;
-	}
-	return false;
 }
 
 /* The bound on keys that are not vital. */
@@ -176,7 +159,7 @@ bool
 vault_store(struct vault *vault, uint64_t key, int take_fd)
 {
 	struct vault_slot *slot = &vault->slots[find(vault, key)];
-	const size_t max = is_vital(key) ? vault->max : ordinary_max(vault);
+	const size_t max = is_among(vital_kinds, key) ? vault->max : ordinary_max(vault);
 
 	if (slot->fd == 0 && in_use(vault) >= max) {
 		let_go(vault, key, take_fd);

@@ -46,34 +46,13 @@ may_come(const struct cause *cause)
 static enum directive
 default_preset(const struct cause *cause, bool first, enum strategy strategy)
 {
-	switch (cause->kind) {
-	case CAUSE_KILLED:
-	case CAUSE_DEATH_PACT:
+	if (cause->kind == CAUSE_KILLED || cause->kind == CAUSE_DEATH_PACT)
 		return DIRECTIVE_STOP;
-	case CAUSE_STOPPED:
+	if (cause->kind == CAUSE_STOPPED)
 		return DIRECTIVE_RESUME;
-	case CAUSE_EXEC:
-		if (!first || may_come(cause))
-			return DIRECTIVE_RESTART;
-		return strategy == STRATEGY_ONE_FOR_ONE ? DIRECTIVE_STOP
-		                                        : DIRECTIVE_ESCALATE;
-	case CAUSE_NORMAL:
-	case CAUSE_EXIT:
-	case CAUSE_SIGNAL:
-	case CAUSE_CORE:
-	case CAUSE_OOM:
-	case CAUSE_START_TIMEOUT:
-	case CAUSE_EARLY_EXIT:
-	case CAUSE_WATCHDOG:
-	case CAUSE_HEALTH:
-	case CAUSE_SELF_REPORT:
-	case CAUSE_INTENSITY:
-	case CAUSE_UNKILLABLE:
-	case CAUSE_UNKNOWN:
-	case CAUSE_KIND_MAX:
-		break;
-	}
-	return DIRECTIVE_RESTART;
+	if (cause->kind != CAUSE_EXEC || !first || may_come(cause))
+		return DIRECTIVE_RESTART;
+	return strategy == STRATEGY_ONE_FOR_ONE ? DIRECTIVE_STOP : DIRECTIVE_ESCALATE;
 }
 
 /* Did a start fail, rather than something that ran? */
@@ -126,36 +105,15 @@ key_listed(const struct rule *rule, const char *key)
 static bool
 rule_matches(const struct rule *rule, const struct cause *cause)
 {
-	if ((rule->kinds >> cause->kind & 1) != 0)
-		return true;
-	switch (cause->kind) {
-	case CAUSE_EXIT:
-		return exit_set_has(&rule->exits, cause->code);
-	case CAUSE_SIGNAL:
-		return signal_set_has(&rule->signals, cause->signal);
-	case CAUSE_CORE:
-		return signal_set_has(&rule->signals, cause->signal) ||
-		       signal_set_has(&rule->cores, cause->signal);
-	case CAUSE_EXEC:
-		return errno_listed(rule, cause->error);
-	case CAUSE_SELF_REPORT:
-		return key_listed(rule, cause->key);
-	case CAUSE_NORMAL:
-	case CAUSE_OOM:
-	case CAUSE_KILLED:
-	case CAUSE_START_TIMEOUT:
-	case CAUSE_EARLY_EXIT:
-	case CAUSE_WATCHDOG:
-	case CAUSE_HEALTH:
-	case CAUSE_STOPPED:
-	case CAUSE_DEATH_PACT:
-	case CAUSE_INTENSITY:
-	case CAUSE_UNKILLABLE:
-	case CAUSE_UNKNOWN:
-	case CAUSE_KIND_MAX:
-		break;
-	}
-	return false;
+	const enum cause_kind kind = cause->kind;
+
+	return (rule->kinds >> kind & 1) != 0 ||
+	       (kind == CAUSE_EXIT && exit_set_has(&rule->exits, cause->code)) ||
+	       ((kind == CAUSE_SIGNAL || kind == CAUSE_CORE) &&
+	        signal_set_has(&rule->signals, cause->signal)) ||
+	       (kind == CAUSE_CORE && signal_set_has(&rule->cores, cause->signal)) ||
+	       (kind == CAUSE_EXEC && errno_listed(rule, cause->error)) ||
+	       (kind == CAUSE_SELF_REPORT && key_listed(rule, cause->key));
 }
 
 struct question {

@@ -116,41 +116,19 @@ start_fails(const struct forecast *forecast, struct ref ref)
 static void
 world_perform_one(struct forecast *forecast, const struct action *action)
 {
-	switch (action->kind) {
-	case ACTION_SPAWN:
-		if (!start_fails(forecast, action->ref))
-			answer_spawn(forecast, action->ref, action->life);
-		break;
-	case ACTION_STOP:
-		answer_end(forecast, action->ref, action->life, -1, SIGTERM);
-		break;
-	case ACTION_KILL:
-		answer_end(forecast, action->ref, action->life, -1, SIGKILL);
-		break;
-	case ACTION_HOOK:
-		answer_command(forecast, EVENT_HOOK_DONE, action);
-		break;
-	case ACTION_REACT:
-		answer_command(forecast, EVENT_REACT_DONE, action);
-		break;
-	case ACTION_PROBE:
+	const enum action_kind kind = action->kind;
+
+	if (kind == ACTION_SPAWN && !start_fails(forecast, action->ref))
+		answer_spawn(forecast, action->ref, action->life);
+	else if (kind == ACTION_STOP || kind == ACTION_KILL)
+		answer_end(forecast, action->ref, action->life, -1,
+		           kind == ACTION_STOP ? SIGTERM : SIGKILL);
+	else if (kind == ACTION_HOOK || kind == ACTION_REACT)
+		answer_command(forecast,
+		               kind == ACTION_HOOK ? EVENT_HOOK_DONE : EVENT_REACT_DONE,
+		               action);
+	else if (kind == ACTION_PROBE)
 		answer_probe(forecast, action->ref);
-		break;
-	case ACTION_CONTINUE:
-	case ACTION_HOOK_KILL:
-	case ACTION_LISTEN:
-	case ACTION_ADDED:
-	case ACTION_SIGNAL:
-	case ACTION_CLEAR:
-	case ACTION_FREEZE:
-	case ACTION_THAW:
-	case ACTION_REMOVED:
-	case ACTION_REPLY:
-	case ACTION_EXIT:
-	case ACTION_REPORT:
-	case ACTION_KIND_MAX:
-		break;
-	}
 }
 
 static void

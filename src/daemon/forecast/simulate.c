@@ -50,36 +50,23 @@ parse_signal(const char *text, struct cause *ret)
 static bool
 parse_detail(const char *text, struct cause *ret)
 {
-	switch (ret->kind) {
-	case CAUSE_NORMAL:
+	const enum cause_kind kind = ret->kind;
+	const bool is_usual = *text == '\0';
+
+	if (kind == CAUSE_INTENSITY || kind == CAUSE_UNKILLABLE || kind >= CAUSE_UNKNOWN)
+		return false;
+	if (kind == CAUSE_EXIT || kind == CAUSE_EARLY_EXIT)
+		return parse_code(is_usual ? "1" : text, ret) &&
+		       (ret->code != 0 || kind == CAUSE_EARLY_EXIT);
+	if (kind == CAUSE_SIGNAL)
+		return parse_signal(is_usual ? "KILL" : text, ret);
+	if (kind == CAUSE_CORE)
+		return parse_signal(is_usual ? "SEGV" : text, ret);
+	if (kind == CAUSE_EXEC)
+		return parse_errno(is_usual ? "ENOENT" : text, ret);
+	if (kind == CAUSE_NORMAL)
 		ret->code = 0;
-		return *text == '\0';
-	case CAUSE_EXIT:
-		return parse_code(*text == '\0' ? "1" : text, ret) && ret->code != 0;
-	case CAUSE_SIGNAL:
-		return parse_signal(*text == '\0' ? "KILL" : text, ret);
-	case CAUSE_CORE:
-		return parse_signal(*text == '\0' ? "SEGV" : text, ret);
-	case CAUSE_EXEC:
-		return parse_errno(*text == '\0' ? "ENOENT" : text, ret);
-	case CAUSE_EARLY_EXIT:
-		return parse_code(*text == '\0' ? "1" : text, ret);
-	case CAUSE_OOM:
-	case CAUSE_KILLED:
-	case CAUSE_START_TIMEOUT:
-	case CAUSE_WATCHDOG:
-	case CAUSE_HEALTH:
-	case CAUSE_SELF_REPORT:
-	case CAUSE_STOPPED:
-	case CAUSE_DEATH_PACT:
-		return *text == '\0';
-	case CAUSE_INTENSITY:
-	case CAUSE_UNKILLABLE:
-	case CAUSE_UNKNOWN:
-	case CAUSE_KIND_MAX:
-		break;
-	}
-	return false;
+	return is_usual;
 }
 
 bool
@@ -281,43 +268,27 @@ static bool
 describe_report(struct writer *writer, const struct core *core,
                 const struct action *action, struct step *step)
 {
-	switch (action->report) {
-	case REPORT_FAILURE:
+	const enum report kind = action->report;
+
+	if (kind == REPORT_FAILURE)
 		on_failure(writer, core, action, step);
-		return true;
-	case REPORT_BACKOFF:
+	else if (kind == REPORT_BACKOFF)
 		on_backoff(writer, core, action, step);
-		return true;
-	case REPORT_GAVE_UP:
+	else if (kind == REPORT_GAVE_UP)
 		on_gave_up(writer, action, step);
-		return true;
-	case REPORT_ESCALATED:
+	else if (kind == REPORT_ESCALATED)
 		strbuf_addf(&step->text,
 		            "cannot handle the failure, and passes it on to %s",
 		            path_of(writer, action->to));
-		return true;
-	case REPORT_STARTED:
+	else if (kind == REPORT_STARTED)
 		strbuf_adds(&step->text, "is started");
-		return true;
-	case REPORT_STOPPING:
+	else if (kind == REPORT_STOPPING)
 		strbuf_adds(&step->text, "is stopped");
-		return true;
-	case REPORT_TERMINATED:
+	else if (kind == REPORT_TERMINATED)
 		strbuf_adds(&step->text, "is down for good");
-		return true;
-	case REPORT_READY:
-	case REPORT_EXITED:
-	case REPORT_STOPPED:
-	case REPORT_KILLED_AFTER_TIMEOUT:
-	case REPORT_UNKILLABLE:
-	case REPORT_HOOK_FAILED:
-	case REPORT_SHORTAGE:
-	case REPORT_SUSPENDED:
-	case REPORT_RESUMED:
-	case REPORT_MAX:
-		break;
-	}
-	return false;
+	else
+		return false;
+	return true;
 }
 
 static void

@@ -76,14 +76,15 @@ clear(struct shell *shell, const struct action *action)
 		rundir_clear(shell->messages->rundirs, actor);
 }
 
-/* A failure may end the trial of a configuration. */
+/* A failure may end the trial of a configuration; the report is made after that. */
 static void
-judge_trial(struct shell *shell, const struct action *action)
+judge_and_report(struct shell *shell, const struct action *action)
 {
-	if (action->report != REPORT_FAILURE || action->ref.slot == CORE_ROOT)
-		return;
-	trial_on_failure(shell->trial, action->ref, &action->cause);
-	trial_on_failure(shell->trial, action->origin, &action->cause);
+	if (action->report == REPORT_FAILURE && action->ref.slot != CORE_ROOT) {
+		trial_on_failure(shell->trial, action->ref, &action->cause);
+		trial_on_failure(shell->trial, action->origin, &action->cause);
+	}
+	report(shell, action);
 }
 
 /* A process that has ended needs no signal. */
@@ -103,64 +104,49 @@ reply(struct shell *shell, const struct action *action)
 		control_on_reply(shell->control, action);
 }
 
+/* The last action: supd ends with this status. */
+static void
+leave(struct shell *shell, const struct action *action)
+{
+	unkillable_log_left(shell);
+	shell->engine.exiting = true;
+	shell->engine.exit_status = action->status;
+}
+
+/* X(kind, the room that performs it) */
+#define PERFORM_MAP(X)                                                         \
+	X(ACTION_SPAWN, procs_spawn(procs, ref, life))                         \
+	X(ACTION_STOP, procs_stop(procs, ref, life, action->watchdog_expired)) \
+	X(ACTION_KILL, procs_kill(procs, ref, life))                           \
+	X(ACTION_CONTINUE, procs_continue(procs, ref, life))                   \
+	X(ACTION_PROBE, prober_ask(shell->processes->prober, action))          \
+	X(ACTION_HOOK, tasks_hook(shell->processes->tasks, action))            \
+	X(ACTION_HOOK_KILL, tasks_hook(shell->processes->tasks, action))       \
+	X(ACTION_FREEZE, procs_freeze(procs, ref, life))                       \
+	X(ACTION_THAW, procs_thaw(procs, ref, life))                           \
+	X(ACTION_ADDED, additions_name(shell, action))                         \
+	X(ACTION_CLEAR, clear(shell, action))                                  \
+	X(ACTION_REMOVED, removed(shell, action))                              \
+	X(ACTION_REPLY, reply(shell, action))                                  \
+	X(ACTION_EXIT, leave(shell, action))                                   \
+	X(ACTION_SIGNAL, send_signal(shell, action))                           \
+	X(ACTION_REACT, tasks_react(shell->processes->tasks, action))          \
+	X(ACTION_LISTEN, (void)0) /* standin_touch() sees all that happens */  \
+	X(ACTION_REPORT, judge_and_report(shell, action))
+#define AS_PERFORM(symbol, perform_it) \
+	case symbol:                   \
+		perform_it;            \
+		break;
+
 static void
 perform_one(struct shell *shell, const struct action *action)
 {
+	struct procs *procs = shell->processes->procs;
+	const struct ref ref = action->ref;
+	const uint32_t life = action->life;
+
 	switch (action->kind) {
-	case ACTION_SPAWN:
-		procs_spawn(shell->processes->procs, action->ref, action->life);
-		break;
-	case ACTION_STOP:
-		procs_stop(shell->processes->procs, action->ref, action->life,
-		           action->watchdog_expired);
-		break;
-	case ACTION_KILL:
-		procs_kill(shell->processes->procs, action->ref, action->life);
-		break;
-	case ACTION_CONTINUE:
-		procs_continue(shell->processes->procs, action->ref, action->life);
-		break;
-	case ACTION_PROBE:
-		prober_ask(shell->processes->prober, action);
-		break;
-	case ACTION_HOOK:
-	case ACTION_HOOK_KILL:
-		tasks_hook(shell->processes->tasks, action);
-		break;
-	case ACTION_ADDED:
-		additions_name(shell, action);
-		break;
-	case ACTION_CLEAR:
-		clear(shell, action);
-		break;
-	case ACTION_FREEZE:
-		procs_freeze(shell->processes->procs, action->ref, action->life);
-		break;
-	case ACTION_THAW:
-		procs_thaw(shell->processes->procs, action->ref, action->life);
-		break;
-	case ACTION_REMOVED:
-		removed(shell, action);
-		break;
-	case ACTION_REPLY:
-		reply(shell, action);
-		break;
-	case ACTION_EXIT:
-		unkillable_log_left(shell);
-		shell->engine.exiting = true;
-		shell->engine.exit_status = action->status;
-		break;
-	case ACTION_SIGNAL:
-		send_signal(shell, action);
-		break;
-	case ACTION_REACT:
-		tasks_react(shell->processes->tasks, action);
-		break;
-	case ACTION_REPORT:
-		judge_trial(shell, action);
-		report(shell, action);
-		break;
-	case ACTION_LISTEN: /* standin.c sees it, as all that happens to an actor */
+		PERFORM_MAP(AS_PERFORM)
 	case ACTION_KIND_MAX:
 		break;
 	}
