@@ -3,25 +3,14 @@
 """Who follows the output of actors gets every line once, whatever of supd dies."""
 import os
 import signal
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos, alive, equal
-from harness import SUPCTL, children, main, test
+from harness import main, test
+from writers import Follower, readers
 
 TURNS = 5  # the walker waits longer and longer before it starts the next guardian
-
-
-class Follower:
-    """supctl logs -f, and the lines that it prints."""
-
-    def __init__(self, box, s, *arguments):
-        self.process = box.popen(SUPCTL, "-s", s.socket, "logs", "-f", *arguments,
-                                 stdout=subprocess.PIPE, text=True)
-
-    def take(self, n):
-        return [self.process.stdout.readline().rstrip("\n") for _ in range(n)]
 
 
 def start(box, output):
@@ -32,19 +21,6 @@ def start(box, output):
     s.event("ready", "b")
     s.until(lambda: s.ctl("logs", "b").out == "here\n", "the line of b")
     return s, open(fifo, "w", encoding="utf8", buffering=1)
-
-
-def readers(s):
-    """The processes that read logs for somebody."""
-    found = []
-    for pid in [p for top in children(s.pid) for p in [top, *children(top)]]:
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as text:
-                if text.read().split(b"\0")[1:2] == [b"@logs"]:
-                    found.append(pid)
-        except OSError:
-            pass
-    return found
 
 
 def followed(box, output, deed):

@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from harness import SUPCTL, SUPD, check, children, equal, main, test
+from writers import seek
 
 SECCOMP = b"libseccomp.so" in open(SUPD, "rb").read()
 # As in capabilities(7): the log may write where its directory has another owner, and has
@@ -37,17 +38,6 @@ def is_confined(pid, kept, bound=0):
         equal(is_now["Seccomp"], "2", "seccomp")
 
 
-def of_role(s, role):
-    for pid in [pid for top in children(s.pid) for pid in [top, *children(top)]]:
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as words:
-                if role in words.read().split(b"\0")[:2]:
-                    return pid
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-    return None
-
-
 @test("the log process has no rights but those it writes with, and rotates and packs")
 def log_process(box):
     count = "i=0; while [ $$i -lt 3000 ]; do echo line number $$i; i=$$((i+1)); done"
@@ -74,7 +64,7 @@ def reader(box):
     follower = box.popen(SUPCTL, "-s", s.socket, "logs", "-f", "a",
                          stdout=subprocess.PIPE, text=True)
     equal(follower.stdout.readline(), "hello\n", "the line")
-    pid = of_role(s, b"@logs")
+    pid = seek(s, b"@logs")
     is_confined(pid, READER)
     with open(f"/proc/{pid}/environ", "rb") as text:
         check(b"SECRET" not in text.read(), "the environment of supd is the reader's")
@@ -91,7 +81,7 @@ def unpacker(box):
     logs = box.popen(SUPCTL, "-s", s.socket, "logs", "-n", "9000000", "a",
                      stdout=subprocess.PIPE)
     equal(logs.stdout.readline(), b"y\n", "the first line")
-    pid, = children(of_role(s, b"@logs"))
+    pid, = children(seek(s, b"@logs"))
     equal(sorted(os.listdir(f"/proc/{pid}/fd")), ["0", "1"], "its descriptors")
     if SECCOMP:
         check(int(status(pid)["Seccomp_filters"]) > 1, "it has no filter of its own")

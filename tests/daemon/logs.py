@@ -9,8 +9,9 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import SUPCTL, alive, check, children, equal, has, main, test
+from harness import SUPCTL, alive, check, equal, has, main, test
 from varlink import Varlink, VarlinkError
+from writers import Follower, readers
 
 COUNT = "i=0; while [ $i -lt %d ]; do i=$((i+1)); echo line $i; done; exec sleep 1000"
 
@@ -28,30 +29,6 @@ def until(condition, what, timeout=10):
     while not condition():
         check(time.monotonic() < end, what)
         time.sleep(0.01)
-
-
-def readers(s):
-    """The processes below supd that read logs."""
-    found = []
-    for pid in [p for top in children(s.pid) for p in [top, *children(top)]]:
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as text:
-                if text.read().split(b"\0")[1:2] == [b"@logs"]:
-                    found.append(pid)
-        except OSError:
-            pass
-    return found
-
-
-class Follower:
-    """supctl logs -f, and the lines that it prints."""
-
-    def __init__(self, box, s, *arguments):
-        self.process = box.popen(SUPCTL, "-s", s.socket, "logs", "-f", *arguments,
-                                 stdout=subprocess.PIPE, text=True)
-
-    def take(self, n):
-        return [self.process.stdout.readline().rstrip("\n") for _ in range(n)]
 
 
 def logged(s, n):

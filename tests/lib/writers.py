@@ -2,6 +2,9 @@
 """Actors that print, their logs, and supd's own processes between."""
 import os
 import signal
+import subprocess
+
+from harness import SUPCTL, children
 
 
 def shell(text, **more):
@@ -37,3 +40,27 @@ def kill(s, role):
     pid = pid_of(s, role)
     os.kill(pid, signal.SIGKILL)
     s.until(lambda: seek(s, role) not in (None, pid), f"another {role}")
+
+
+def readers(s):
+    """The processes below supd that read logs."""
+    found = []
+    for pid in [p for top in children(s.pid) for p in [top, *children(top)]]:
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as text:
+                if text.read().split(b"\0")[1:2] == [b"@logs"]:
+                    found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+class Follower:
+    """supctl logs -f, and the lines that it prints."""
+
+    def __init__(self, box, s, *arguments):
+        self.process = box.popen(SUPCTL, "-s", s.socket, "logs", "-f", *arguments,
+                                 stdout=subprocess.PIPE, text=True)
+
+    def take(self, n):
+        return [self.process.stdout.readline().rstrip("\n") for _ in range(n)]
