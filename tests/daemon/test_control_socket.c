@@ -36,7 +36,7 @@ set_up(void)
 	(void)fake_add(fake, "/user/a", NODE_WORKER);
 	fake_boot(fake);
 	control_free(fake->shell.control);
-	fake->shell.origin.control_path = path;
+	fake->control_file = (struct control_file){&fake->shell.bounded, path};
 	fake->conf.control_mode = 0600;
 	fake->shell.control = control_new(&fake->shell, &err);
 	ck_assert_msg(fake->shell.control != NULL, "%s", err.text);

@@ -25,9 +25,9 @@ const unsigned int fuzz_runs = 100;
 /* ---- the guardian ---- */
 
 static void
-on_room(struct shell *shell, bool is_new)
+on_room(void *data, bool is_new)
 {
-	(void)shell;
+	(void)data;
 	(void)is_new;
 }
 
@@ -48,23 +48,23 @@ check_texts(const struct helper_message *message)
 }
 
 static void
-on_heard(struct shell *shell, const struct helper_message *message)
+on_heard(void *data, const struct helper_message *message)
 {
-	(void)shell;
+	(void)data;
 	ASSERT(message->kind < HELPER_KIND_MAX);
 	check_texts(message);
 }
 
 static void
-on_lost(struct shell *shell)
+on_lost(void *data)
 {
-	(void)shell;
+	(void)data;
 }
 
 static void
-kill_process(struct shell *shell, struct ref ref)
+kill_process(void *data, struct ref ref)
 {
-	(void)shell;
+	(void)data;
 	(void)ref;
 }
 
@@ -84,10 +84,10 @@ as_guardian(struct packets packets)
 	if (fake == NULL)
 		fake = fake_new();
 	shell = &fake->shell;
-	shell->sockets->helpers = helpers_new(shell, kill_process, &err);
+	shell->sockets->helpers = helpers_new(shell->sockets, kill_process, NULL, &err);
 	ASSERT(shell->sockets->helpers != NULL);
 	for (int i = 0; i < HELPER_MAX; i++)
-		helpers_use(shell->sockets->helpers, (enum helper_name)i, &user);
+		helpers_use(shell->sockets->helpers, (enum helper_name)i, &user, NULL);
 	fd = helpers_launch(shell->sockets->helpers, HELPER_LETTERS);
 	ASSERT(fd >= 0);
 	helpers_on_turn(shell->sockets->helpers);

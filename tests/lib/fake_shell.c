@@ -128,7 +128,16 @@ fake_new(void)
 	events_attach(&fake->shell.events, calloc(1, sizeof(struct events_ring)));
 	fake->shell.recording.ledger = ledger_new(&size, NULL);
 	ASSERT(fake->shell.recording.ledger != NULL);
-	scraper_open(&fake->shell);
+	fake->shell.control_file = &fake->control_file;
+	scraper_open(fake->shell.loop, &(struct scraped){
+	                                   .engine = &fake->shell.engine,
+	                                   .actors = &fake->shell.actors,
+	                                   .events = &fake->shell.events,
+	                                   .recording = &fake->shell.recording,
+	                                   .origin = &fake->shell.origin,
+	                                   .procs = fake->processes.procs,
+	                                   .shell = &fake->shell,
+	                               });
 	fake->shell.control = control_alloc(&fake->shell);
 	(void)fake_add(fake, "/user", NODE_SUPERVISOR);
 	return fake;

@@ -155,7 +155,8 @@ open_socket(struct control *control, struct err *err)
 {
 	const struct conf *conf = control->shell->actors.conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : (gid_t)-1;
-	int fd = control_file_do(control->shell, SOCKWORK_OPEN, gid, err);
+	int fd =
+	    control_file_do(control->shell->control_file, SOCKWORK_OPEN, conf, gid, err);
 	struct sockwork_seen seen;
 
 	if (fd < 0)
@@ -164,7 +165,7 @@ open_socket(struct control *control, struct err *err)
 	(void)listen(fd, CONTROL_CONNS_MAX);
 	keeper_keep(control->shell->keeper, VAULT_KEY(VAULT_CONTROL, 0), fd);
 	control->owns_path = true;
-	(void)control_file_look(control->shell, false, &seen);
+	(void)control_file_look(control->shell->control_file, false, &seen);
 	control->file = seen;
 	return fd;
 }
@@ -186,7 +187,8 @@ listen_at(struct control *control, struct err *err)
 	if (fd < 0) {
 		fd = open_socket(control, err);
 		control->listen_fd = fd;
-	} else if (control_file_look(control->shell, true, &seen) == 0 && seen.is_live) {
+	} else if (control_file_look(control->shell->control_file, true, &seen) == 0 &&
+	           seen.is_live) {
 		/* A guardian may have died between making its file and telling. */
 		control->file = seen;
 	}
@@ -199,7 +201,7 @@ control_is_found(const struct control *control)
 	struct sockwork_seen seen;
 
 	/* Where nothing can be seen, nothing can be made anew. */
-	if (control_file_look(control->shell, false, &seen) < 0)
+	if (control_file_look(control->shell->control_file, false, &seen) < 0)
 		return true;
 	return seen.ino != 0 && seen.dev == control->file.dev &&
 	       seen.ino == control->file.ino;
@@ -268,7 +270,8 @@ control_free(struct control *control)
 	}
 	ev_timer_stop(control->loop, &control->accept_timer);
 	if (control->owns_path &&
-	    control_file_do(control->shell, SOCKWORK_REMOVE, (gid_t)-1, &err) < 0)
+	    control_file_do(control->shell->control_file, SOCKWORK_REMOVE, NULL,
+	                    (gid_t)-1, &err) < 0)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
 	fd_close(&control->reserve_fd);
 	free(control->waiters);

@@ -276,5 +276,6 @@ handle_describe(struct conn *conn)
 		reply_invalid_state(conn, ref, "it is not configured any more");
 		return;
 	}
-	reply_json(conn, describe_json(shell_conf_of(shell, actor), actor->conf));
+	reply_json(conn,
+	           describe_json(conf_of_actor(&shell->actors, actor), actor->conf));
 }

@@ -14,10 +14,13 @@
 #include <string.h>
 
 #include "conf/text/conf.h"
+#include "daemon/launch/launch.h"
 #include "daemon/sockets/grown.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/options.h"
+#include "ledger/ledger.h"
 #include "os/self/bounded.h"
 #include "os/self/clock.h"
 
@@ -39,7 +42,7 @@ ask(int fd, void *data)
 }
 
 static int
-ask_bounded(struct shell *shell, struct conf_process *process)
+ask_bounded(const struct launcher *launcher, struct conf_process *process)
 {
 	const uint64_t begun_ms = clock_mono_ms();
 	uint64_t took_ms;
@@ -51,10 +54,11 @@ ask_bounded(struct shell *shell, struct conf_process *process)
 	answer = malloc(ANSWER_MAX);
 	if (answer == NULL)
 		return -ENOMEM;
-	n = bounded_run(&shell->bounded, BOUNDED_USERS, ask, process, ASK_MS, answer,
+	n = bounded_run(launcher->bounded, BOUNDED_USERS, ask, process, ASK_MS, answer,
 	                ANSWER_MAX);
 	if (n >= 0)
-		n = conf_take_identity(shell->actors.conf, process, answer, (size_t)n);
+		n = conf_take_identity(launcher->actors->conf, process, answer,
+		                       (size_t)n);
 	free(answer);
 	took_ms = clock_mono_ms() - begun_ms;
 	quiet.is_silent = n == -ETIMEDOUT;
@@ -70,8 +74,10 @@ ask_bounded(struct shell *shell, struct conf_process *process)
  * step of the start that was.  Takes ASK_MS at most.
  */
 int
-identity_settle(struct shell *shell, const struct actor *actor, enum spawn_step *ret_step)
+identity_settle(const struct launcher *launcher, const struct actor *actor,
+                enum spawn_step *ret_step)
 {
+	const struct conf *conf = launcher->actors->conf;
 	struct conf_process *process;
 	struct err err;
 	int r;
@@ -80,11 +86,10 @@ identity_settle(struct shell *shell, const struct actor *actor, enum spawn_step 
 		return 0;
 	*ret_step = SPAWN_STEP_USER;
 	/* Of an earlier configuration: it is about to go. */
-	if (shell_conf_of(shell, actor) != shell->actors.conf || actor->grown != NULL)
+	if (conf_of_actor(launcher->actors, actor) != conf || actor->grown != NULL)
 		return -ENOENT;
-	process =
-	    &shell->actors.conf->actors[actor->conf - shell->actors.conf->actors].process;
-	r = ask_bounded(shell, process);
+	process = &conf->actors[actor->conf - conf->actors].process;
+	r = ask_bounded(launcher, process);
 	if (process->identity.unknown_is_group)
 		*ret_step = SPAWN_STEP_GROUP;
 	if (r < 0) {
@@ -94,8 +99,7 @@ identity_settle(struct shell *shell, const struct actor *actor, enum spawn_step 
 		return r;
 	}
 	/* The next guardian is to know it, too: the process is about to be there. */
-	r = keeper_keep_conf(shell->keeper, shell->actors.conf,
-	                     shell->recording.facts.conf_id, &err);
+	r = keeper_keep_conf(launcher->keeper, conf, launcher->facts->conf_id, &err);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 	return 0;

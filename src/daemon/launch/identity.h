@@ -6,9 +6,9 @@
 #include "os/spawn/spawn.h"
 
 struct actor;
-struct shell;
+struct launcher;
 
-int identity_settle(struct shell *shell, const struct actor *actor,
+int identity_settle(const struct launcher *launcher, const struct actor *actor,
                     enum spawn_step *ret_step);
 
 #endif

@@ -30,7 +30,7 @@
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/options.h"
 #include "daemon/state/system.h"
 #include "ledger/ledger.h"
 #include "os/self/fd.h"
@@ -39,10 +39,11 @@
 
 /* Prepare for launches, one at a time; -errno. */
 int
-launch_init(struct launch *launch, char **own_environ, struct err *err)
+launch_init(struct launch *launch, const struct launcher *launcher, struct err *err)
 {
-	const int r = environment_init(&launch->environment, own_environ);
+	const int r = environment_init(&launch->environment, launcher->origin->environ);
 
+	launch->launcher = launcher;
 	if (r < 0)
 		err_set(err, -r, "environment");
 	return r;
@@ -109,22 +110,23 @@ add_passed(struct environment *environment, const struct passed *passed)
 }
 
 static int
-build_environment(struct environment *environment, const struct shell *shell,
-                  const struct actor *actor, const char *mark, struct program *program,
-                  enum spawn_step *ret_step)
+build_environment(struct launch *launch, const struct actor *actor, const char *mark,
+                  struct program *program, enum spawn_step *ret_step)
 {
+	const struct launcher *launcher = launch->launcher;
+	struct environment *environment = &launch->environment;
 	const struct conf_process *process = &actor->conf->process;
 	char address[NOTIFY_NAME_MAX];
 
 	environment_begin(environment, process);
 	(void)environment_add(environment, "SUPD_PATH", "%s", actor->path);
 	(void)environment_add(environment, "SUPD_SOCKET", "%s",
-	                      shell->origin.control_path);
+	                      launcher->origin->control_path);
 	(void)environment_add(environment, "SUPD_ID", "%s", mark);
 	(void)environment_add(environment, "SUPD_WALKER", "%s",
-	                      shell->origin.walker_mark);
+	                      launcher->origin->walker_mark);
 	if (process->readiness.notify) {
-		int r = notify_open(shell->messages->notify, actor->ref, address);
+		int r = notify_open(launcher->messages->notify, actor->ref, address);
 
 		if (r < 0)
 			return r;
@@ -139,7 +141,7 @@ build_environment(struct environment *environment, const struct shell *shell,
 	}
 	if (process->kept.runtime_directory) {
 		char *directory = NULL;
-		int r = rundir_open(shell->messages->rundirs, actor, &directory);
+		int r = rundir_open(launcher->messages->rundirs, actor, &directory);
 
 		if (r < 0)
 			return r;
@@ -153,12 +155,12 @@ build_environment(struct environment *environment, const struct shell *shell,
 /* ---- the process ------------------------------------------------------------------- */
 
 static size_t
-fill_limits(const struct shell *shell, const struct conf_process *process,
+fill_limits(const struct rlimit *nofile, const struct conf_process *process,
             struct spawn_limit limits[LAUNCH_LIMITS_MAX])
 {
 	size_t n = 0;
 
-	limits[n++] = (struct spawn_limit){RLIMIT_NOFILE, shell->origin.nofile};
+	limits[n++] = (struct spawn_limit){RLIMIT_NOFILE, *nofile};
 	for (size_t i = 0; i < process->n_limits && n < LAUNCH_LIMITS_MAX; i++)
 		limits[n++] = (struct spawn_limit){process->limits[i].resource,
 		                                   process->limits[i].value};
@@ -167,13 +169,14 @@ fill_limits(const struct shell *shell, const struct conf_process *process,
 
 /* Add the descriptor of readiness, at its number; 0 or -errno. */
 static int
-add_ready_fd(const struct shell *shell, const struct actor *actor, struct passed *passed)
+add_ready_fd(const struct launcher *launcher, const struct actor *actor,
+             struct passed *passed)
 {
 	const struct conf_process *process = &actor->conf->process;
 
 	if (process->readiness.sign != READY_BY_FD)
 		return 0;
-	passed->ready_fd = readiness_open(shell->messages->readiness, actor);
+	passed->ready_fd = readiness_open(launcher->messages->readiness, actor);
 	if (passed->ready_fd < 0)
 		return passed->ready_fd;
 	while (passed->n < (size_t)process->readiness.fd - 3)
@@ -185,10 +188,11 @@ add_ready_fd(const struct shell *shell, const struct actor *actor, struct passed
 
 /* What it put down comes behind all else; only then what is in between is told of. */
 static void
-add_stored(const struct shell *shell, const struct actor *actor, struct passed *passed)
+add_stored(const struct launcher *launcher, const struct actor *actor,
+           struct passed *passed)
 {
-	size_t n = stores_of(shell->messages->stores, actor->ref, passed->fds + passed->n,
-	                     passed->names + passed->n);
+	size_t n = stores_of(launcher->messages->stores, actor->ref,
+	                     passed->fds + passed->n, passed->names + passed->n);
 
 	passed->n += n;
 	if (n > 0)
@@ -196,40 +200,43 @@ add_stored(const struct shell *shell, const struct actor *actor, struct passed *
 }
 
 static int
-find_passed(const struct shell *shell, const struct actor *actor, struct passed *ret)
+find_passed(const struct launcher *launcher, const struct actor *actor,
+            struct passed *ret)
 {
 	enum helper_name helper;
 	struct mailbox *mailbox;
 	int r;
 
 	*ret = (struct passed){.ready_fd = -1};
-	if (system_is_helper(shell->system, actor, &helper)) {
+	if (system_is_helper(launcher->system, actor, &helper)) {
 		ret->fds[0] = ret->ready_fd =
-		    helpers_launch(shell->sockets->helpers, helper);
+		    helpers_launch(launcher->sockets->helpers, helper);
 		ret->n = 1;
 		return ret->ready_fd < 0 ? ret->ready_fd : 0;
 	}
 	if (system_has(actor)) {
-		output_log_fds(shell->messages->output, ret->fds);
+		output_log_fds(launcher->messages->output, ret->fds);
 		ret->n = 4;
 		return 0;
 	}
-	for (size_t i = 0; (mailbox = standin_hand_over(shell, actor, i)) != NULL; i++) {
+	for (size_t i = 0;
+	     (mailbox = standin_hand_over(launcher->sockets, actor, i)) != NULL; i++) {
 		ret->fds[ret->n] = mailbox->fd;
 		ret->names[ret->n++] = mailbox->socket->name;
 	}
 	ret->n_listen = ret->n;
-	r = add_ready_fd(shell, actor, ret);
-	add_stored(shell, actor, ret);
+	r = add_ready_fd(launcher, actor, ret);
+	add_stored(launcher, actor, ret);
 	return r;
 }
 
 /* What the child is to be. */
 static void
-fill_spawn(struct launch *launch, const struct shell *shell, const struct actor *actor,
+fill_spawn(struct launch *launch, const struct actor *actor,
            const struct outputs *outputs, const struct program *program,
            struct spawn_trace *trace)
 {
+	const struct launcher *launcher = launch->launcher;
 	const struct conf_process *process = &actor->conf->process;
 
 	launch->fds[0] = outputs->in;
@@ -259,11 +266,11 @@ fill_spawn(struct launch *launch, const struct shell *shell, const struct actor 
 	    .groups = process->identity.groups,
 	    .n_groups = process->identity.n_groups,
 	    .limits = launch->limits,
-	    .n_limits = fill_limits(shell, process, launch->limits),
+	    .n_limits = fill_limits(&launcher->origin->nofile, process, launch->limits),
 	    .attributes = &process->attributes,
 	    .root = process->world.root,
 	    .is_apart = program->is_limited,
-	    .keeps_oom = system_is_spared(shell->system, actor),
+	    .keeps_oom = system_is_spared(launcher->system, actor),
 	    .umask = process->world.umask,
 	    .trace = trace,
 	    .directory =
@@ -275,86 +282,86 @@ fill_spawn(struct launch *launch, const struct shell *shell, const struct actor 
 
 /* Do the processes of this actor live in a cgroup of its own? */
 bool
-launch_in_cgroup(const struct shell *shell, const struct actor *actor)
+launch_in_cgroup(const struct cgroup_root *cgroups, const struct actor *actor)
 {
 	return actor->conf->process.containment != CONTAINMENT_SESSION &&
-	       shell->cgroups.fd >= 0;
+	       cgroups->fd >= 0;
 }
 
 /* The containment for one more life; a cgroup that the actor has already is used again.
  */
 static int
-open_containment(struct shell *shell, const struct actor *actor, const char *mark,
-                 struct containment *containment, int *ret_cgroup_fd)
+open_containment(const struct launcher *launcher, const struct actor *actor,
+                 const char *mark, struct containment *containment, int *ret_cgroup_fd)
 {
-	const bool in_cgroup = launch_in_cgroup(shell, actor);
-	const bool limited = in_cgroup && limiting_is_wanted(&shell->cgroups, actor);
+	const bool in_cgroup = launch_in_cgroup(launcher->cgroups, actor);
+	const bool limited = in_cgroup && limiting_is_wanted(launcher->cgroups, actor);
 	int r = 0;
 
 	if (containment->is_cgroup && (!in_cgroup || containment->is_limited != limited))
-		r = containment_close(containment, &shell->cgroups);
+		r = containment_close(containment, launcher->cgroups);
 	if (r == -EBUSY)
 		return r;
 	if (!containment->is_cgroup)
-		r = limited ? containment_open_limited(containment, &shell->cgroups,
+		r = limited ? containment_open_limited(containment, launcher->cgroups,
 		                                       actor->path, mark)
 		            : containment_open(containment,
-		                               in_cgroup ? &shell->cgroups : NULL,
+		                               in_cgroup ? launcher->cgroups : NULL,
 		                               actor->path, mark);
 	if (r < 0)
 		return r;
 	containment_mark(containment, mark);
-	return containment_prepare(containment, &shell->cgroups, ret_cgroup_fd);
+	return containment_prepare(containment, launcher->cgroups, ret_cgroup_fd);
 }
 
 /* Draw the secret in the marks of this supd, which every guardian after this one takes
  * over.  0 or -errno: without it strangers could speak for actors. */
 int
-launch_draw_secret(struct shell *shell)
+launch_draw_secret(struct ledger_facts *facts)
 {
 	ssize_t n;
 
 	do {
-		n = getrandom(shell->recording.facts.secret,
-		              sizeof(shell->recording.facts.secret), 0);
+		n = getrandom(facts->secret, sizeof(facts->secret), 0);
 	} while (n < 0 && errno == EINTR);
-	return n == (ssize_t)sizeof(shell->recording.facts.secret) ? 0 : -errno;
+	return n == (ssize_t)sizeof(facts->secret) ? 0 : -errno;
 }
 
 /* What the SUPD_ID of every process of this supd begins with. */
 void
-launch_mark_begin(const struct shell *shell, char ret[PROC_MARK_MAX])
+launch_mark_begin(const struct ledger_facts *facts, char ret[PROC_MARK_MAX])
 {
 	(void)snprintf(ret, PROC_MARK_MAX, "%016llx%016llx",
-	               (unsigned long long)shell->recording.facts.secret[0],
-	               (unsigned long long)shell->recording.facts.secret[1]);
+	               (unsigned long long)facts->secret[0],
+	               (unsigned long long)facts->secret[1]);
 }
 
 /* The SUPD_ID of one life of the actor in this slot. */
 void
-launch_mark(const struct shell *shell, uint32_t slot, uint32_t life,
+launch_mark(const struct ledger_facts *facts, uint32_t slot, uint32_t life,
             char ret[PROC_MARK_MAX])
 {
 	size_t used;
 
-	launch_mark_begin(shell, ret);
+	launch_mark_begin(facts, ret);
 	used = strlen(ret);
 	(void)snprintf(ret + used, PROC_MARK_MAX - used, "-%u-%u", slot, life);
 }
 
 /* Clone into the containment, which was prepared. */
 static int
-begin_spawn(struct launch *launch, struct shell *shell, struct containment *containment,
+begin_spawn(struct launch *launch, struct containment *containment,
             struct spawn_place **ret_place, struct spawn_result *ret)
 {
+	const struct launcher *launcher = launch->launcher;
 	struct spawn *spawn = &launch->spawn;
-	int r = os_spawn_begin(&shell->spawner, spawn, ret_place, ret);
+	int r = os_spawn_begin(launcher->spawner, spawn, ret_place, ret);
 
 	/* A leaf that was kept open may have been removed by hand. */
 	if ((r == -ENOENT || r == -ENODEV) && spawn->cgroup_fd >= 0 &&
-	    containment_prepare_again(containment, &shell->cgroups, &spawn->cgroup_fd) ==
-	        0)
-		r = os_spawn_begin(&shell->spawner, spawn, ret_place, ret);
+	    containment_prepare_again(containment, launcher->cgroups,
+	                              &spawn->cgroup_fd) == 0)
+		r = os_spawn_begin(launcher->spawner, spawn, ret_place, ret);
 	return r;
 }
 
@@ -365,10 +372,11 @@ begin_spawn(struct launch *launch, struct shell *shell, struct containment *cont
  * the child's.  Or -errno with ret->step saying what failed.
  */
 int
-launch_begin(struct launch *launch, struct shell *shell, const struct actor *actor,
-             uint32_t life, struct containment *containment, struct spawn_trace *trace,
+launch_begin(struct launch *launch, const struct actor *actor, uint32_t life,
+             struct containment *containment, struct spawn_trace *trace,
              struct spawn_place **ret_place, struct spawn_result *ret)
 {
+	const struct launcher *launcher = launch->launcher;
 	const struct conf_process *process = &actor->conf->process;
 	struct program program = {
 	    .passed.ready_fd = -1,
@@ -381,42 +389,42 @@ launch_begin(struct launch *launch, struct shell *shell, const struct actor *act
 	int r;
 
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1, .said = ""};
-	launch_mark(shell, actor->ref.slot, life, mark);
+	launch_mark(launcher->facts, actor->ref.slot, life, mark);
 	ret->step = SPAWN_STEP_CGROUP;
-	r = open_containment(shell, actor, mark, containment, &program.cgroup_fd);
+	r = open_containment(launcher, actor, mark, containment, &program.cgroup_fd);
 	if (r == 0)
-		r = limiting_apply(&shell->cgroups, shell_conf_of(shell, actor), actor,
+		r = limiting_apply(launcher->cgroups,
+		                   conf_of_actor(launcher->actors, actor), actor,
 		                   containment, &ret->which);
 	if (r < 0)
 		goto done;
 	program.is_limited = containment->is_limited;
-	r = identity_settle(shell, actor, &ret->step);
+	r = identity_settle(launcher, actor, &ret->step);
 	if (r < 0)
 		goto done;
-	r = mailboxes_reopen(shell, actor);
+	r = mailboxes_reopen(launcher->sockets, actor);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_SOCKET;
 		goto done;
 	}
-	r = find_passed(shell, actor, &program.passed);
+	r = find_passed(launcher, actor, &program.passed);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_FDS;
 		goto done;
 	}
 	ret->step = SPAWN_STEP_ENVIRONMENT;
-	r = build_environment(&launch->environment, shell, actor, mark, &program,
-	                      &ret->step);
+	r = build_environment(launch, actor, mark, &program, &ret->step);
 	if (r < 0)
 		goto done;
-	r = outputs_open(shell->messages->output, actor, false, &outputs, &ret->step);
+	r = outputs_open(launcher->messages->output, actor, false, &outputs, &ret->step);
 	if (r < 0)
 		goto done;
-	fill_spawn(launch, shell, actor, &outputs, &program, trace);
-	r = begin_spawn(launch, shell, containment, ret_place, ret);
+	fill_spawn(launch, actor, &outputs, &program, trace);
+	r = begin_spawn(launch, containment, ret_place, ret);
 	outputs_close(&outputs);
 done:
 	fd_close(&program.passed.ready_fd);
-	containment_begun(containment, shell->cgroups.keeps_leaves);
+	containment_begun(containment, launcher->cgroups->keeps_leaves);
 	return r;
 }
 
@@ -426,21 +434,22 @@ done:
  * was built by the caller, in the launch.  As launch_begin().
  */
 int
-launch_helper(struct launch *launch, struct shell *shell, const struct actor *actor,
-              char **argv, int cgroup_fd, struct spawn_trace *trace,
-              struct spawn_place **ret_place, struct spawn_result *ret)
+launch_helper(struct launch *launch, const struct actor *actor, char **argv,
+              int cgroup_fd, struct spawn_trace *trace, struct spawn_place **ret_place,
+              struct spawn_result *ret)
 {
+	const struct launcher *launcher = launch->launcher;
 	const struct program program = {
 	    .file = argv[0], .argv = argv, .cgroup_fd = cgroup_fd};
 	struct outputs outputs;
 	int r;
 
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1, .said = ""};
-	r = outputs_open(shell->messages->output, actor, true, &outputs, &ret->step);
+	r = outputs_open(launcher->messages->output, actor, true, &outputs, &ret->step);
 	if (r < 0)
 		return r;
-	fill_spawn(launch, shell, actor, &outputs, &program, trace);
-	r = os_spawn_begin(&shell->spawner, &launch->spawn, ret_place, ret);
+	fill_spawn(launch, actor, &outputs, &program, trace);
+	r = os_spawn_begin(launcher->spawner, &launch->spawn, ret_place, ret);
 	outputs_close(&outputs);
 	return r;
 }

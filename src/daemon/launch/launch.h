@@ -9,31 +9,51 @@
 #include "os/process/containment.h"
 #include "os/spawn/spawn.h"
 
-struct shell;
+struct bounded;
+struct keeper;
+struct ledger_facts;
+struct messages;
+struct origin;
+struct sockets;
+struct system;
 
 #define LAUNCH_LIMITS_MAX 32
 
+/* What launches take from the other rooms; borrowed. */
+struct launcher {
+	const struct actors *actors; /* with the configuration in force */
+	const struct ledger_facts *facts;
+	const struct origin *origin;
+	struct system *system; /* supd's own actors */
+	struct sockets *sockets;
+	struct messages *messages;
+	struct keeper *keeper;
+	struct cgroup_root *cgroups;
+	struct spawner *spawner;
+	struct bounded *bounded; /* users are looked up in these children */
+};
+
 /* What a child reads until its exec: each start under way has a struct launch. */
 struct launch {
+	const struct launcher *launcher;
 	struct environment environment;
 	struct spawn spawn;
 	struct spawn_limit limits[LAUNCH_LIMITS_MAX];
 	int fds[SPAWN_FDS_MAX];
 };
 
-int launch_init(struct launch *launch, char **own_environ, struct err *err);
+int launch_init(struct launch *launch, const struct launcher *launcher, struct err *err);
 void launch_done(struct launch *launch);
-int launch_draw_secret(struct shell *shell);
-void launch_mark_begin(const struct shell *shell, char ret[PROC_MARK_MAX]);
-void launch_mark(const struct shell *shell, uint32_t slot, uint32_t life,
+int launch_draw_secret(struct ledger_facts *facts);
+void launch_mark_begin(const struct ledger_facts *facts, char ret[PROC_MARK_MAX]);
+void launch_mark(const struct ledger_facts *facts, uint32_t slot, uint32_t life,
                  char ret[PROC_MARK_MAX]);
-bool launch_in_cgroup(const struct shell *shell, const struct actor *actor);
-int launch_begin(struct launch *launch, struct shell *shell, const struct actor *actor,
-                 uint32_t life, struct containment *containment,
-                 struct spawn_trace *trace, struct spawn_place **ret_place,
-                 struct spawn_result *ret);
-int launch_helper(struct launch *launch, struct shell *shell, const struct actor *actor,
-                  char **argv, int cgroup_fd, struct spawn_trace *trace,
+bool launch_in_cgroup(const struct cgroup_root *cgroups, const struct actor *actor);
+int launch_begin(struct launch *launch, const struct actor *actor, uint32_t life,
+                 struct containment *containment, struct spawn_trace *trace,
+                 struct spawn_place **ret_place, struct spawn_result *ret);
+int launch_helper(struct launch *launch, const struct actor *actor, char **argv,
+                  int cgroup_fd, struct spawn_trace *trace,
                   struct spawn_place **ret_place, struct spawn_result *ret);
 
 #endif

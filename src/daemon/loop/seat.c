@@ -95,7 +95,8 @@ watch(struct seat *seat)
 	if (above >= 0)
 		begin_watch(&seat->above, fd_raise(above), true, &err);
 	/* Its author chose the path: a child enters the directory. */
-	fd = control_file_do(seat->shell, SOCKWORK_WATCH, (gid_t)-1, &err);
+	fd = control_file_do(seat->shell->control_file, SOCKWORK_WATCH, NULL, (gid_t)-1,
+	                     &err);
 	begin_watch(&seat->of_socket, fd, false, &err);
 }
 

@@ -213,7 +213,7 @@ is_control_live(struct shell *shell)
 {
 	struct sockwork_seen seen;
 
-	return control_file_look(shell, true, &seen) == 0 && seen.is_live;
+	return control_file_look(shell->control_file, true, &seen) == 0 && seen.is_live;
 }
 
 /* True if another supd lives with actors that look like leftovers: they are not to be
@@ -300,7 +300,7 @@ boot(struct shell *shell, const struct start *start)
 
 	if (start->how == START_FRESH && is_another_alive(shell, start->conf, &is_clean))
 		return EX_UNAVAILABLE;
-	r = launch_draw_secret(shell);
+	r = launch_draw_secret(&shell->recording.facts);
 	if (r < 0) {
 		log_line(LOG_LEVEL_ERROR, "no random numbers: %s", strerror(-r));
 		return EX_OSERR;

@@ -19,14 +19,13 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "base/strbuf.h"
-#include "daemon/control/control.h"
+#include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
+#include "daemon/loop/rooms.h"
 #include "daemon/loop/seat.h"
 #include "daemon/loop/start.h"
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
-#include "daemon/metrics/metrics.h"
 #include "daemon/metrics/scrape.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
@@ -34,29 +33,19 @@
 #include "daemon/reload/additions.h"
 #include "daemon/reload/follow.h"
 #include "daemon/reload/reload.h"
-#include "daemon/reload/trial.h"
-#include "daemon/report/report.h"
 #include "daemon/report/shut_down.h"
 #include "daemon/report/systemd.h"
 #include "daemon/sockets/control_file.h"
-#include "daemon/sockets/given.h"
 #include "daemon/sockets/helpers.h"
-#include "daemon/sockets/mailbox.h"
 #include "daemon/sockets/sockets.h"
-#include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/memory.h"
 #include "daemon/state/options.h"
 #include "daemon/state/post.h"
-#include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
 #include "daemon/state/shell.h"
-#include "daemon/state/system.h"
 #include "ledger/exits.h"
 #include "ledger/handover.h"
-#include "ledger/ledger.h"
-#include "os/process/reap.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 #include "os/self/oom.h"
@@ -262,145 +251,17 @@ set_signals(void)
 
 /* ---- start ------------------------------------------------------------------------- */
 
-static void
-open_cgroups(struct shell *shell)
-{
-	const uint64_t key = VAULT_KEY(VAULT_CGROUP, 0);
-	int fd = keeper_take(shell->keeper, key);
-	struct err err;
-
-	if (fd >= 0) {
-		if (cgroup_root_adopt(&shell->cgroups, fd, &err) < 0)
-			log_line(LOG_LEVEL_ERROR, "%s", err.text);
-	} else if (cgroup_root_open(&shell->cgroups, &err) == 0) {
-		/* Its lock, too, is to outlive us. */
-		keeper_keep(shell->keeper, key, shell->cgroups.fd);
-	} else {
-		log_line(LOG_LEVEL_INFO,
-		         "no cgroup of its own for each actor (%s): sessions instead",
-		         err.text);
-	}
-}
-
-static void
-kill_process(struct shell *shell, struct ref ref)
-{
-	(void)procs_signal(shell->processes->procs, ref, SIGKILL);
-}
-
-static void
-take_main_pid(struct shell *shell, struct ref ref, pid_t pid)
-{
-	procs_take_main(shell->processes->procs, ref, pid);
-}
-
-static bool
-open_metrics(struct shell *shell, struct err *err)
-{
-	scraper_open(shell);
-	shell->metrics = metrics_new(shell);
-	shell->trial = trial_new(shell);
-	if (shell->metrics != NULL && shell->trial != NULL)
-		return true;
-	err_set(err, ENOMEM, "metrics");
-	return false;
-}
-
-/* Everything that runs around the tree; 0 or an exit status. */
-static int
-open_rooms(struct shell *shell, struct start *start)
-{
-	const struct keeper_news news = {on_signo, on_walker_exits, on_walker_death,
-	                                 shell};
-	struct err err = {0};
-
-	memory_begin();
-	shell->loop = ev_loop_new(EVFLAG_NOENV | EVFLAG_AUTO);
-	if (shell->loop == NULL) {
-		log_line(LOG_LEVEL_ERROR, "event loop: %s", strerror(errno));
-		return EX_OSERR;
-	}
-	if (keeper_listen(shell->keeper, shell->loop, &shell->closers, &news) < 0) {
-		log_line(LOG_LEVEL_ERROR, "link to the walker: %s", strerror(ENOMEM));
-		return EX_OSERR;
-	}
-	open_cgroups(shell);
-	shell->system = system_new();
-	if (shell->system == NULL || events_init(&shell->events))
-		err_set(&err, ENOMEM, "event stream");
-	else if ((shell->post = post_new(&shell->engine, &shell->recording)) == NULL)
-		err_set(&err, ENOMEM, "queue of events");
-	else if ((shell->recording.proctable = shell->proctable =
-	              proctable_new(&shell->cgroups)) == NULL)
-		err_set(&err, ENOMEM, "table of processes");
-	else if ((start->loop = loop_new(shell, &err)) != NULL &&
-	         sockets_open(
-	             shell->sockets, shell, kill_process,
-	             given_new(shell, shell->origin.environ, shell->origin.walker_pid),
-	             &err) == 0 &&
-	         (shell->processes = processes_new(shell, report_helper_failed, &err)) !=
-	             NULL &&
-	         (shell->messages = messages_new(shell, take_main_pid, &err)) != NULL &&
-	         open_metrics(shell, &err))
-		shell->origin.control_path =
-		    start_control_path(start->conf, shell->origin.runtime_dir);
-	if (shell->origin.control_path == NULL) {
-		log_line(LOG_LEVEL_ERROR, "%s", err.text);
-		return EX_OSERR;
-	}
-	return 0;
-}
-
-static void
-close_rooms(struct shell *shell, const struct start *start)
-{
-	seat_close();
-	reload_now_cancel();
-	if (shell->control != NULL)
-		control_flush(shell->control);
-	control_free(shell->control);
-	trial_free(shell->trial);
-	helpers_free(shell->sockets->helpers);
-	metrics_free(shell->metrics);
-	scraper_close();
-	systemd_close(shell);
-	if (shell->actors.conf != NULL)
-		mailboxes_close(shell, &shell->sockets->mailboxes);
-	additions_close(shell);
-	standin_free(shell->sockets->standin);
-	given_free(shell->sockets->given);
-	processes_free(shell->processes);
-	proctable_free(shell->proctable);
-	messages_free(shell->messages);
-	loop_free(start->loop);
-	post_free(shell->post);
-	events_done(&shell->events);
-	actors_done(&shell->actors);
-	additions_free(shell->additions);
-	free(shell->sockets);
-	reload_free(shell);
-	system_free(shell->system);
-	keeper_release(shell->keeper, VAULT_KEY(VAULT_CGROUP, 0));
-	keeper_free(shell->keeper);
-	cgroup_root_close(&shell->cgroups);
-	ledger_free(shell->recording.ledger);
-	exits_free(shell->exits);
-	free(shell->origin.control_path);
-	if (shell->loop != NULL)
-		ev_loop_destroy(shell->loop);
-	os_spawn_done(&shell->spawner);
-	log_close();
-}
-
 /* Everything up to the first turn; 0 or an exit status. */
 static int
 prepare(struct shell *shell, struct start *start)
 {
+	const struct keeper_news news = {on_signo, on_walker_exits, on_walker_death,
+	                                 shell};
 	int status;
 
 	follow_log(shell, start->conf);
 	follow_limits(shell, start->conf);
-	status = open_rooms(shell, start);
+	status = rooms_open(shell, start, &news);
 	if (status != 0)
 		return status;
 	watch_signals(shell);
@@ -443,6 +304,8 @@ int
 supd_run(const struct supd_options *options, struct handover *handover)
 {
 	struct shell shell = {0};
+	struct launcher launcher = {0};
+	struct control_file control_file = {0};
 	struct start start = {0};
 	struct err err;
 	int status;
@@ -456,6 +319,8 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	shell.recording.actors = &shell.actors;
 	shell.keeper = keeper_new(handover);
 	shell.clients_max = CONTROL_CONNS_MAX;
+	shell.launcher = &launcher;
+	shell.control_file = &control_file;
 	shell.engine.now_ms = clock_mono_ms();
 	shell.recording.facts.started_ms = shell.engine.now_ms;
 	err_set(&err, ENOMEM, "additions");
@@ -491,7 +356,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		/* The state stays as it is, for the next guardian. */
 		return status;
 	}
-	close_rooms(&shell, &start);
+	rooms_close(&shell, &start);
 	conf_free(shell.actors.conf != NULL ? shell.actors.conf : start.conf);
 	return status;
 }

@@ -11,10 +11,11 @@
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/rundir.h"
 #include "daemon/messages/stores.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/options.h"
 
 struct messages *
-messages_new(struct shell *shell, notify_main_pid *on_main_pid, struct err *err)
+messages_new(const struct messages *with, notify_main_pid *on_main_pid, void *data,
+             struct err *err)
 {
 	struct messages *messages = calloc(1, sizeof(*messages));
 
@@ -22,13 +23,13 @@ messages_new(struct shell *shell, notify_main_pid *on_main_pid, struct err *err)
 		err_set(err, ENOMEM, "messages of actors");
 		return NULL;
 	}
-	if ((messages->notify = notify_new(shell, on_main_pid, err)) != NULL &&
-	    (messages->readiness = readiness_new(shell, shell->loop, &shell->actors,
-	                                         shell->proctable, err)) != NULL &&
-	    (messages->stores = stores_new(shell, shell->loop, err)) != NULL &&
-	    (messages->rundirs = rundirs_new(shell->loop, &shell->actors,
-	                                     shell->origin.runtime_dir, err)) != NULL &&
-	    (messages->output = output_new(shell, err)) != NULL)
+	*messages = *with;
+	if ((messages->notify = notify_new(messages, on_main_pid, data, err)) != NULL &&
+	    (messages->readiness = readiness_new(messages, err)) != NULL &&
+	    (messages->stores = stores_new(with->loop, with->keeper, err)) != NULL &&
+	    (messages->rundirs = rundirs_new(with->loop, with->actors,
+	                                     with->origin->runtime_dir, err)) != NULL &&
+	    (messages->output = output_new(messages, err)) != NULL)
 		return messages;
 	messages_free(messages);
 	return NULL;

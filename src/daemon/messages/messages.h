@@ -6,13 +6,34 @@
 #include "base/err.h"
 #include "daemon/messages/notify.h"
 
+struct actors;
+struct bounded;
+struct ev_loop;
+struct events;
+struct keeper;
+struct engine;
+struct origin;
 struct output;
+struct post;
+struct proctable;
 struct readiness;
+struct recording;
 struct rundirs;
-struct shell;
 struct stores;
 
 struct messages {
+	/* What the room uses; borrowed. */
+	struct ev_loop *loop;
+	const struct origin *origin;
+	const struct engine *engine;
+	struct actors *actors;
+	struct events *events;
+	struct recording *recording;
+	struct post *post;
+	struct keeper *keeper;
+	const struct proctable *proctable;
+	struct bounded *closers; /* of descriptors that came with a notification */
+	/* Its own. */
 	struct notify *notify;
 	struct readiness *readiness;
 	struct stores *stores;
@@ -20,9 +41,9 @@ struct messages {
 	struct output *output;
 };
 
-/* Begin; NULL and a sentence. */
-struct messages *messages_new(struct shell *shell, notify_main_pid *on_main_pid,
-                              struct err *err);
+/* Begin, with what the room uses; `data` is for on_main_pid().  NULL and a sentence. */
+struct messages *messages_new(const struct messages *with, notify_main_pid *on_main_pid,
+                              void *data, struct err *err);
 void messages_free(struct messages *messages);
 
 /* Room for that many slots; -ENOMEM. */

@@ -5,6 +5,7 @@
 #include "daemon/messages/notify.h"
 
 #include <errno.h>
+#include <ev.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +19,12 @@
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/said.h"
 #include "daemon/messages/stores.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/closer.h"
@@ -48,8 +49,9 @@ struct notify_slot {
 };
 
 struct notify {
-	struct shell *shell;
+	const struct messages *messages;
 	notify_main_pid *on_main_pid;
+	void *main_pid_data;
 	int epoll_fd;
 	ev_io io;
 	struct notify_slot *at; /* by slot */
@@ -74,7 +76,7 @@ static bool
 may_speak(struct notify *notify, const struct actor *actor,
           const struct notify_message *message)
 {
-	const struct proctable *table = notify->shell->proctable;
+	const struct proctable *table = notify->messages->proctable;
 	const uid_t uid = actors_uid(actor);
 
 	if (proctable_is_main(table, actor->ref, message->pid))
@@ -96,11 +98,11 @@ post(struct notify *notify, const struct actor *actor, enum event_kind kind)
 	const struct event event = {
 	    .kind = kind,
 	    .ref = actor->ref,
-	    .life = proctable_life(notify->shell->proctable, actor->ref),
+	    .life = proctable_life(notify->messages->proctable, actor->ref),
 	    .code = -1,
 	};
 
-	post_event(notify->shell->post, &event);
+	post_event(notify->messages->post, &event);
 }
 
 /* That it lives need be told once a turn. */
@@ -109,9 +111,9 @@ post_ping(struct notify *notify, const struct actor *actor)
 {
 	uint64_t *ping = &notify->at[actor->ref.slot].ping;
 
-	if (*ping == notify->shell->post->n_turns + 1)
+	if (*ping == notify->messages->post->n_turns + 1)
 		return;
-	*ping = notify->shell->post->n_turns + 1;
+	*ping = notify->messages->post->n_turns + 1;
 	post(notify, actor, EVENT_WATCHDOG);
 }
 
@@ -120,7 +122,7 @@ static void
 post_ready(struct notify *notify, const struct actor *actor)
 {
 	if (actor->conf->process.readiness.sign == READY_BY_NOTIFY &&
-	    record_ready(&notify->shell->recording, actor->ref))
+	    record_ready(notify->messages->recording, actor->ref))
 		post(notify, actor, EVENT_READY);
 }
 
@@ -140,7 +142,7 @@ pause_place(struct notify *notify, uint32_t slot)
 	place->next = notify->paused;
 	notify->paused = slot;
 	ev_timer_set(&notify->resume, PAUSE_S, 0.);
-	ev_timer_start(notify->shell->loop, &notify->resume);
+	ev_timer_start(notify->messages->loop, &notify->resume);
 }
 
 /* Close what came and was not kept: in a child, see os/socket/closer.h. */
@@ -153,7 +155,7 @@ give_back(struct notify *notify, uint32_t slot)
 		if (message->fds[i] >= 0)
 			notify->left[notify->n_left++] = message->fds[i];
 	message->n_fds = 0;
-	if (closer_close(&notify->shell->closers, slot, notify->left, notify->n_left) ==
+	if (closer_close(notify->messages->closers, slot, notify->left, notify->n_left) ==
 	    0)
 		notify->n_left = 0;
 	else
@@ -177,7 +179,7 @@ let_go(struct notify *notify, uint32_t slot)
 		give_back(notify, slot);
 	place->drop_ns = notify->message.stamp_ns;
 	place->dropper =
-	    closer_drop(&notify->shell->closers, slot, place->fd, place->drop_ns);
+	    closer_drop(notify->messages->closers, slot, place->fd, place->drop_ns);
 	pause_place(notify, slot);
 }
 
@@ -191,7 +193,7 @@ is_going(struct notify *notify, uint32_t slot)
 		place->drop_ns = 0;
 		return false;
 	}
-	if (!bounded_works(&notify->shell->closers, place->dropper))
+	if (!bounded_works(notify->messages->closers, place->dropper))
 		let_go(notify, slot);
 	pause_place(notify, slot);
 	return true;
@@ -211,7 +213,7 @@ take_descriptors(struct notify *notify, const struct actor *actor)
 		return true;
 	if (notify->n_left > 0)
 		give_back(notify, slot);
-	if (notify->n_left > 0 || !bounded_has_room(&notify->shell->closers, slot)) {
+	if (notify->n_left > 0 || !bounded_has_room(notify->messages->closers, slot)) {
 		pause_place(notify, slot);
 		return false;
 	}
@@ -233,9 +235,9 @@ take_main_pid(struct notify *notify, struct actor *actor,
 
 	if (!said_main_pid(actor, message, &pid))
 		return;
-	if (pid > 1 && proctable_contains(notify->shell->proctable, actor->ref, pid,
+	if (pid > 1 && proctable_contains(notify->messages->proctable, actor->ref, pid,
 	                                  actors_uid(actor)))
-		notify->on_main_pid(notify->shell, actor->ref, pid);
+		notify->on_main_pid(notify->main_pid_data, actor->ref, pid);
 	else
 		log_paced(&actor->pace, LOG_LEVEL_WARNING,
 		          "%s: MAINPID=%d is no process of its own, and is ignored",
@@ -251,7 +253,7 @@ take_message(struct notify *notify, struct actor *actor)
 	size_t n;
 
 	/* Its start is told first. */
-	if (proctable_is_coming(notify->shell->proctable, actor->ref)) {
+	if (proctable_is_coming(notify->messages->proctable, actor->ref)) {
 		pause_place(notify, actor->ref.slot);
 		return false;
 	}
@@ -262,26 +264,26 @@ take_message(struct notify *notify, struct actor *actor)
 		    actor->path, (int)message->pid);
 		return true;
 	}
-	if (!post_has_room(notify->shell->post, SAID_MAX + 1) ||
+	if (!post_has_room(notify->messages->post, SAID_MAX + 1) ||
 	    !take_descriptors(notify, actor))
 		return false;
 	take_main_pid(notify, actor, message);
-	n = said_take(notify->shell, actor, message, events);
+	n = said_take(notify->messages, actor, message, events);
 	if (said_is(message, "READY", "1"))
 		post_ready(notify, actor);
 	if (said_is(message, "WATCHDOG", "1"))
 		post_ping(notify, actor);
-	if (n > 0 && !post_surely(notify->shell->post, events, n))
+	if (n > 0 && !post_surely(notify->messages->post, events, n))
 		return false;
 	if (!message->has_more_fds)
-		stores_take(notify->shell->messages->stores, actor, &notify->message);
+		stores_take(notify->messages->stores, actor, &notify->message);
 	return true;
 }
 
 static void
 drain_one(struct notify *notify, uint32_t slot)
 {
-	struct shell *shell = notify->shell;
+	const struct actors *actors = notify->messages->actors;
 
 	for (int n = 0; n < DRAIN_MESSAGES && !notify->at[slot].is_paused; n++) {
 		struct actor *actor;
@@ -290,7 +292,7 @@ drain_one(struct notify *notify, uint32_t slot)
 
 		if (r == 0 || notify->at[slot].fd < 0 || is_going(notify, slot))
 			return;
-		actor = slot < shell->actors.cap ? &shell->actors.at[slot] : NULL;
+		actor = slot < actors->cap ? &actors->at[slot] : NULL;
 		is_taken = true;
 		if (r > 0 && actor != NULL && actor->path != NULL)
 			is_taken = take_message(notify, actor);
@@ -344,7 +346,7 @@ notify_drain(struct notify *notify)
 	if (notify == NULL)
 		return;
 	/* The other way to say it. */
-	readiness_drain(notify->shell->messages->readiness);
+	readiness_drain(notify->messages->readiness);
 	if (notify->n_open == 0)
 		return;
 	/* Each socket once: the kernel moves a socket that was reported to the end. */
@@ -392,7 +394,7 @@ watch(struct notify *notify, struct ref ref, int take_fd)
 void
 notify_adopt(struct notify *notify, struct ref ref)
 {
-	int fd = keeper_take(notify->shell->keeper, key_of(ref));
+	int fd = keeper_take(notify->messages->keeper, key_of(ref));
 
 	if (fd >= 0)
 		(void)watch(notify, ref, fd);
@@ -418,7 +420,7 @@ notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_
 	r = watch(notify, ref, fd);
 	/* Only now: a kept copy that is never dropped would keep the address. */
 	if (r == 0)
-		keeper_keep(notify->shell->keeper, key_of(ref), fd);
+		keeper_keep(notify->messages->keeper, key_of(ref), fd);
 	return r;
 }
 
@@ -431,7 +433,7 @@ notify_close(struct notify *notify, struct ref ref)
 	(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_DEL, notify->at[ref.slot].fd, NULL);
 	/* The walker has a copy until it is told: what is in the queue goes there. */
 	fd_close(&notify->at[ref.slot].fd);
-	keeper_release(notify->shell->keeper, key_of(ref));
+	keeper_release(notify->messages->keeper, key_of(ref));
 	notify->n_open--;
 }
 
@@ -454,7 +456,8 @@ notify_reserve(struct notify *notify, uint32_t slots)
 }
 
 struct notify *
-notify_new(struct shell *shell, notify_main_pid *on_main_pid, struct err *err)
+notify_new(const struct messages *messages, notify_main_pid *on_main_pid, void *data,
+           struct err *err)
 {
 	struct notify *notify = calloc(1, sizeof(*notify));
 
@@ -462,11 +465,10 @@ notify_new(struct shell *shell, notify_main_pid *on_main_pid, struct err *err)
 		err_set(err, ENOMEM, "notify sockets");
 		return NULL;
 	}
-	notify->shell = shell;
+	notify->messages = messages;
 	notify->on_main_pid = on_main_pid;
+	notify->main_pid_data = data;
 	notify->paused = NO_SLOT;
-	bounded_init(&shell->closers);
-	bounded_init(&shell->bounded);
 	notify->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
 	if (notify->epoll_fd < 0) {
 		err_set(err, errno, "notify sockets");
@@ -475,7 +477,7 @@ notify_new(struct shell *shell, notify_main_pid *on_main_pid, struct err *err)
 	}
 	ev_io_init(&notify->io, on_readable, notify->epoll_fd, EV_READ);
 	notify->io.data = notify;
-	ev_io_start(shell->loop, &notify->io);
+	ev_io_start(messages->loop, &notify->io);
 	ev_init(&notify->resume, on_resume);
 	notify->resume.data = notify;
 	return notify;
@@ -486,13 +488,11 @@ notify_free(struct notify *notify)
 {
 	if (notify == NULL)
 		return;
-	ev_io_stop(notify->shell->loop, &notify->io);
-	ev_timer_stop(notify->shell->loop, &notify->resume);
+	ev_io_stop(notify->messages->loop, &notify->io);
+	ev_timer_stop(notify->messages->loop, &notify->resume);
 	for (uint32_t slot = 0; slot < notify->cap; slot++)
 		fd_close(&notify->at[slot].fd);
 	fd_close(&notify->epoll_fd);
-	bounded_done(&notify->shell->closers);
-	bounded_done(&notify->shell->bounded);
 	free(notify->at);
 	free(notify);
 }

@@ -13,15 +13,15 @@
 #include "core/core.h"
 #include "os/socket/sdnotify.h"
 
+struct messages;
 struct notify;
-struct shell;
 
 /* The actor says that this process of its own is its main process from now on (MAINPID=).
  */
-typedef void notify_main_pid(struct shell *shell, struct ref ref, pid_t pid);
+typedef void notify_main_pid(void *data, struct ref ref, pid_t pid);
 
-struct notify *notify_new(struct shell *shell, notify_main_pid *on_main_pid,
-                          struct err *err);
+struct notify *notify_new(const struct messages *messages, notify_main_pid *on_main_pid,
+                          void *data, struct err *err);
 void notify_free(struct notify *notify);
 int notify_reserve(struct notify *notify, uint32_t slots);
 

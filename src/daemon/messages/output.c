@@ -11,10 +11,11 @@
 
 #include "base/assert.h"
 #include "base/sum.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output_private.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "logd/read/tail.h"
 #include "logd/write/state.h"
@@ -121,7 +122,7 @@ take_kept(struct output *output)
 	                       &output->staging[0], &output->staging[1]};
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		*places[i] = keeper_take(output->shell->keeper,
+		*places[i] = keeper_take(output->messages->keeper,
 		                         VAULT_KEY(VAULT_LOG, KEPT_FEED + i));
 		if (*places[i] < 0)
 			return -ENOENT;
@@ -143,7 +144,7 @@ close_kept(struct output *output)
 static int
 make_kept(struct output *output, struct err *err)
 {
-	struct shell *shell = output->shell;
+	const struct messages *messages = output->messages;
 	int r;
 
 	output->state = state_new(err);
@@ -160,18 +161,18 @@ make_kept(struct output *output, struct err *err)
 	for (int i = 0; i < 2; i++) {
 		output->feed[i] = fd_raise(output->feed[i]);
 		output->staging[i] = fd_raise(output->staging[i]);
-		keeper_keep(shell->keeper, VAULT_KEY(VAULT_LOG, KEPT_FEED + i),
+		keeper_keep(messages->keeper, VAULT_KEY(VAULT_LOG, KEPT_FEED + i),
 		            output->feed[i]);
-		keeper_keep(shell->keeper, VAULT_KEY(VAULT_LOG, KEPT_STAGING + i),
+		keeper_keep(messages->keeper, VAULT_KEY(VAULT_LOG, KEPT_STAGING + i),
 		            output->staging[i]);
 	}
-	keeper_keep(shell->keeper, VAULT_KEY(VAULT_LOG, KEPT_STATE), output->state);
+	keeper_keep(messages->keeper, VAULT_KEY(VAULT_LOG, KEPT_STATE), output->state);
 	return 0;
 }
 
-/* The pipes of a shell: those that were kept, or none yet.  NULL with a sentence. */
+/* The pipes: those that were kept, or none yet.  NULL with a sentence. */
 struct output *
-output_new(struct shell *shell, struct err *err)
+output_new(const struct messages *messages, struct err *err)
 {
 	struct output *output = calloc(1, sizeof(*output));
 
@@ -179,7 +180,7 @@ output_new(struct shell *shell, struct err *err)
 		err_set(err, ENOMEM, "the actors' pipes");
 		return NULL;
 	}
-	*output = (struct output){.shell = shell,
+	*output = (struct output){.messages = messages,
 	                          .feed = {-1, -1},
 	                          .state = -1,
 	                          .staging = {-1, -1},
@@ -200,7 +201,7 @@ output_new(struct shell *shell, struct err *err)
 	tail_open(&output->tail, output->state);
 	output->was_troubled = tail_is_troubled(&output->tail);
 	ev_io_set(&output->io, output->feed[0], EV_READ);
-	ev_io_start(shell->loop, &output->io);
+	ev_io_start(messages->loop, &output->io);
 	return output;
 }
 
@@ -211,7 +212,7 @@ output_free(struct output *output)
 	if (output == NULL)
 		return;
 	log_divert(NULL, NULL);
-	ev_io_stop(output->shell->loop, &output->io);
+	ev_io_stop(output->messages->loop, &output->io);
 	for (size_t i = 0; i < output->n; i++) {
 		fd_close(&output->pipes[i].stream.pipe_fd);
 		free(output->pipes[i].path);
@@ -237,17 +238,17 @@ output_log_fds(const struct output *output, int ret[4])
 void
 output_adopt(struct output *output)
 {
-	struct shell *shell = output->shell;
+	const struct messages *messages = output->messages;
 
-	for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
-		const struct actor *actor = &shell->actors.at[slot];
+	for (uint32_t slot = 0; slot < messages->actors->cap; slot++) {
+		const struct actor *actor = &messages->actors->at[slot];
 		struct output_pipe *pipe;
 
 		if (actor->path == NULL)
 			continue;
 		for (unsigned int name = 0; name <= PIPE_INPUT; name++) {
 			int fd =
-			    keeper_take(shell->keeper, output_key(actor->path, name));
+			    keeper_take(messages->keeper, output_key(actor->path, name));
 
 			if (fd >= 0 &&
 			    output_enter(output, actor->path, name, fd, &pipe) < 0)
@@ -274,7 +275,7 @@ output_get(struct output *output, const char *path, unsigned int name,
 	*ret_is_new = *ret == NULL;
 	if (*ret != NULL)
 		return 0;
-	fd = keeper_take(output->shell->keeper, output_key(path, name));
+	fd = keeper_take(output->messages->keeper, output_key(path, name));
 	is_kept = fd >= 0;
 	if (!is_kept)
 		fd = make_pipe(ret_writer);
@@ -288,7 +289,7 @@ output_get(struct output *output, const char *path, unsigned int name,
 	}
 	if (is_kept)
 		(*ret)->begun = tail_total(&output->tail, &(*ret)->stream, 0);
-	keeper_keep(output->shell->keeper, (*ret)->stream.key, fd);
+	keeper_keep(output->messages->keeper, (*ret)->stream.key, fd);
 	return 0;
 }
 
@@ -404,7 +405,7 @@ make_inputs(struct output *output, const struct conf_output *target)
 int
 output_configure(struct output *output)
 {
-	const struct conf *conf = output->shell->actors.conf;
+	const struct conf *conf = output->messages->actors->conf;
 	int r = 0;
 
 	for (uint32_t i = 0; i < conf->n_actors && r == 0; i++) {

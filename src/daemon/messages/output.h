@@ -19,11 +19,11 @@
 #include "logd/write/feed.h"
 #include "logd/write/logd.h"
 
+struct messages;
 struct output;
-struct shell;
 struct supd_options;
 
-struct output *output_new(struct shell *shell, struct err *err);
+struct output *output_new(const struct messages *messages, struct err *err);
 void output_free(struct output *output);
 void output_log_fds(const struct output *output, int ret[4]);
 void output_adopt(struct output *output);

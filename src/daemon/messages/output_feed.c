@@ -9,12 +9,14 @@
 #include <stdio.h>
 
 #include "base/units.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output_private.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/events.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 #include "os/self/say.h"
 
@@ -26,9 +28,9 @@
 static void
 output_watch_feed(struct output *output, int events)
 {
-	ev_io_stop(output->shell->loop, &output->io);
+	ev_io_stop(output->messages->loop, &output->io);
 	ev_io_set(&output->io, output->feed[0], events);
-	ev_io_start(output->shell->loop, &output->io);
+	ev_io_start(output->messages->loop, &output->io);
 }
 
 static void
@@ -54,7 +56,7 @@ pipe_begun_at(const struct output *output, const struct output_pipe *pipe, struc
 	uint64_t first = pipe->begun + 1;
 
 	if (pipe->is_adopted)
-		first = proctable_awaits(output->shell->proctable, ref,
+		first = proctable_awaits(output->messages->proctable, ref,
 		                         pipe->name == FEED_STDERR);
 	return first == 0 ? FEED_AS_BEFORE : first;
 }
@@ -73,9 +75,9 @@ pipe_awaits(const struct output *output, const struct output_pipe *pipe, struct 
 static bool
 pipe_describe(struct output *output, const struct output_pipe *pipe)
 {
-	struct shell *shell = output->shell;
-	const struct ref ref = actors_find(&shell->actors, pipe->path);
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct messages *messages = output->messages;
+	const struct ref ref = actors_find(messages->actors, pipe->path);
+	const struct actor *actor = actors_get(messages->actors, ref);
 	struct feed_message *message = &output->message;
 	const struct conf_process *process;
 	const struct conf_output *target;
@@ -87,8 +89,8 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 	process = &actor->conf->process;
 	target = pipe->name == FEED_STDERR ? &process->output.err : &process->output.out;
 	/* A temporary one that has gone may have left something in its pipe. */
-	if (core_valid(shell->engine.core, ref))
-		engine_view(&shell->engine, ref, &view);
+	if (core_valid(messages->engine->core, ref))
+		engine_view(messages->engine, ref, &view);
 	*message = (struct feed_message){
 	    .kind = FEED_STREAM,
 	    .key = pipe->stream.key,
@@ -99,8 +101,8 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 	        view.run.generation + (view.process.alive && !view.process.spawned),
 	};
 	fill_feed_log(&message->log, &process->output.log);
-	(void)snprintf(file, sizeof(file), "%s%s.log", shell->actors.conf->log_directory,
-	               pipe->path);
+	(void)snprintf(file, sizeof(file), "%s%s.log",
+	               messages->actors->conf->log_directory, pipe->path);
 	if (target->kind == OUTPUT_JOURNAL) {
 		message->target = FEED_TO_JOURNAL;
 		(void)snprintf(file, sizeof(file), "%s", JOURNAL_SOCKET);
@@ -213,7 +215,7 @@ output_name_one(struct output *output, const struct output_pipe *pipe, bool is_n
 static void
 output_take_match(struct output *output, uint64_t key, uint64_t awaited)
 {
-	struct shell *shell = output->shell;
+	const struct messages *messages = output->messages;
 	struct event event = {.kind = EVENT_READY, .code = -1};
 	const struct actor *actor;
 	uint64_t begun;
@@ -221,24 +223,24 @@ output_take_match(struct output *output, uint64_t key, uint64_t awaited)
 
 	if (!map_get(&output->by_key, key, &at))
 		return;
-	event.ref = actors_find(&shell->actors, output->pipes[at].path);
-	actor = actors_get(&shell->actors, event.ref);
+	event.ref = actors_find(messages->actors, output->pipes[at].path);
+	actor = actors_get(messages->actors, event.ref);
 	if (actor == NULL || actor->conf->process.readiness.sign != READY_BY_LOG)
 		return;
 	/* An earlier process wrote that line. */
 	begun = pipe_begun_at(output, &output->pipes[at], event.ref);
 	if (begun != FEED_AS_BEFORE && awaited != begun)
 		return;
-	event.life = proctable_life(shell->proctable, event.ref);
-	if (record_ready(&shell->recording, event.ref))
-		post_event(shell->post, &event);
+	event.life = proctable_life(messages->proctable, event.ref);
+	if (record_ready(messages->recording, event.ref))
+		post_event(messages->post, &event);
 }
 
 /* The file of a stream cannot be written, or is written again. */
 static void
 output_tell_blocked(struct output *output, uint64_t key, int error, const char *file)
 {
-	struct shell *shell = output->shell;
+	const struct messages *messages = output->messages;
 	struct event_head head = {.kind = error != 0 ? NOTICE_OUTPUT_BLOCKED
 	                                             : NOTICE_OUTPUT_UNBLOCKED};
 	struct node_view view;
@@ -248,21 +250,21 @@ output_tell_blocked(struct output *output, uint64_t key, int error, const char *
 
 	if (!map_get(&output->by_key, key, &at))
 		return;
-	ref = actors_find(&shell->actors, output->pipes[at].path);
-	if (!core_valid(shell->engine.core, ref))
+	ref = actors_find(messages->actors, output->pipes[at].path);
+	if (!core_valid(messages->engine->core, ref))
 		return;
-	engine_view(&shell->engine, ref, &view);
-	head.path = actors_path(&shell->actors, ref);
+	engine_view(messages->engine, ref, &view);
+	head.path = actors_path(messages->actors, ref);
 	head.incarnation = view.run.incarnation;
 	head.generation = view.run.generation;
 	(void)output_blocked(output, head.path, &lost);
-	events_begin(&shell->events, &head);
-	events_text(&shell->events, FIELD_FILE, file);
+	events_begin(messages->events, &head);
+	events_text(messages->events, FIELD_FILE, file);
 	if (error != 0)
-		events_text(&shell->events, FIELD_REASON, strerror(error));
+		events_text(messages->events, FIELD_REASON, strerror(error));
 	else
-		events_number(&shell->events, FIELD_LOST, (int64_t)lost);
-	events_end(&shell->events);
+		events_number(messages->events, FIELD_LOST, (int64_t)lost);
+	events_end(messages->events);
 }
 
 static void

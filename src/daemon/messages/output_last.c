@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output_private.h"
 #include "daemon/state/keeper.h"
-#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 
 /*
@@ -54,7 +54,7 @@ drop_pipe(struct output *output, struct output_pipe *pipe)
 	if (pipe->name < FEED_STREAM_MAX && output->instance != 0 &&
 	    output_say(output, FEED_DROP, pipe->stream.key) < 0)
 		output_name_again(output);
-	keeper_release(output->shell->keeper, pipe->stream.key);
+	keeper_release(output->messages->keeper, pipe->stream.key);
 	map_remove(&output->by_key, pipe->stream.key);
 	fd_close(&pipe->stream.pipe_fd);
 	free(pipe->path);

@@ -35,7 +35,7 @@ struct output_pipe {
 };
 
 struct output {
-	struct shell *shell;
+	const struct messages *messages;
 	ev_io io;
 	int feed[2]; /* ours, the log process's */
 	int state;

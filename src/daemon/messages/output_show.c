@@ -6,10 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/messages/messages.h"
 #include "daemon/messages/output_private.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/log.h"
 #include "daemon/state/options.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/post.h"
 #include "daemon/state/system.h"
 
 /* Names are aligned up to so many columns: a longer one only moves its own lines. */
@@ -61,13 +63,13 @@ static bool
 take_line(void *arg, int priority, const char *line)
 {
 	struct output *output = arg;
-	struct shell *shell = output->shell;
-	const struct ref ref = actors_find(&shell->actors, SYSTEM_LOG_PATH);
+	const struct messages *messages = output->messages;
+	const struct ref ref = actors_find(messages->actors, SYSTEM_LOG_PATH);
 	struct node_view view = {0};
 
-	if (shell->engine.core == NULL || !core_valid(shell->engine.core, ref))
+	if (messages->engine->core == NULL || !core_valid(messages->engine->core, ref))
 		return false;
-	engine_view(&shell->engine, ref, &view);
+	engine_view(messages->engine, ref, &view);
 	/* It will be there in a moment, or is; but not while it ends, or is to come
 	 * again: what it is told then it would tell late. */
 	if ((!view.process.alive && view.process.life > 0) ||
@@ -95,9 +97,9 @@ width_of(const struct output *output, const struct conf_actor *actor)
 void
 output_choose_look(struct output *output)
 {
-	const struct shell *shell = output->shell;
-	const struct conf *conf = shell->actors.conf;
-	const uint32_t look = output_look(shell->origin.options, conf);
+	const struct messages *messages = output->messages;
+	const struct conf *conf = messages->actors->conf;
+	const uint32_t look = output_look(messages->origin->options, conf);
 
 	output->shows_all = look != 0;
 	output->look = look != 0 ? look : FEED_LOOK_TEXT;

@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "daemon/messages/messages.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 
@@ -28,10 +28,7 @@
 #define LOOK_BYTES 4096
 
 struct readiness {
-	struct shell *shell;
-	struct ev_loop *loop;
-	const struct actors *actors;
-	const struct proctable *table;
+	const struct messages *messages;
 	int epoll_fd;
 	ev_io io;
 	int scratch[2]; /* what is looked at without being taken out */
@@ -53,12 +50,12 @@ tell(const struct readiness *readiness, struct ref ref)
 	const struct event event = {
 	    .kind = EVENT_READY,
 	    .ref = ref,
-	    .life = proctable_life(readiness->table, ref),
+	    .life = proctable_life(readiness->messages->proctable, ref),
 	    .code = -1,
 	};
 
-	if (record_ready(&readiness->shell->recording, ref))
-		post_event(readiness->shell->post, &event);
+	if (record_ready(readiness->messages->recording, ref))
+		post_event(readiness->messages->post, &event);
 }
 
 /* Look at the content of the pipe: its length; 0: no writer is left; -errno. */
@@ -83,7 +80,7 @@ readiness_close(struct readiness *readiness, struct ref ref)
 	(void)epoll_ctl(readiness->epoll_fd, EPOLL_CTL_DEL, readiness->fds[ref.slot],
 	                NULL);
 	fd_close(&readiness->fds[ref.slot]);
-	keeper_release(readiness->shell->keeper, key_of(ref));
+	keeper_release(readiness->messages->keeper, key_of(ref));
 	readiness->n_open--;
 }
 
@@ -95,18 +92,18 @@ readiness_close(struct readiness *readiness, struct ref ref)
 static void
 listen_to(struct readiness *readiness, uint32_t slot)
 {
-	const struct ref ref = readiness->actors->at[slot].ref;
+	const struct ref ref = readiness->messages->actors->at[slot].ref;
 	const int fd = readiness->fds[slot];
 	char buf[LOOK_BYTES];
 	ssize_t n;
 
 	/* Else it stays where it is until the next turn. */
-	if (!post_has_room(readiness->shell->post, 1) ||
-	    proctable_is_coming(readiness->table, ref))
+	if (!post_has_room(readiness->messages->post, 1) ||
+	    proctable_is_coming(readiness->messages->proctable, ref))
 		return;
 	n = look(readiness, fd, buf);
 	if ((n > 0 && memchr(buf, '\n', (size_t)n) != NULL) ||
-	    (n == 0 && !proctable_is_ending(readiness->table, ref)))
+	    (n == 0 && !proctable_is_ending(readiness->messages->proctable, ref)))
 		tell(readiness, ref);
 	if (n > 0)
 		(void)!read(fd, buf, (size_t)n);
@@ -158,7 +155,7 @@ watch(struct readiness *readiness, struct ref ref, int take_fd)
 void
 readiness_adopt(struct readiness *readiness, struct ref ref)
 {
-	int fd = keeper_take(readiness->shell->keeper, key_of(ref));
+	int fd = keeper_take(readiness->messages->keeper, key_of(ref));
 
 	if (fd >= 0)
 		(void)watch(readiness, ref, fd);
@@ -188,7 +185,7 @@ readiness_open(struct readiness *readiness, const struct actor *actor)
 		return r;
 	}
 	/* Kept before there is a process, so that a new guardian reads the pipe. */
-	keeper_keep(readiness->shell->keeper, key_of(ref), fds[0]);
+	keeper_keep(readiness->messages->keeper, key_of(ref), fds[0]);
 	return fds[1];
 }
 
@@ -211,8 +208,7 @@ readiness_reserve(struct readiness *readiness, uint32_t slots)
 }
 
 struct readiness *
-readiness_new(struct shell *shell, struct ev_loop *loop, const struct actors *actors,
-              const struct proctable *table, struct err *err)
+readiness_new(const struct messages *messages, struct err *err)
 {
 	struct readiness *readiness = calloc(1, sizeof(*readiness));
 
@@ -220,10 +216,7 @@ readiness_new(struct shell *shell, struct ev_loop *loop, const struct actors *ac
 		err_set(err, ENOMEM, "pipes for readiness");
 		return NULL;
 	}
-	readiness->shell = shell;
-	readiness->loop = loop;
-	readiness->actors = actors;
-	readiness->table = table;
+	readiness->messages = messages;
 	readiness->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
 	if (readiness->epoll_fd < 0 ||
 	    pipe2(readiness->scratch, O_CLOEXEC | O_NONBLOCK) < 0) {
@@ -236,7 +229,7 @@ readiness_new(struct shell *shell, struct ev_loop *loop, const struct actors *ac
 	readiness->scratch[1] = fd_raise(readiness->scratch[1]);
 	ev_io_init(&readiness->io, on_readable, readiness->epoll_fd, EV_READ);
 	readiness->io.data = readiness;
-	ev_io_start(loop, &readiness->io);
+	ev_io_start(messages->loop, &readiness->io);
 	return readiness;
 }
 
@@ -245,7 +238,7 @@ readiness_free(struct readiness *readiness)
 {
 	if (readiness == NULL)
 		return;
-	ev_io_stop(readiness->loop, &readiness->io);
+	ev_io_stop(readiness->messages->loop, &readiness->io);
 	for (uint32_t slot = 0; slot < readiness->cap; slot++)
 		fd_close(&readiness->fds[slot]);
 	fd_close(&readiness->epoll_fd);

@@ -13,14 +13,9 @@
 #include "daemon/state/actors.h"
 
 struct readiness;
-struct actors;
-struct ev_loop;
-struct proctable;
-struct shell;
+struct messages;
 
-struct readiness *readiness_new(struct shell *shell, struct ev_loop *loop,
-                                const struct actors *actors,
-                                const struct proctable *table, struct err *err);
+struct readiness *readiness_new(const struct messages *messages, struct err *err);
 void readiness_free(struct readiness *readiness);
 int readiness_reserve(struct readiness *readiness, uint32_t slots);
 

@@ -9,9 +9,10 @@
 
 #include "base/assert.h"
 #include "base/units.h"
+#include "daemon/messages/messages.h"
 #include "daemon/state/log.h"
 #include "daemon/state/proctable.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/recording.h"
 #include "ledger/ledger.h"
 #include "os/self/clock.h"
 
@@ -31,7 +32,7 @@ said_is(const struct notify_message *message, const char *key, const char *value
 }
 
 static void
-take_status(struct shell *shell, struct actor *actor,
+take_status(struct recording *recording, struct actor *actor,
             const struct notify_message *message)
 {
 	size_t len;
@@ -44,7 +45,7 @@ take_status(struct shell *shell, struct actor *actor,
 	free(actor->status);
 	/* Without memory the status is unknown, nothing worse. */
 	actor->status = len == 0 ? NULL : strndup(text, len);
-	ledger_set_status(shell->recording.ledger, actor->ref.slot,
+	ledger_set_status(recording->ledger, actor->ref.slot,
 	                  actor->status != NULL ? actor->status : "");
 }
 
@@ -200,14 +201,14 @@ take_down(struct said *said)
 }
 
 size_t
-said_take(struct shell *shell, struct actor *actor, const struct notify_message *message,
-          struct event ret[SAID_MAX])
+said_take(const struct messages *messages, struct actor *actor,
+          const struct notify_message *message, struct event ret[SAID_MAX])
 {
 	struct said said = {.actor = actor, .message = message, .at = ret};
 
-	take_status(shell, actor, message);
+	take_status(messages->recording, actor, message);
 	/* The message is of the present process. */
-	said.life = proctable_life(shell->proctable, actor->ref);
+	said.life = proctable_life(messages->proctable, actor->ref);
 	take_down(&said);
 	take_phases(&said, actor);
 	return said.n;

@@ -11,7 +11,7 @@
 #include "daemon/state/actors.h"
 #include "os/socket/sdnotify.h"
 
-struct shell;
+struct messages;
 
 /* The most events that come of a message. */
 #define SAID_MAX 6
@@ -21,9 +21,9 @@ bool said_is(const struct notify_message *message, const char *key, const char *
 /* The pid of MAINPID=; false: the message has none. */
 bool said_main_pid(struct actor *actor, const struct notify_message *message, pid_t *ret);
 
-/* Note what the shell keeps itself (STATUS, RELOADING); what has to reach the
+/* Note what the actor has of it (STATUS, RELOADING); what has to reach the
  * core, exactly once, is in ret.  Returns how many.  Harmless when it is done again. */
-size_t said_take(struct shell *shell, struct actor *actor,
+size_t said_take(const struct messages *messages, struct actor *actor,
                  const struct notify_message *message, struct event ret[SAID_MAX]);
 
 #endif

@@ -25,7 +25,6 @@
 #include "base/log_pace.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/harmless.h"
@@ -59,7 +58,7 @@ struct store {
 };
 
 struct stores {
-	struct shell *shell;
+	struct keeper *keeper;
 	struct ev_loop *loop;
 	struct store **at; /* by slot, NULL: none */
 	uint32_t cap;
@@ -138,10 +137,10 @@ have_store(struct stores *stores, struct ref ref)
 		fd_close(&fd);
 		return NULL;
 	}
-	keeper_keep(stores->shell->keeper, shelf_key(ref), fd);
+	keeper_keep(stores->keeper, shelf_key(ref), fd);
 	store = make_store(stores, ref, fd);
 	if (store == NULL)
-		keeper_release(stores->shell->keeper, shelf_key(ref));
+		keeper_release(stores->keeper, shelf_key(ref));
 	return store;
 }
 
@@ -171,7 +170,7 @@ drop_entry(struct stores *stores, struct store *store, size_t place)
 		(void)epoll_ctl(stores->epoll_fd, EPOLL_CTL_DEL, store->fds[place], NULL);
 	/* The walker has a copy until it is told: not the last one goes here. */
 	fd_close(&store->fds[place]);
-	keeper_release(stores->shell->keeper, entry_key(store->ref, place));
+	keeper_release(stores->keeper, entry_key(store->ref, place));
 	store->n--;
 }
 
@@ -219,7 +218,7 @@ add_entry(struct stores *stores, struct store *store, const char *name, int take
 	memcpy(entry->name, name, strlen(name));
 	entry->is_polled = is_polled;
 	entry->order = store->shelf->next_order++;
-	keeper_keep(stores->shell->keeper, entry_key(store->ref, place), fd);
+	keeper_keep(stores->keeper, entry_key(store->ref, place), fd);
 	atomic_store(&entry->is_stored, 1);
 	store->fds[place] = fd;
 	store->n++;
@@ -358,7 +357,7 @@ stores_clear(struct stores *stores, struct ref ref)
 	for (size_t i = 0; i < CONF_FD_STORE_MAX; i++)
 		if (store->fds[i] >= 0)
 			drop_entry(stores, store, i);
-	keeper_release(stores->shell->keeper, shelf_key(ref));
+	keeper_release(stores->keeper, shelf_key(ref));
 	(void)munmap(store->shelf, sizeof(*store->shelf));
 	stores->at[ref.slot] = NULL;
 	free(store);
@@ -367,7 +366,7 @@ stores_clear(struct stores *stores, struct ref ref)
 void
 stores_adopt(struct stores *stores, struct ref ref)
 {
-	int fd = keeper_take(stores->shell->keeper, shelf_key(ref));
+	int fd = keeper_take(stores->keeper, shelf_key(ref));
 	struct store *store = fd < 0 ? NULL : make_store(stores, ref, fd);
 
 	for (size_t i = 0; store != NULL && i < CONF_FD_STORE_MAX; i++) {
@@ -375,7 +374,7 @@ stores_adopt(struct stores *stores, struct ref ref)
 
 		if (atomic_load(&entry->is_stored) == 0)
 			continue;
-		store->fds[i] = keeper_take(stores->shell->keeper, entry_key(ref, i));
+		store->fds[i] = keeper_take(stores->keeper, entry_key(ref, i));
 		if (store->fds[i] < 0) {
 			atomic_store(&entry->is_stored, 0);
 			continue;
@@ -423,7 +422,7 @@ stores_reserve(struct stores *stores, uint32_t slots)
 }
 
 struct stores *
-stores_new(struct shell *shell, struct ev_loop *loop, struct err *err)
+stores_new(struct ev_loop *loop, struct keeper *keeper, struct err *err)
 {
 	struct stores *stores = calloc(1, sizeof(*stores));
 
@@ -434,7 +433,7 @@ stores_new(struct shell *shell, struct ev_loop *loop, struct err *err)
 		free(stores);
 		return NULL;
 	}
-	stores->shell = shell;
+	stores->keeper = keeper;
 	stores->loop = loop;
 	ev_io_init(&stores->io, on_hang_up, stores->epoll_fd, EV_READ);
 	stores->io.data = stores;

@@ -16,12 +16,12 @@
 #include "os/socket/sdnotify.h"
 
 struct ev_loop;
-struct shell;
+struct keeper;
 
 /* Room for the name of a descriptor, with its NUL. */
 #define STORE_NAME_MAX 256
 
-struct stores *stores_new(struct shell *shell, struct ev_loop *loop, struct err *err);
+struct stores *stores_new(struct ev_loop *loop, struct keeper *keeper, struct err *err);
 void stores_free(struct stores *stores);
 int stores_reserve(struct stores *stores, uint32_t slots);
 

@@ -12,7 +12,7 @@
 #include "core/core.h"
 
 struct events;
-struct shell;
+struct messages;
 
 #define WORDS_LINES_MAX 10
 /* Of all lines together, as they were written. */
@@ -28,6 +28,7 @@ struct words {
 };
 
 void words_add(struct words *words, const char *data, size_t len, bool is_cut);
-void words_of_actor(const struct shell *shell, struct ref ref, struct events *events);
+void words_of_actor(const struct messages *messages, struct ref ref,
+                    struct events *events);
 
 #endif

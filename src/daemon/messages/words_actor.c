@@ -5,7 +5,8 @@
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
 #include "daemon/messages/words.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/events.h"
 
 /* More than the lines can have: what is in front of them tells where they begin. */
 #define TAIL_BYTES (WORDS_BYTES_MAX + 1024)
@@ -16,9 +17,9 @@
  * waits.
  */
 void
-words_of_actor(const struct shell *shell, struct ref ref, struct events *events)
+words_of_actor(const struct messages *messages, struct ref ref, struct events *events)
 {
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct actor *actor = actors_get(messages->actors, ref);
 	const struct conf_process *process;
 	struct words words = {.n = 0};
 	char last[TAIL_BYTES];
@@ -27,7 +28,7 @@ words_of_actor(const struct shell *shell, struct ref ref, struct events *events)
 	size_t len;
 
 	if (actor == NULL || actor->conf == NULL ||
-	    actor->conf->spec.kind == NODE_SUPERVISOR || shell->messages->output == NULL)
+	    actor->conf->spec.kind == NODE_SUPERVISOR || messages->output == NULL)
 		return;
 	process = &actor->conf->process;
 	if (!conf_output_is_captured(&process->output.out) &&
@@ -36,12 +37,12 @@ words_of_actor(const struct shell *shell, struct ref ref, struct events *events)
 	/* What went wrong is on the standard error: it stands last. */
 	if (!process->output.out_is_err &&
 	    conf_output_is_captured(&process->output.err)) {
-		len = output_tail(shell->messages->output, actor->path, FEED_STDERR, last,
+		len = output_tail(messages->output, actor->path, FEED_STDERR, last,
 		                  sizeof(last), &is_cut);
 		words_add(&words, last, len, is_cut);
 	}
 	if (conf_output_is_captured(&process->output.out)) {
-		len = output_tail(shell->messages->output, actor->path,
+		len = output_tail(messages->output, actor->path,
 		                  process->output.out_is_err ? FEED_OUTPUT : FEED_STDOUT,
 		                  first, sizeof(first), &is_cut);
 		words_add(&words, first, len, is_cut);

@@ -9,9 +9,13 @@
 
 #include "base/assert.h"
 #include "base/strbuf.h"
+#include "daemon/metrics/scrape.h"
 #include "daemon/report/view.h"
 #include "daemon/state/actors.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/events.h"
+#include "daemon/state/options.h"
+#include "daemon/state/post.h"
+#include "daemon/state/recording.h"
 
 /* A label's value: with a backslash before backslash, quote and newline. */
 static void
@@ -336,15 +340,15 @@ add_head(struct strbuf *sb, const char *name, const char *type, const char *unit
 
 /* A line: of this actor, and with this label too, which may be NULL. */
 static void
-add_line(struct strbuf *sb, const struct shell *shell, const struct family *family,
+add_line(struct strbuf *sb, const struct actors *actors, const struct family *family,
          const struct sample *sample, const char *label, const char *value, uint64_t n)
 {
 	strbuf_adds(sb, family->name);
 	strbuf_adds(sb, family->is_counter ? "_total{path=\"" : "{path=\"");
-	add_label(sb, actors_path(&shell->actors, sample->ref));
+	add_label(sb, actors_path(actors, sample->ref));
 	if (sample->view.depth > 1) {
 		strbuf_adds(sb, "\",supervisor=\"");
-		add_label(sb, actors_path(&shell->actors, sample->view.parent));
+		add_label(sb, actors_path(actors, sample->view.parent));
 	}
 	if (label != NULL) {
 		strbuf_adds(sb, "\",");
@@ -362,34 +366,33 @@ add_line(struct strbuf *sb, const struct shell *shell, const struct family *fami
 
 /* What one family says of an actor; `labelled` NULL: without a label of its own. */
 static void
-add_figures(struct strbuf *sb, const struct shell *shell, const struct family *family,
+add_figures(struct strbuf *sb, const struct scraped *about, const struct family *family,
             const struct labelled_family *labelled, const struct sample *sample)
 {
-	const struct actor *actor = actors_get(&shell->actors, sample->ref);
+	const struct actor *actor = actors_get(about->actors, sample->ref);
 	uint64_t n;
 
-	if (!core_valid(shell->engine.core, sample->ref) || actor == NULL)
+	if (!core_valid(about->engine->core, sample->ref) || actor == NULL)
 		return;
 	if (labelled == NULL && family->figure(sample, &n))
-		add_line(sb, shell, family, sample, NULL, NULL, n);
+		add_line(sb, about->actors, family, sample, NULL, NULL, n);
 	for (size_t i = 0; labelled != NULL && i < labelled->n_values; i++)
 		if (labelled->figure(sample, &actor->tally, i, &n))
-			add_line(sb, shell, family, sample, labelled->label,
+			add_line(sb, about->actors, family, sample, labelled->label,
 			         labelled->values[i], n);
 }
 
 /* How often supd itself failed, and for how long nothing was supervised. */
 static void
-add_guardians(struct strbuf *sb, const struct shell *shell)
+add_guardians(struct strbuf *sb, const struct origin *origin)
 {
 	add_head(sb, "supd_guardian_crashes", "counter", NULL,
 	         "Guardians that crashed or hung, and were replaced.");
-	strbuf_addf(sb, "supd_guardian_crashes_total %" PRIu32 "\n",
-	            shell->origin.crashes);
+	strbuf_addf(sb, "supd_guardian_crashes_total %" PRIu32 "\n", origin->crashes);
 	add_head(sb, "supd_guardian_outage_seconds", "gauge", "seconds",
 	         "How long no guardian was there before this one; 0 for the first.");
 	strbuf_adds(sb, "supd_guardian_outage_seconds ");
-	add_decimal(sb, shell->origin.outage_ms, 1000);
+	add_decimal(sb, origin->outage_ms, 1000);
 	strbuf_addc(sb, '\n');
 }
 
@@ -408,7 +411,7 @@ add_unhealthy(struct strbuf *sb, const struct sample *samples, size_t n_samples)
 
 /* The figures about supd as a whole. */
 void
-families_write_own(struct strbuf *sb, const struct shell *shell,
+families_write_own(struct strbuf *sb, const struct scraped *about,
                    const struct sample *samples, size_t n_samples)
 {
 	uint32_t counts[NODE_STATE_MAX] = {0};
@@ -420,14 +423,15 @@ families_write_own(struct strbuf *sb, const struct shell *shell,
 	add_head(sb, "supd_start_time_seconds", "gauge", "seconds",
 	         "When supd was started, since the Epoch.");
 	strbuf_adds(sb, "supd_start_time_seconds ");
-	add_decimal(sb, view_wall_us(&clock, shell->recording.facts.started_ms), 1000000);
+	add_decimal(sb, view_wall_us(&clock, about->recording->facts.started_ms),
+	            1000000);
 	strbuf_addc(sb, '\n');
 	add_head(sb, "supd_events", "counter", NULL, "Events in the stream.");
 	strbuf_addf(sb, "supd_events_total %" PRIu64 "\n",
-	            shell->events.next_seq > 0 ? shell->events.next_seq - 1 : 0);
+	            about->events->next_seq > 0 ? about->events->next_seq - 1 : 0);
 	for (size_t i = 0; i < n_samples; i++)
 		counts[samples[i].view.state]++;
-	add_guardians(sb, shell);
+	add_guardians(sb, about->origin);
 	add_unhealthy(sb, samples, n_samples);
 	add_head(sb, "supd_actors", "gauge", NULL, "Actors in each state.");
 	for (size_t state = 0; state < NODE_STATE_MAX; state++)
@@ -440,8 +444,8 @@ families_write_own(struct strbuf *sb, const struct shell *shell,
  * `sample` NULL: there are no actors, the head alone.  false: there is no such family.
  */
 bool
-families_write(struct strbuf *sb, size_t place, bool is_first, const struct shell *shell,
-               const struct sample *sample)
+families_write(struct strbuf *sb, size_t place, bool is_first,
+               const struct scraped *about, const struct sample *sample)
 {
 	const size_t n = ARRAY_SIZE(families);
 	const struct labelled_family *labelled =
@@ -455,6 +459,6 @@ families_write(struct strbuf *sb, size_t place, bool is_first, const struct shel
 		add_head(sb, family->name, family->is_counter ? "counter" : "gauge",
 		         family->unit, family->help);
 	if (sample != NULL)
-		add_figures(sb, shell, family, labelled, sample);
+		add_figures(sb, about, family, labelled, sample);
 	return true;
 }

@@ -10,7 +10,7 @@
 #include "core/core.h"
 #include "os/process/usage.h"
 
-struct shell;
+struct scraped;
 struct strbuf;
 
 /* The figures of an actor. */
@@ -27,9 +27,9 @@ struct sample {
 	struct usage usage;
 };
 
-void families_write_own(struct strbuf *sb, const struct shell *shell,
+void families_write_own(struct strbuf *sb, const struct scraped *about,
                         const struct sample *samples, size_t n_samples);
 bool families_write(struct strbuf *sb, size_t place, bool is_first,
-                    const struct shell *shell, const struct sample *sample);
+                    const struct scraped *about, const struct sample *sample);
 
 #endif

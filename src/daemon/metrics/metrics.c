@@ -5,18 +5,19 @@
 #include "daemon/metrics/metrics.h"
 
 #include <errno.h>
+#include <ev.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/sum.h"
 #include "daemon/metrics/scrape.h"
 #include "daemon/sockets/helpers.h"
-#include "daemon/sockets/sockets.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/sock.h"
@@ -29,8 +30,12 @@
 #define AGAIN_MAX_S 60.
 
 struct metrics {
-	struct shell *shell;
-	int fd;          /* listening, or -1 */
+	struct ev_loop *loop;
+	struct helpers *helpers;
+	struct keeper *keeper;
+	struct bounded *bounded;     /* the file of the socket is touched in these */
+	const struct actors *actors; /* with the configuration in force */
+	int fd;                      /* listening, or -1 */
 	uint64_t key;    /* the key in the walker's vault, also while `again` is active */
 	char *unix_path; /* its file, or NULL */
 	bool is_told;    /* /system/metrics knows of fd */
@@ -48,12 +53,11 @@ static void
 tell(struct metrics *metrics)
 {
 	const struct helper_message message = {.kind = HELPER_LISTEN};
-	struct helpers *helpers = metrics->shell->sockets->helpers;
 
 	if (metrics->fd >= 0)
-		helpers_want(helpers, HELPER_METRICS);
-	metrics->is_told = helpers_send(helpers, HELPER_METRICS, &message, &metrics->fd,
-	                                metrics->fd >= 0) == 0;
+		helpers_want(metrics->helpers, HELPER_METRICS);
+	metrics->is_told = helpers_send(metrics->helpers, HELPER_METRICS, &message,
+	                                &metrics->fd, metrics->fd >= 0) == 0;
 }
 
 /* Ask for figures, unless they are being collected already. */
@@ -85,15 +89,15 @@ on_text(struct scrape_request *request, struct scrape_text *text)
 	const struct helper_message message = {.kind = HELPER_TEXT};
 	int fd = text == NULL ? -1 : text_file(&text->text);
 
-	metrics->is_owed = helpers_send(metrics->shell->sockets->helpers, HELPER_METRICS,
-	                                &message, &fd, fd >= 0) == -EAGAIN;
+	metrics->is_owed = helpers_send(metrics->helpers, HELPER_METRICS, &message, &fd,
+	                                fd >= 0) == -EAGAIN;
 	fd_close(&fd);
 }
 
 static void
-on_room(struct shell *shell, bool is_new)
+on_room(void *user, bool is_new)
 {
-	struct metrics *metrics = shell->metrics;
+	struct metrics *metrics = user;
 
 	if (is_new || !metrics->is_told)
 		tell(metrics);
@@ -102,16 +106,16 @@ on_room(struct shell *shell, bool is_new)
 }
 
 static void
-on_message(struct shell *shell, const struct helper_message *message)
+on_message(void *user, const struct helper_message *message)
 {
 	if (message->kind == HELPER_ASK)
-		collect(shell->metrics);
+		collect(user);
 }
 
 static void
-on_lost(struct shell *shell)
+on_lost(void *user)
 {
-	struct metrics *metrics = shell->metrics;
+	struct metrics *metrics = user;
 
 	scraper_cancel(&metrics->request);
 	metrics->is_told = metrics->is_owed = false;
@@ -154,7 +158,7 @@ do_file(struct metrics *metrics, enum sockwork_kind kind, const char *path, uint
 	                               .gid = gid,
 	                               .refuses_rights = true};
 
-	return sockwork_once(&metrics->shell->bounded, key, kind, &file, err);
+	return sockwork_once(metrics->bounded, key, kind, &file, err);
 }
 
 static int
@@ -167,7 +171,7 @@ open_socket(struct metrics *metrics, const struct conf *conf, int *ret_fd,
 	if (!conf->has_metrics || (metrics->fd >= 0 && metrics->key == key_of(conf)))
 		return 0;
 	/* Take the socket of the guardian before us. */
-	fd = keeper_take(metrics->shell->keeper, key_of(conf));
+	fd = keeper_take(metrics->keeper, key_of(conf));
 	if (fd < 0 && conf->metrics_kind == SOCKET_TCP)
 		fd = sock_listen_tcp(conf->metrics_address, conf->metrics_port, BACKLOG,
 		                     err);
@@ -179,7 +183,7 @@ open_socket(struct metrics *metrics, const struct conf *conf, int *ret_fd,
 		return fd;
 	}
 	*ret_fd = fd_raise(fd);
-	keeper_keep(metrics->shell->keeper, key_of(conf), *ret_fd);
+	keeper_keep(metrics->keeper, key_of(conf), *ret_fd);
 	return 0;
 }
 
@@ -210,7 +214,7 @@ close_socket(struct metrics *metrics, uint64_t key, const char *unix_path, int *
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
 	/* The walker has a copy until it is told: what is in the queue goes there. */
 	fd_close(fd);
-	keeper_release(metrics->shell->keeper, key);
+	keeper_release(metrics->keeper, key);
 }
 
 /* What metrics_open() opened is not used after all. */
@@ -244,7 +248,7 @@ metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 	int r = 0;
 
 	if (!conf->has_metrics || take_fd >= 0) {
-		ev_timer_stop(metrics->shell->loop, &metrics->again);
+		ev_timer_stop(metrics->loop, &metrics->again);
 		stop_listening(metrics);
 	}
 	if (take_fd >= 0) {
@@ -266,14 +270,14 @@ wait_to_try(struct metrics *metrics, double seconds)
 {
 	metrics->again_s = seconds < AGAIN_MAX_S ? seconds : AGAIN_MAX_S;
 	ev_timer_set(&metrics->again, metrics->again_s, 0.);
-	ev_timer_start(metrics->shell->loop, &metrics->again);
+	ev_timer_start(metrics->loop, &metrics->again);
 }
 
 static void
 on_again(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	struct metrics *metrics = timer->data;
-	const struct conf *conf = metrics->shell->actors.conf;
+	const struct conf *conf = metrics->actors->conf;
 	struct err err;
 	int fd;
 
@@ -308,20 +312,25 @@ metrics_begin(struct metrics *metrics, const struct conf *conf)
 	wait_to_try(metrics, AGAIN_MIN_S);
 }
 
-/* NULL: out of memory. */
+/* All are borrowed.  NULL: out of memory. */
 struct metrics *
-metrics_new(struct shell *shell)
+metrics_new(struct ev_loop *loop, struct helpers *helpers, struct keeper *keeper,
+            struct bounded *bounded, const struct actors *actors)
 {
 	struct metrics *metrics = calloc(1, sizeof(*metrics));
 
 	if (metrics == NULL)
 		return NULL;
-	metrics->shell = shell;
+	metrics->loop = loop;
+	metrics->helpers = helpers;
+	metrics->keeper = keeper;
+	metrics->bounded = bounded;
+	metrics->actors = actors;
 	metrics->fd = -1;
 	metrics->request.on_text = on_text;
 	ev_timer_init(&metrics->again, on_again, 0., 0.);
 	metrics->again.data = metrics;
-	helpers_use(shell->sockets->helpers, HELPER_METRICS, &user);
+	helpers_use(helpers, HELPER_METRICS, &user, metrics);
 	return metrics;
 }
 
@@ -332,7 +341,7 @@ metrics_free(struct metrics *metrics)
 	if (metrics == NULL)
 		return;
 	scraper_cancel(&metrics->request);
-	ev_timer_stop(metrics->shell->loop, &metrics->again);
+	ev_timer_stop(metrics->loop, &metrics->again);
 	stop_listening(metrics);
 	free(metrics);
 }

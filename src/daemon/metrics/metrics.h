@@ -11,10 +11,16 @@
 #include "base/err.h"
 #include "conf/text/conf.h"
 
+struct actors;
+struct bounded;
+struct ev_loop;
+struct helpers;
+struct keeper;
 struct metrics;
-struct shell;
 
-struct metrics *metrics_new(struct shell *shell);
+struct metrics *metrics_new(struct ev_loop *loop, struct helpers *helpers,
+                            struct keeper *keeper, struct bounded *bounded,
+                            const struct actors *actors);
 void metrics_free(struct metrics *metrics);
 
 void metrics_begin(struct metrics *metrics, const struct conf *conf);

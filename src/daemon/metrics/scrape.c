@@ -19,7 +19,8 @@
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/report/resolve.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/post.h"
 #include "os/self/clock.h"
 
 /* So many actors are looked at, or written, before others have their turn. */
@@ -33,7 +34,8 @@ TAILQ_HEAD(requests, scrape_request);
 TAILQ_HEAD(scrape_texts, scrape_text);
 
 static struct scraper {
-	struct shell *shell;     /* NULL: not open */
+	struct ev_loop *loop; /* NULL: not open */
+	struct scraped about;
 	ev_timer timer;          /* active while something is to be done */
 	struct requests waiting; /* for the next one */
 	struct requests served;  /* the requests that the text under way will answer */
@@ -115,24 +117,24 @@ text_take(struct scraper *scraper)
 static void
 scrape_actor(struct scraper *scraper, struct ref ref)
 {
-	const struct shell *shell = scraper->shell;
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct scraped *about = &scraper->about;
+	const struct actor *actor = actors_get(about->actors, ref);
 	struct sample *sample;
 
-	if (!core_valid(shell->engine.core, ref) || actor == NULL)
+	if (!core_valid(about->engine->core, ref) || actor == NULL)
 		return;
 	sample = &scraper->samples[scraper->n_samples++];
 	*sample = (struct sample){.ref = ref,
 	                          .dead_letters = actor->dead_letters,
 	                          .failed_at_us = actor->failed_at_wall_us};
-	core_view(shell->engine.core, ref, scraper->now_ms, &sample->view);
+	core_view(about->engine->core, ref, scraper->now_ms, &sample->view);
 	sample->is_blocked =
-	    shell->messages->output != NULL &&
-	    output_blocked(shell->messages->output, actor->path, &sample->lost) != 0;
+	    about->output != NULL &&
+	    output_blocked(about->output, actor->path, &sample->lost) != 0;
 	sample->has_uptime = actor->pid != 0;
 	if (scraper->now_ms > actor->process_started_ms)
 		sample->uptime_ms = scraper->now_ms - actor->process_started_ms;
-	sample->has_usage = procs_usage(shell->processes->procs, ref, &sample->usage);
+	sample->has_usage = procs_usage(about->procs, ref, &sample->usage);
 }
 
 static void
@@ -164,11 +166,9 @@ scraper_answer(struct scraper *scraper)
 static bool
 scraper_begin(struct scraper *scraper)
 {
-	const struct shell *shell = scraper->shell;
-
 	TAILQ_CONCAT(&scraper->served, &scraper->waiting, link);
 	scraper->n_looked = scraper->n_samples = scraper->n_written = scraper->family = 0;
-	if (resolve_all(shell, &scraper->list) == 0)
+	if (resolve_all(scraper->about.shell, &scraper->list) == 0)
 		scraper->samples = calloc(scraper->list.n + 1, sizeof(*scraper->samples));
 	if (scraper->samples == NULL)
 		return false;
@@ -184,12 +184,12 @@ scraper_write(struct scraper *scraper)
 	struct strbuf *sb = &scraper->text;
 
 	if (scraper->family == 0 && scraper->n_written == 0)
-		families_write_own(sb, scraper->shell, scraper->samples,
+		families_write_own(sb, &scraper->about, scraper->samples,
 		                   scraper->n_samples);
 	for (size_t n = 0; n < WRITTEN_AT_ONCE && !sb->failed; n++) {
 		const size_t i = scraper->n_written;
 
-		if (!families_write(sb, scraper->family, i == 0, scraper->shell,
+		if (!families_write(sb, scraper->family, i == 0, &scraper->about,
 		                    i < scraper->n_samples ? &scraper->samples[i]
 		                                           : NULL)) {
 			strbuf_adds(sb, "# EOF\n");
@@ -223,7 +223,7 @@ static void
 scraper_go_on(struct scraper *scraper)
 {
 	ev_timer_set(&scraper->timer, 0., 0.);
-	ev_timer_start(scraper->shell->loop, &scraper->timer);
+	ev_timer_start(scraper->loop, &scraper->timer);
 }
 
 static void
@@ -243,11 +243,11 @@ on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 
 /* Begin; without requests nothing is done. */
 void
-scraper_open(struct shell *shell)
+scraper_open(struct ev_loop *loop, const struct scraped *about)
 {
 	struct scraper *scraper = &the_scraper;
 
-	*scraper = (struct scraper){.shell = shell};
+	*scraper = (struct scraper){.loop = loop, .about = *about};
 	TAILQ_INIT(&scraper->waiting);
 	TAILQ_INIT(&scraper->served);
 	ref_list_init(&scraper->list);
@@ -261,11 +261,11 @@ scraper_close(void)
 {
 	struct scraper *scraper = &the_scraper;
 
-	if (scraper->shell == NULL)
+	if (scraper->loop == NULL)
 		return;
-	ev_timer_stop(scraper->shell->loop, &scraper->timer);
+	ev_timer_stop(scraper->loop, &scraper->timer);
 	scraper_forget(scraper);
-	scraper->shell = NULL;
+	scraper->loop = NULL;
 }
 
 /* Have a text made; the request belongs to the caller, and is not in use yet. */

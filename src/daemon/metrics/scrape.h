@@ -17,7 +17,26 @@
 /* So long may the text be. */
 #define SCRAPE_BYTES_MAX (64 * 1024 * 1024)
 
-struct shell;
+struct actors;
+struct ev_loop;
+struct events;
+struct engine;
+struct origin;
+struct output;
+struct procs;
+struct recording;
+
+/* What the figures are about; borrowed. */
+struct scraped {
+	const struct engine *engine;
+	const struct actors *actors;
+	const struct events *events;
+	const struct recording *recording;
+	const struct origin *origin;
+	const struct procs *procs;
+	struct output *output; /* NULL: nothing is captured */
+	const struct shell *shell;
+};
 
 /* A text that is whole.  It stays for as long as it is held; but of those that are held
  * for slow readers only the newest few are kept. */
@@ -38,7 +57,7 @@ struct scrape_request {
 	void (*on_text)(struct scrape_request *request, struct scrape_text *text);
 };
 
-void scraper_open(struct shell *shell);
+void scraper_open(struct ev_loop *loop, const struct scraped *about);
 void scraper_close(void);
 void scraper_ask(struct scrape_request *request);
 void scraper_cancel(struct scrape_request *request);

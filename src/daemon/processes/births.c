@@ -314,8 +314,7 @@ births_init(struct procs *procs, const struct birth_ways *ways, struct err *err)
 	if (r < 0)
 		err_set(err, -r, "starts");
 	for (uint32_t place = 0; place < LEDGER_SPAWNS && r == 0; place++)
-		r = launch_init(&births->at[place].launch, procs->shell->origin.environ,
-		                err);
+		r = launch_init(&births->at[place].launch, procs->shell->launcher, err);
 	return r;
 }
 

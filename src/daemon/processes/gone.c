@@ -57,7 +57,7 @@ mend_mailboxes(const struct procs *procs, const struct proc *proc)
 	const struct actor *actor = actors_get(procs->actors, proc->ref);
 
 	if (actor != NULL && actor->conf->process.n_sockets > 0)
-		mailboxes_mend(procs->shell, actor);
+		mailboxes_mend(procs->shell->sockets, actor);
 }
 
 /* Post how the main process ended, and whether nothing else is left either. */

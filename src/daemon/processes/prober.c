@@ -251,12 +251,14 @@ take_answer(struct prober *prober, const struct helper_message *message)
 }
 
 static void
-on_message(struct shell *shell, const struct helper_message *message)
+on_message(void *user, const struct helper_message *message)
 {
+	struct prober *prober = user;
+
 	if (message->kind == HELPER_ANSWER)
-		take_answer(shell->processes->prober, message);
-	else if (message->kind == HELPER_DONE && shell->processes->prober->n_late > 0)
-		judge_late(shell->processes->prober);
+		take_answer(prober, message);
+	else if (message->kind == HELPER_DONE && prober->n_late > 0)
+		judge_late(prober);
 }
 
 /* Put the question to /system/probe, if it takes it now. */
@@ -285,9 +287,9 @@ put(struct asking *asking)
 
 /* All that was not put, or to a process that has died. */
 static void
-on_room(struct shell *shell, bool is_new)
+on_room(void *user, bool is_new)
 {
-	struct prober *prober = shell->processes->prober;
+	struct prober *prober = user;
 
 	(void)is_new;
 	for (uint32_t place = 0; place < PROBER_MAX; place++) {
@@ -299,9 +301,9 @@ on_room(struct shell *shell, bool is_new)
 }
 
 static void
-on_lost(struct shell *shell)
+on_lost(void *user)
 {
-	struct prober *prober = shell->processes->prober;
+	struct prober *prober = user;
 
 	for (uint32_t place = 0; place < PROBER_MAX; place++) {
 		struct asking *asking = &prober->at[place];
@@ -470,7 +472,7 @@ prober_new(struct shell *shell, struct err *err)
 		ev_timer_init(&asking->timeout, on_timeout, 0., 0.);
 		asking->grace.data = asking->timeout.data = asking;
 	}
-	helpers_use(shell->sockets->helpers, HELPER_PROBE, &user);
+	helpers_use(shell->sockets->helpers, HELPER_PROBE, &user, prober);
 	if (map_reserve(&prober->by_slot, PROBER_MAX) < 0) {
 		err_set(err, ENOMEM, "table of probes");
 		prober_free(prober);

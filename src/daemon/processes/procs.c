@@ -112,8 +112,8 @@ begin(struct procs *procs, struct proc *proc, struct launch *launch,
 	intent->task = 0;
 	intent->ref = proc->ref;
 	atomic_store(&intent->life, proc->life);
-	r = launch_begin(launch, procs->shell, actor, proc->life,
-	                 &proc->child.containment, &intent->trace, ret_place, ret);
+	r = launch_begin(launch, actor, proc->life, &proc->child.containment,
+	                 &intent->trace, ret_place, ret);
 	if (r == 0)
 		output_begun(procs->shell->messages->output, actor, proc->awaits);
 	return r;

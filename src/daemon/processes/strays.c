@@ -51,7 +51,7 @@ begin(struct procs *procs, struct ref ref)
 	engine_view(&shell->engine, ref, &view);
 	left.life = view.process.life + 1;
 	*proc = (struct proc){.ref = ref, .life = left.life, .child.pidfd = -1};
-	launch_mark(shell, ref.slot, left.life, mark);
+	launch_mark(&shell->recording.facts, ref.slot, left.life, mark);
 	containment_adopt(&proc->child.containment, NULL,
 	                  actors_path(&shell->actors, ref), mark);
 	if (!mainpid_next(procs, proc))

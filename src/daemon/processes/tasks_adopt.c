@@ -111,7 +111,8 @@ tasks_enter_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
 	task->child.adopted = true;
 	task_leaf((uint32_t)(task - tasks->at), leaf);
 	if (!task->child.containment.is_cgroup &&
-	    launch_in_cgroup(shell, actors_get(&shell->actors, task->order.ref)))
+	    launch_in_cgroup(&shell->cgroups,
+	                     actors_get(&shell->actors, task->order.ref)))
 		containment_adopt(&task->child.containment, &shell->cgroups, leaf,
 		                  task->child.containment.mark);
 	containment_born(&task->child.containment, pid);

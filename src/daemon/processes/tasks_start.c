@@ -72,7 +72,7 @@ task_mark(const struct shell *shell, uint32_t place, char ret[PROC_MARK_MAX])
 {
 	size_t used;
 
-	launch_mark_begin(shell, ret);
+	launch_mark_begin(&shell->recording.facts, ret);
 	used = strlen(ret);
 	(void)snprintf(ret + used, PROC_MARK_MAX - used, "-task-%u", place);
 }
@@ -212,7 +212,7 @@ static int
 open_containment(struct shell *shell, const struct actor *actor, struct task *task,
                  const char *leaf, const char *mark, int *ret_cgroup_fd)
 {
-	const bool in_cgroup = launch_in_cgroup(shell, actor);
+	const bool in_cgroup = launch_in_cgroup(&shell->cgroups, actor);
 	struct containment *containment = &task->child.containment;
 	int r = 0;
 
@@ -245,15 +245,14 @@ launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, cha
 		ret->step = SPAWN_STEP_CGROUP;
 		return r;
 	}
-	r = identity_settle(shell, actor, &ret->step);
+	r = identity_settle(shell->launcher, actor, &ret->step);
 	if (r < 0)
 		goto done;
 	ret->step = SPAWN_STEP_ENVIRONMENT;
 	r = build_environment(&launch->environment, shell, actor, &task->order, mark,
 	                      &ret->step);
 	if (r == 0)
-		r = launch_helper(launch, shell, actor, argv, cgroup_fd, trace, ret_place,
-		                  ret);
+		r = launch_helper(launch, actor, argv, cgroup_fd, trace, ret_place, ret);
 done:
 	containment_begun(&task->child.containment, false);
 	return r;

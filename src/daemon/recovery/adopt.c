@@ -150,7 +150,7 @@ restore_containment(struct shell *shell, struct proc *proc,
 	pid_t main = record->pid != 0 ? record->pid : record->end.pid;
 	char mark[PROC_MARK_MAX];
 
-	launch_mark(shell, record->ref.slot, record->life, mark);
+	launch_mark(&shell->recording.facts, record->ref.slot, record->life, mark);
 	containment_adopt(&proc->child.containment,
 	                  record->is_cgroup ? &shell->cgroups : NULL,
 	                  shell->actors.at[record->ref.slot].path, mark);
@@ -242,8 +242,8 @@ enter_containment(struct shell *shell, struct proc *proc, const struct actor *ac
 {
 	char mark[PROC_MARK_MAX];
 
-	launch_mark(shell, proc->ref.slot, life, mark);
-	if (launch_in_cgroup(shell, actor)) {
+	launch_mark(&shell->recording.facts, proc->ref.slot, life, mark);
+	if (launch_in_cgroup(&shell->cgroups, actor)) {
 		/* Not where it was before, if limits were given or taken meanwhile. */
 		containment_adopt(&proc->child.containment, &shell->cgroups, actor->path,
 		                  mark);
@@ -439,8 +439,8 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 	if (r == 0)
 		r = restore_slots(shell, size.slots, err);
 	if (r == 0)
-		r = mailboxes_open(shell, &shell->sockets->mailboxes, shell->actors.conf,
-		                   NULL, err);
+		r = mailboxes_open(shell->sockets, &shell->sockets->mailboxes,
+		                   shell->actors.conf, NULL, err);
 	if (r < 0)
 		return r;
 	metrics_begin(shell->metrics, shell->actors.conf);

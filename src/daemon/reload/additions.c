@@ -123,7 +123,7 @@ drop(struct shell *shell, struct grown *grown)
 	additions->at[--additions->n] = NULL;
 	additions->live_bytes -= grown->bytes;
 	if (grown->is_open)
-		mailboxes_close(shell, &grown->mailboxes);
+		mailboxes_close(shell->sockets, &grown->mailboxes);
 	grown_free(grown);
 }
 
@@ -193,7 +193,7 @@ open_sockets(struct shell *shell, struct grown *grown, struct err *err)
 
 	if (grown->is_open)
 		return 0;
-	r = mailboxes_open_added(shell, &grown->mailboxes, grown->conf, err);
+	r = mailboxes_open_added(shell->sockets, &grown->mailboxes, grown->conf, err);
 	grown->is_open = r == 0;
 	return r;
 }
@@ -223,7 +223,7 @@ additions_close(struct shell *shell)
 		struct grown *grown = shell->additions->at[i];
 
 		if (grown->is_open)
-			mailboxes_close(shell, &grown->mailboxes);
+			mailboxes_close(shell->sockets, &grown->mailboxes);
 		grown->is_open = false;
 	}
 }
@@ -253,7 +253,7 @@ make_grown(struct shell *shell, const struct log_entry *entry, const struct spec
 		if (insert(shell->additions, grown) == 0)
 			return grown;
 		err_set(err, ENOMEM, "one more actor");
-		mailboxes_close(shell, &grown->mailboxes);
+		mailboxes_close(shell->sockets, &grown->mailboxes);
 	}
 	grown_free(grown);
 	return NULL;

@@ -124,7 +124,7 @@ set_control_mode(struct shell *shell)
 	const struct conf *conf = shell->actors.conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : getegid();
 	struct err err;
-	int r = control_file_do(shell, SOCKWORK_ADJUST, gid, &err);
+	int r = control_file_do(shell->control_file, SOCKWORK_ADJUST, conf, gid, &err);
 
 	if (r < 0)
 		(void)log_errno(r, "mode of %s", shell->origin.control_path);

@@ -243,7 +243,8 @@ prepare_apply(struct shell *shell, struct reload *reload, struct tables *tables,
 		tables_done(tables);
 		return r;
 	}
-	r = mailboxes_open(shell, mailboxes, conf, &shell->sockets->mailboxes, err);
+	r = mailboxes_open(shell->sockets, mailboxes, conf, &shell->sockets->mailboxes,
+	                   err);
 	if (r == 0) {
 		r = metrics_open(shell->metrics, conf, &tables->metrics_fd, err);
 		*ret_ledger = r < 0 ? NULL
@@ -253,7 +254,7 @@ prepare_apply(struct shell *shell, struct reload *reload, struct tables *tables,
 			return 0;
 		if (r == 0)
 			metrics_cancel(shell->metrics, conf, tables->metrics_fd);
-		mailboxes_cancel(shell, mailboxes);
+		mailboxes_cancel(shell->sockets, mailboxes);
 		r = r < 0 ? r : -ENOMEM;
 	}
 	keeper_release(shell->keeper, VAULT_KEY(VAULT_CONF, tables->conf_id));
@@ -304,7 +305,7 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	before_use(shell, id, before_fd);
 	procs_drop_ledger(shell->processes->procs, before);
 	tables_done(&tables);
-	mailboxes_retire(shell, &shell->sockets->mailboxes, &mailboxes);
+	mailboxes_retire(shell->sockets, &shell->sockets->mailboxes, &mailboxes);
 	shell->sockets->mailboxes = mailboxes;
 	standin_touch_all(shell->sockets->standin);
 	shell->actors.conf = reload->conf;
@@ -393,11 +394,12 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 	if (r == 0)
 		r = keeper_keep_conf(shell->keeper, conf, tables.conf_id, err);
 	if (r == 0)
-		r = mailboxes_open(shell, &shell->sockets->mailboxes, conf, NULL, err);
+		r = mailboxes_open(shell->sockets, &shell->sockets->mailboxes, conf, NULL,
+		                   err);
 	if (r == 0)
 		ledger = reload_new_ledger(shell, conf, tables.n_added, seed, NULL, err);
 	if (ledger == NULL) {
-		mailboxes_cancel(shell, &shell->sockets->mailboxes);
+		mailboxes_cancel(shell->sockets, &shell->sockets->mailboxes);
 		tables_done(&tables);
 		return r < 0 ? r : -ENOMEM;
 	}

@@ -12,6 +12,7 @@
 #include "daemon/sockets/mailbox.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/shell.h"
 #include "os/spawn/spawn.h"
 
 /* The keys that may have asked for a step, the most particular one first.  One that ends
@@ -66,9 +67,9 @@ find_written(const struct conf_actor *conf, const char *name, const char *detail
 static bool
 blame_socket(struct strbuf *sb, const struct shell *shell, const struct actor *actor)
 {
-	const struct conf *conf = shell_conf_of(shell, actor);
+	const struct conf *conf = conf_of_actor(&shell->actors, actor);
 	uint32_t index = 0;
-	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);
+	const struct mailboxes *mailboxes = mailboxes_for(shell->sockets, actor, &index);
 	const struct conf_socket *found;
 	const struct mailbox *mailbox;
 	size_t i = 0;
@@ -116,7 +117,7 @@ blame_step(struct strbuf *sb, const struct shell *shell, const struct actor *act
 
 	if (actor == NULL || actor->conf == NULL)
 		return false;
-	conf = shell_conf_of(shell, actor);
+	conf = conf_of_actor(&shell->actors, actor);
 	if (detail_of(name, SPAWN_STEP_SOCKET) != NULL)
 		return blame_socket(sb, shell, actor);
 	for (size_t i = 0; i < ARRAY_SIZE(asking); i++) {

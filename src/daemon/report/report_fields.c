@@ -112,7 +112,7 @@ add_failure(struct shell *shell, const struct action *action)
 		events_text(events, FIELD_STEP,
 		            proctable_failed_step(shell->proctable, action->origin));
 	else
-		words_of_actor(shell, action->origin, events);
+		words_of_actor(shell->messages, action->origin, events);
 }
 
 static void

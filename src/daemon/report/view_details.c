@@ -110,7 +110,7 @@ view_details_json(struct strbuf *sb, const struct shell *shell, const struct act
 		strbuf_adds(sb, "null");
 		return;
 	}
-	conf = shell_conf_of(shell, actor);
+	conf = conf_of_actor(&shell->actors, actor);
 	strbuf_adds(sb, "{\"command\":");
 	add_command(sb, actor->conf->process.argv);
 	strbuf_adds(sb, ",\"file\":");

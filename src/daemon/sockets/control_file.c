@@ -6,32 +6,34 @@
 
 #include <sys/socket.h>
 
-#include "daemon/state/shell.h"
+#include "conf/text/conf.h"
 #include "ledger/link.h"
 #include "os/socket/sock.h"
 
 /* Look at the file of the socket, in a child: the path is what its author chose. */
 int
-control_file_look(struct shell *shell, bool connects, struct sockwork_seen *ret)
+control_file_look(const struct control_file *file, bool connects,
+                  struct sockwork_seen *ret)
 {
-	return sockwork_look(&shell->bounded, VAULT_KEY(VAULT_CONTROL, 0),
-	                     shell->origin.control_path, connects, ret);
+	return sockwork_look(file->bounded, VAULT_KEY(VAULT_CONTROL, 0), file->path,
+	                     connects, ret);
 }
 
 /* The same for what is to be done with it. */
 int
-control_file_do(struct shell *shell, enum sockwork_kind kind, gid_t gid, struct err *err)
+control_file_do(const struct control_file *file, enum sockwork_kind kind,
+                const struct conf *conf, gid_t gid, struct err *err)
 {
-	const struct sock_file file = {
-	    .path = shell->origin.control_path,
+	const struct sock_file wanted = {
+	    .path = file->path,
 	    .type = SOCK_STREAM,
 	    .backlog = CONTROL_CONNS_MAX,
-	    .mode = shell->actors.conf != NULL ? shell->actors.conf->control_mode : 0,
+	    .mode = conf != NULL ? conf->control_mode : 0,
 	    .uid = (uid_t)-1,
 	    .gid = gid,
 	    .refuses_rights = true,
 	};
 
-	return sockwork_once(&shell->bounded, VAULT_KEY(VAULT_CONTROL, 0), kind, &file,
+	return sockwork_once(file->bounded, VAULT_KEY(VAULT_CONTROL, 0), kind, &wanted,
 	                     err);
 }

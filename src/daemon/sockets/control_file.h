@@ -14,15 +14,22 @@
 /* So many clients at most are connected, and wait to be. */
 #define CONTROL_CONNS_MAX 512
 
-struct shell;
+struct bounded;
+struct conf;
+
+struct control_file {
+	struct bounded *bounded; /* the child is of these; borrowed */
+	const char *path;        /* borrowed; NULL: not known yet */
+};
 
 /* Look at the file of the socket, and with `connects` whether it is live: as
  * sockwork_look(). */
-int control_file_look(struct shell *shell, bool connects, struct sockwork_seen *ret);
+int control_file_look(const struct control_file *file, bool connects,
+                      struct sockwork_seen *ret);
 
-/* Have something done with it, its mode being that of the configuration: as
- * sockwork_do(). */
-int control_file_do(struct shell *shell, enum sockwork_kind kind, gid_t gid,
-                    struct err *err);
+/* Have something done with it, with the mode that this configuration (NULL: none) wants:
+ * as sockwork_do(). */
+int control_file_do(const struct control_file *file, enum sockwork_kind kind,
+                    const struct conf *conf, gid_t gid, struct err *err);
 
 #endif

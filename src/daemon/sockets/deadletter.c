@@ -6,9 +6,12 @@
 #include "daemon/sockets/deadletter.h"
 
 #include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/sockets.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/events.h"
 #include "daemon/state/log.h"
+#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 
 /* An event tells of all dead letters of so long. */
 #define TELL_EVERY_S 0.1
@@ -17,20 +20,20 @@
 static void
 tell(struct deadletters *dead)
 {
-	struct shell *shell = dead->shell;
+	struct sockets *sockets = dead->sockets;
 	struct event_head head = {.kind = NOTICE_DEAD_LETTER};
 	struct node_view view;
 
-	if (dead->untold == 0 || !core_valid(shell->engine.core, dead->owner))
+	if (dead->untold == 0 || !core_valid(sockets->engine->core, dead->owner))
 		return;
-	engine_view(&shell->engine, dead->owner, &view);
-	head.path = actors_path(&shell->actors, dead->owner);
+	engine_view(sockets->engine, dead->owner, &view);
+	head.path = actors_path(sockets->actors, dead->owner);
 	head.incarnation = view.run.incarnation;
 	head.generation = view.run.generation;
-	events_begin(&shell->events, &head);
-	events_text(&shell->events, FIELD_SOCKET, dead->socket);
-	events_number(&shell->events, FIELD_COUNT, dead->untold);
-	events_end(&shell->events);
+	events_begin(sockets->events, &head);
+	events_text(sockets->events, FIELD_SOCKET, dead->socket);
+	events_number(sockets->events, FIELD_COUNT, dead->untold);
+	events_end(sockets->events);
 	log_line(LOG_LEVEL_DEBUG, "%s: %u dead letters at socket %s", head.path,
 	         dead->untold, dead->socket);
 	dead->untold = 0;
@@ -45,9 +48,9 @@ on_tell(struct ev_loop *loop, ev_timer *watcher, int revents)
 }
 
 void
-deadletters_init(struct deadletters *dead, struct shell *shell)
+deadletters_init(struct deadletters *dead, struct sockets *sockets)
 {
-	*dead = (struct deadletters){.shell = shell, .owner = REF_NONE};
+	*dead = (struct deadletters){.sockets = sockets, .owner = REF_NONE};
 	ev_timer_init(&dead->tell, on_tell, TELL_EVERY_S, 0.);
 	dead->tell.data = dead;
 }
@@ -55,7 +58,7 @@ deadletters_init(struct deadletters *dead, struct shell *shell)
 void
 deadletters_done(struct deadletters *dead)
 {
-	ev_timer_stop(dead->shell->loop, &dead->tell);
+	ev_timer_stop(dead->sockets->loop, &dead->tell);
 	tell(dead);
 }
 
@@ -63,18 +66,18 @@ deadletters_done(struct deadletters *dead)
 void
 deadletters_count(struct deadletters *dead, const struct mailbox *mailbox, uint32_t n)
 {
-	struct shell *shell = dead->shell;
-	struct actor *actor = actors_get(&shell->actors, dead->owner);
+	struct sockets *sockets = dead->sockets;
+	struct actor *actor = actors_get(sockets->actors, dead->owner);
 
 	if (actor == NULL || n == 0)
 		return;
 	actor->dead_letters += n;
-	record_slot(&shell->recording, actor->ref.slot);
+	record_slot(sockets->recording, actor->ref.slot);
 	dead->untold += n;
 	dead->socket = mailbox->socket->name;
 	if (ev_is_active(&dead->tell))
 		return;
 	tell(dead);
 	ev_timer_set(&dead->tell, TELL_EVERY_S, 0.);
-	ev_timer_start(shell->loop, &dead->tell);
+	ev_timer_start(sockets->loop, &dead->tell);
 }

@@ -13,18 +13,18 @@
 #include "core/core.h"
 
 struct mailbox;
-struct shell;
+struct sockets;
 
 /* The count of dead letters of a mailbox. */
 struct deadletters {
-	struct shell *shell;
+	struct sockets *sockets;
 	struct ref owner;
 	uint32_t untold;    /* dead letters that are not in the event stream yet */
 	const char *socket; /* the name of the newest one's, borrowed */
 	ev_timer tell;
 };
 
-void deadletters_init(struct deadletters *dead, struct shell *shell);
+void deadletters_init(struct deadletters *dead, struct sockets *sockets);
 void deadletters_done(struct deadletters *dead);
 void deadletters_count(struct deadletters *dead, const struct mailbox *mailbox,
                        uint32_t n);

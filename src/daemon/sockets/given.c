@@ -14,7 +14,6 @@
 #include "daemon/sockets/mailbox.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/listen.h"
@@ -34,7 +33,7 @@ struct given {
 
 /* What supd was started with, of what the walker kept; NULL: nothing, or no memory. */
 struct given *
-given_new(struct shell *shell, char **variables, pid_t walker_pid)
+given_new(struct keeper *keeper, char **variables, pid_t walker_pid)
 {
 	const size_t n = listen_fds(variables, walker_pid);
 	struct given *given = n == 0 ? NULL : calloc(1, sizeof(*given));
@@ -44,7 +43,7 @@ given_new(struct shell *shell, char **variables, pid_t walker_pid)
 	for (size_t i = 0; i < n; i++) {
 		struct given_one *one = &given->at[given->n];
 
-		one->fd = keeper_take(shell->keeper, VAULT_KEY(VAULT_GIVEN, i));
+		one->fd = keeper_take(keeper, VAULT_KEY(VAULT_GIVEN, i));
 		one->name_len = listen_name(variables, i, &one->name);
 		if (one->fd < 0)
 			continue;

@@ -12,9 +12,9 @@
 
 struct given;
 struct mailboxes;
-struct shell;
+struct keeper;
 
-struct given *given_new(struct shell *shell, char **variables, pid_t walker_pid);
+struct given *given_new(struct keeper *keeper, char **variables, pid_t walker_pid);
 void given_free(struct given *given);
 
 /* Put them where they belong, by name and address, else by name, else by address. */

@@ -5,12 +5,11 @@
 #include "daemon/sockets/grown.h"
 
 #include "daemon/state/actors.h"
-#include "daemon/state/shell.h"
 
 const struct conf *
-shell_conf_of(const struct shell *shell, const struct actor *actor)
+conf_of_actor(const struct actors *actors, const struct actor *actor)
 {
 	if (actor->grown != NULL)
 		return actor->grown->conf;
-	return actor->conf_owner != NULL ? actor->conf_owner : shell->actors.conf;
+	return actor->conf_owner != NULL ? actor->conf_owner : actors->conf;
 }

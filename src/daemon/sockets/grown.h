@@ -15,7 +15,7 @@
 struct actor;
 struct additions_log;
 struct conf;
-struct shell;
+struct actors;
 
 /* One addition. */
 struct grown {
@@ -47,6 +47,6 @@ struct additions {
 };
 
 /* The configuration that an actor came with. */
-const struct conf *shell_conf_of(const struct shell *shell, const struct actor *actor);
+const struct conf *conf_of_actor(const struct actors *actors, const struct actor *actor);
 
 #endif

@@ -11,9 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/sockets/sockets.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "os/self/fd.h"
 
@@ -23,27 +24,29 @@
 struct channel {
 	struct helpers *helpers;
 	enum helper_name name;
-	const struct helper_user *user;
-	int fd;         /* -1: no process */
-	bool is_wanted; /* a process of this helper is wanted */
-	bool is_new;    /* the user was not told of the room yet */
-	bool is_full;   /* a message did not fit */
-	uint64_t sent;  /* messages, to its process */
-	uint64_t done;  /* messages that the process has acted upon */
+	const struct helper_user *functions; /* of its user, … */
+	void *user;                          /* … which they get */
+	int fd;                              /* -1: no process */
+	bool is_wanted;                      /* a process of this helper is wanted */
+	bool is_new;                         /* the user was not told of the room yet */
+	bool is_full;                        /* a message did not fit */
+	uint64_t sent;                       /* messages, to its process */
+	uint64_t done; /* messages that the process has acted upon */
 	ev_io io;
 	ev_timer hang; /* active while some are not done */
 };
 
 struct helpers {
-	struct shell *shell;
+	struct sockets *sockets;
 	helpers_kill_process *kill_process;
+	void *data; /* of kill_process() */
 	struct channel at[HELPER_MAX];
 };
 
 static struct ref
 ref_of(const struct channel *channel)
 {
-	return actors_find(&channel->helpers->shell->actors,
+	return actors_find(channel->helpers->sockets->actors,
 	                   system_helper_path(channel->name));
 }
 
@@ -51,20 +54,20 @@ ref_of(const struct channel *channel)
 static void
 lose(struct channel *channel)
 {
-	struct shell *shell = channel->helpers->shell;
+	struct ev_loop *loop = channel->helpers->sockets->loop;
 
 	if (channel->fd < 0)
 		return;
-	ev_io_stop(shell->loop, &channel->io);
-	ev_timer_stop(shell->loop, &channel->hang);
+	ev_io_stop(loop, &channel->io);
+	ev_timer_stop(loop, &channel->hang);
 	fd_close(&channel->fd);
-	channel->user->on_lost(shell);
+	channel->functions->on_lost(channel->user);
 }
 
 static void
 watch(struct channel *channel)
 {
-	struct ev_loop *loop = channel->helpers->shell->loop;
+	struct ev_loop *loop = channel->helpers->sockets->loop;
 
 	ev_io_stop(loop, &channel->io);
 	ev_io_set(&channel->io, channel->fd,
@@ -76,7 +79,7 @@ watch(struct channel *channel)
 static void
 wait_for_done(struct channel *channel)
 {
-	struct ev_loop *loop = channel->helpers->shell->loop;
+	struct ev_loop *loop = channel->helpers->sockets->loop;
 
 	ev_timer_stop(loop, &channel->hang);
 	if (channel->done == channel->sent)
@@ -99,7 +102,7 @@ heed(struct channel *channel, const struct helper_message *message)
 		channel->done += message->n;
 		wait_for_done(channel);
 	}
-	channel->user->on_message(channel->helpers->shell, message);
+	channel->functions->on_message(channel->user, message);
 }
 
 /* Take in the helper's messages. */
@@ -133,7 +136,7 @@ on_channel(struct ev_loop *loop, ev_io *io, int revents)
 		return;
 	channel->is_full = false;
 	watch(channel);
-	channel->user->on_room(channel->helpers->shell, false);
+	channel->functions->on_room(channel->user, false);
 }
 
 static void
@@ -155,8 +158,9 @@ on_hang(struct ev_loop *loop, ev_timer *timer, int revents)
 /* Name the user of a helper, once. */
 void
 helpers_use(struct helpers *helpers, enum helper_name name,
-            const struct helper_user *user)
+            const struct helper_user *functions, void *user)
 {
+	helpers->at[name].functions = functions;
 	helpers->at[name].user = user;
 }
 
@@ -164,15 +168,15 @@ helpers_use(struct helpers *helpers, enum helper_name name,
 static void
 wake(struct channel *channel)
 {
-	struct shell *shell = channel->helpers->shell;
+	struct sockets *sockets = channel->helpers->sockets;
 	const struct event demand = {.kind = EVENT_DEMAND, .ref = ref_of(channel)};
 	struct node_view view;
 
-	if (channel->fd >= 0 || !core_valid(shell->engine.core, demand.ref))
+	if (channel->fd >= 0 || !core_valid(sockets->engine->core, demand.ref))
 		return;
-	engine_view(&shell->engine, demand.ref, &view);
+	engine_view(sockets->engine, demand.ref, &view);
 	if (view.on_standby && !view.demanded)
-		post_event(shell->post, &demand);
+		post_event(sockets->post, &demand);
 }
 
 /* A process of it is to be there from now on. */
@@ -232,10 +236,9 @@ void
 helpers_kill(struct helpers *helpers, enum helper_name name, const char *why)
 {
 	struct channel *channel = &helpers->at[name];
-	struct shell *shell = helpers->shell;
 
 	log_line(LOG_LEVEL_WARNING, "%s is killed: %s", system_helper_path(name), why);
-	channel->helpers->kill_process(shell, ref_of(channel));
+	helpers->kill_process(helpers->data, ref_of(channel));
 	lose(channel);
 }
 
@@ -269,14 +272,14 @@ void
 helpers_adopt(struct helpers *helpers)
 {
 	for (int i = 0; i < HELPER_MAX; i++)
-		helpers->kill_process(helpers->shell, ref_of(&helpers->at[i]));
+		helpers->kill_process(helpers->data, ref_of(&helpers->at[i]));
 }
 
 /* After the core's turn: what is wanted is started, and users are told of new ones. */
 void
 helpers_on_turn(struct helpers *helpers)
 {
-	for (int i = 0; i < HELPER_MAX && !helpers->shell->engine.exiting; i++) {
+	for (int i = 0; i < HELPER_MAX && !helpers->sockets->engine->exiting; i++) {
 		struct channel *channel = &helpers->at[i];
 
 		if (channel->is_wanted)
@@ -284,12 +287,13 @@ helpers_on_turn(struct helpers *helpers)
 		if (channel->fd < 0 || !channel->is_new)
 			continue;
 		channel->is_new = false;
-		channel->user->on_room(helpers->shell, true);
+		channel->functions->on_room(channel->user, true);
 	}
 }
 
 struct helpers *
-helpers_new(struct shell *shell, helpers_kill_process *kill_process, struct err *err)
+helpers_new(struct sockets *sockets, helpers_kill_process *kill_process, void *data,
+            struct err *err)
 {
 	struct helpers *helpers = calloc(1, sizeof(*helpers));
 
@@ -297,8 +301,9 @@ helpers_new(struct shell *shell, helpers_kill_process *kill_process, struct err 
 		err_set(err, ENOMEM, "helper processes");
 		return NULL;
 	}
-	helpers->shell = shell;
+	helpers->sockets = sockets;
 	helpers->kill_process = kill_process;
+	helpers->data = data;
 	for (int i = 0; i < HELPER_MAX; i++) {
 		struct channel *channel = &helpers->at[i];
 

@@ -21,26 +21,28 @@
 #define HELPERS_HANG_S 5.
 
 struct helpers;
-struct shell;
+struct sockets;
 
-/* The user of a helper.  None of these functions calls the core. */
+/* The user of a helper: it was named with `user`.  None of these functions calls the
+ * core. */
 struct helper_user {
 	/* There is room for messages: in a channel to a new process, or again. */
-	void (*on_room)(struct shell *shell, bool is_new);
+	void (*on_room)(void *user, bool is_new);
 	/* It said something. */
-	void (*on_message)(struct shell *shell, const struct helper_message *message);
+	void (*on_message)(void *user, const struct helper_message *message);
 	/* The process is gone, or hangs: all messages to it are lost. */
-	void (*on_lost)(struct shell *shell);
+	void (*on_lost)(void *user);
 };
 
 /* Kill the process of an actor, if it has one. */
-typedef void helpers_kill_process(struct shell *shell, struct ref ref);
+typedef void helpers_kill_process(void *data, struct ref ref);
 
-struct helpers *helpers_new(struct shell *shell, helpers_kill_process *kill_process,
-                            struct err *err);
+/* None of them has a process yet; NULL and a sentence.  The sockets are borrowed. */
+struct helpers *helpers_new(struct sockets *sockets, helpers_kill_process *kill_process,
+                            void *data, struct err *err);
 void helpers_free(struct helpers *helpers);
 void helpers_use(struct helpers *helpers, enum helper_name name,
-                 const struct helper_user *user);
+                 const struct helper_user *functions, void *user);
 void helpers_adopt(struct helpers *helpers);
 void helpers_on_turn(struct helpers *helpers);
 int helpers_launch(struct helpers *helpers, enum helper_name name);

@@ -19,7 +19,6 @@
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 
 /* The helper has a lease busy for some microseconds.  One that was put off the processor
@@ -46,7 +45,8 @@ struct loan {
 };
 
 struct lending {
-	struct shell *shell;
+	struct helpers *helpers;
+	struct standin *standin;      /* whose sockets are lent */
 	struct helper_leases *leases; /* shared with the process of now; NULL: none */
 	uint32_t next;                /* where a free place is looked for */
 	bool is_short;                /* no place was free: mailboxes wait for a place */
@@ -82,9 +82,9 @@ make_page(struct lending *lending)
 }
 
 static void
-on_lost(struct shell *shell)
+on_lost(void *user)
 {
-	struct lending *lending = standin_lending(shell->sockets->standin);
+	struct lending *lending = user;
 
 	if (lending->leases != NULL)
 		(void)munmap(lending->leases, sizeof(*lending->leases));
@@ -117,7 +117,7 @@ static void
 tell_return(struct lending *lending, uint32_t id)
 {
 	const struct helper_message over = {.kind = HELPER_RETURN, .id = id};
-	struct helpers *helpers = lending->shell->sockets->helpers;
+	struct helpers *helpers = lending->helpers;
 	struct loan *loan = &lending->at[id];
 
 	loan->state = LOAN_UNTOLD;
@@ -137,8 +137,7 @@ find_free(struct lending *lending)
 		lending->next = (lending->next + 1) % HELPER_MAILBOXES_MAX;
 		if (loan->state == LOAN_FREE ||
 		    (loan->state == LOAN_RETURNED &&
-		     helpers_has_done(lending->shell->sockets->helpers, HELPER_LETTERS,
-		                      loan->number)))
+		     helpers_has_done(lending->helpers, HELPER_LETTERS, loan->number)))
 			return loan;
 	}
 	lending->is_short = true;
@@ -164,7 +163,7 @@ send_mailbox(struct lending *lending, const struct mailbox *mailbox, uint32_t id
 		fds[1] = text_file(socket->reply);
 	if (give.mailbox.replies && fds[1] < 0)
 		return -ENOMEM;
-	r = helpers_send(lending->shell->sockets->helpers, HELPER_LETTERS, &give, fds,
+	r = helpers_send(lending->helpers, HELPER_LETTERS, &give, fds,
 	                 give.mailbox.replies ? 2 : 1);
 	fd_close(&fds[1]);
 	return r;
@@ -182,7 +181,7 @@ lending_give(struct lending *lending, const struct mailbox *mailbox,
 	struct loan *loan;
 	uint32_t id;
 
-	helpers_want(lending->shell->sockets->helpers, HELPER_LETTERS);
+	helpers_want(lending->helpers, HELPER_LETTERS);
 	loan = lending->leases == NULL ? NULL : find_free(lending);
 	if (loan == NULL)
 		return;
@@ -230,7 +229,7 @@ lending_take_back(struct lending *lending, uint32_t *loan)
 	if (end_lease(&lending->leases->at[id]))
 		tell_return(lending, id);
 	else
-		helpers_kill(lending->shell->sockets->helpers, HELPER_LETTERS,
+		helpers_kill(lending->helpers, HELPER_LETTERS,
 		             "it does not give back a socket");
 }
 
@@ -242,14 +241,13 @@ tell_counted(struct lending *lending, uint32_t id)
 	const struct helper_message counted = {.kind = HELPER_COUNTED, .id = id};
 
 	lending->at[id].owes_count =
-	    helpers_send(lending->shell->sockets->helpers, HELPER_LETTERS, &counted, NULL,
-	                 0) == -EAGAIN;
+	    helpers_send(lending->helpers, HELPER_LETTERS, &counted, NULL, 0) == -EAGAIN;
 }
 
 static void
-on_room(struct shell *shell, bool is_new)
+on_room(void *user, bool is_new)
 {
-	struct lending *lending = standin_lending(shell->sockets->standin);
+	struct lending *lending = user;
 	const struct helper_message leases = {.kind = HELPER_LEASES};
 	int fd;
 
@@ -259,8 +257,7 @@ on_room(struct shell *shell, bool is_new)
 			(void)log_errno(fd, "memory to share with /system/letters");
 			return;
 		}
-		(void)helpers_send(shell->sockets->helpers, HELPER_LETTERS, &leases, &fd,
-		                   1);
+		(void)helpers_send(lending->helpers, HELPER_LETTERS, &leases, &fd, 1);
 		(void)close(fd);
 	}
 	for (uint32_t id = 0; id < HELPER_MAILBOXES_MAX; id++) {
@@ -269,18 +266,18 @@ on_room(struct shell *shell, bool is_new)
 		if (lending->at[id].owes_count)
 			tell_counted(lending, id);
 	}
-	standin_touch_all(shell->sockets->standin);
+	standin_touch_all(lending->standin);
 }
 
 static void
-on_message(struct shell *shell, const struct helper_message *message)
+on_message(void *user, const struct helper_message *message)
 {
-	struct lending *lending = standin_lending(shell->sockets->standin);
+	struct lending *lending = user;
 	const struct loan *loan;
 
 	if (message->kind == HELPER_DONE && lending->is_short) {
 		lending->is_short = false;
-		standin_touch_all(shell->sockets->standin);
+		standin_touch_all(lending->standin);
 	}
 	if (message->kind != HELPER_DEAD || message->id >= HELPER_MAILBOXES_MAX)
 		return;
@@ -303,7 +300,7 @@ lending_forget(struct lending *lending, const struct mailbox *mailbox)
 static const struct helper_user user = {on_room, on_message, on_lost};
 
 struct lending *
-lending_new(struct shell *shell, struct err *err)
+lending_new(struct helpers *helpers, struct standin *standin, struct err *err)
 {
 	struct lending *lending = calloc(1, sizeof(*lending));
 
@@ -311,8 +308,9 @@ lending_new(struct shell *shell, struct err *err)
 		err_set(err, ENOMEM, "table of mailboxes");
 		return NULL;
 	}
-	lending->shell = shell;
-	helpers_use(shell->sockets->helpers, HELPER_LETTERS, &user);
+	lending->helpers = helpers;
+	lending->standin = standin;
+	helpers_use(helpers, HELPER_LETTERS, &user, lending);
 	return lending;
 }
 

@@ -15,14 +15,16 @@
 #include "base/err.h"
 
 struct deadletters;
+struct helpers;
 struct lending;
 struct mailbox;
-struct shell;
+struct standin;
 
 /* It is not lent, or not any more. */
 #define LENDING_NONE UINT32_MAX
 
-struct lending *lending_new(struct shell *shell, struct err *err);
+struct lending *lending_new(struct helpers *helpers, struct standin *standin,
+                            struct err *err);
 void lending_free(struct lending *lending);
 void lending_give(struct lending *lending, const struct mailbox *mailbox,
                   struct deadletters *dead, uint32_t *loan);

@@ -15,9 +15,9 @@
 #include "daemon/sockets/grown.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
@@ -129,16 +129,16 @@ was_missing(const struct mailboxes *old, const struct mailbox *wanted)
 
 /* The path of the added or configured actor with that address; NULL: none. */
 static const char *
-find_owner(const struct shell *shell, const struct mailbox *wanted, bool is_added)
+find_owner(const struct sockets *sockets, const struct mailbox *wanted, bool is_added)
 {
 	const struct mailbox *found = NULL;
 
 	if (is_added)
-		found = find_old(&shell->sockets->mailboxes, wanted);
+		found = find_old(&sockets->mailboxes, wanted);
 	if (found != NULL)
-		return shell->actors.conf->actors[found->actor].path;
-	for (uint32_t i = 0; i < shell->additions->n; i++) {
-		const struct grown *grown = shell->additions->at[i];
+		return sockets->actors->conf->actors[found->actor].path;
+	for (uint32_t i = 0; i < sockets->additions->n; i++) {
+		const struct grown *grown = sockets->additions->at[i];
 
 		found = grown->is_open ? find_old(&grown->mailboxes, wanted) : NULL;
 		if (found != NULL)
@@ -149,7 +149,7 @@ find_owner(const struct shell *shell, const struct mailbox *wanted, bool is_adde
 
 /* The descriptor of a socket: kept from before, or newly opened; -errno. */
 static int
-open_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox,
+open_one(struct sockets *sockets, struct sockwork *work, struct mailbox *mailbox,
          const struct mailboxes *old, bool is_added, struct err *err)
 {
 	const struct mailbox *before = find_old(old, mailbox);
@@ -159,14 +159,14 @@ open_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox,
 	if (mailbox->is_given)
 		return 0;
 	mailbox->is_kept = before != NULL && !before->is_given;
-	fd = mailbox->is_kept ? before->fd : keeper_take(shell->keeper, mailbox->key);
+	fd = mailbox->is_kept ? before->fd : keeper_take(sockets->keeper, mailbox->key);
 	if (fd >= 0) {
 		mailbox->fd = fd;
 		if (!mailbox->is_kept)
 			adjust(work, mailbox, NULL);
 		return 0;
 	}
-	owner = find_owner(shell, mailbox, is_added);
+	owner = find_owner(sockets, mailbox, is_added);
 	if (owner != NULL) {
 		err_set(err, EADDRINUSE, "%s is the socket of %s",
 		        mailbox->socket->address, owner);
@@ -176,7 +176,7 @@ open_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox,
 	if (fd < 0)
 		return fd;
 	mailbox->fd = fd;
-	keeper_keep(shell->keeper, mailbox->key, fd);
+	keeper_keep(sockets->keeper, mailbox->key, fd);
 	return 0;
 }
 
@@ -209,18 +209,18 @@ list_sockets(struct mailboxes *ret, const struct conf *conf)
  * the actor tries again (DECISIONS 62).
  */
 static int
-open_all(struct shell *shell, struct mailboxes *mailboxes, const struct conf *conf,
+open_all(struct sockets *sockets, struct mailboxes *mailboxes, const struct conf *conf,
          const struct mailboxes *old, bool is_added, struct err *err)
 {
 	struct sockwork work;
 	bool is_fatal = false;
 	int r = 0;
 
-	sockwork_begin(&work, &shell->bounded, MAILBOX_FILES_MS);
+	sockwork_begin(&work, sockets->bounded, MAILBOX_FILES_MS);
 	for (uint32_t i = 0; i < mailboxes->n && !is_fatal; i++) {
 		struct mailbox *mailbox = &mailboxes->at[i];
 
-		r = open_one(shell, &work, mailbox, old, is_added, err);
+		r = open_one(sockets, &work, mailbox, old, is_added, err);
 		if (r == 0)
 			continue;
 		err_prefix(err, "%s: socket %s", conf->actors[mailbox->actor].path,
@@ -296,37 +296,37 @@ make_table(struct mailboxes *ret, const struct conf *conf, struct err *err)
  * what was before is as it was.
  */
 int
-mailboxes_open(struct shell *shell, struct mailboxes *ret, const struct conf *conf,
+mailboxes_open(struct sockets *sockets, struct mailboxes *ret, const struct conf *conf,
                const struct mailboxes *old, struct err *err)
 {
 	int r = make_table(ret, conf, err);
 
 	if (r < 0)
 		return r;
-	given_assign(shell->sockets->given, ret);
-	r = open_all(shell, ret, conf, old, false, err);
+	given_assign(sockets->given, ret);
+	r = open_all(sockets, ret, conf, old, false, err);
 	if (r < 0)
-		mailboxes_cancel(shell, ret);
+		mailboxes_cancel(sockets, ret);
 	return r;
 }
 
 /* The same for actors that are added at run time: what supd was given is not for them. */
 int
-mailboxes_open_added(struct shell *shell, struct mailboxes *ret, const struct conf *conf,
-                     struct err *err)
+mailboxes_open_added(struct sockets *sockets, struct mailboxes *ret,
+                     const struct conf *conf, struct err *err)
 {
 	int r = make_table(ret, conf, err);
 
 	if (r < 0)
 		return r;
-	r = open_all(shell, ret, conf, NULL, true, err);
+	r = open_all(sockets, ret, conf, NULL, true, err);
 	if (r < 0)
-		mailboxes_cancel(shell, ret);
+		mailboxes_cancel(sockets, ret);
 	return r;
 }
 
 static void
-close_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox)
+close_one(struct sockets *sockets, struct sockwork *work, struct mailbox *mailbox)
 {
 	struct err err;
 
@@ -337,19 +337,19 @@ close_one(struct shell *shell, struct sockwork *work, struct mailbox *mailbox)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
 	/* The walker has a copy until it is told: what is in the queue goes there. */
 	(void)close(mailbox->fd);
-	keeper_release(shell->keeper, mailbox->key);
+	keeper_release(sockets->keeper, mailbox->key);
 }
 
 /* Undo mailboxes_open(): what was taken over stays with its old owner. */
 void
-mailboxes_cancel(struct shell *shell, struct mailboxes *mailboxes)
+mailboxes_cancel(struct sockets *sockets, struct mailboxes *mailboxes)
 {
 	struct sockwork work;
 
-	sockwork_begin(&work, &shell->bounded, MAILBOX_FILES_MS);
+	sockwork_begin(&work, sockets->bounded, MAILBOX_FILES_MS);
 	for (uint32_t i = 0; i < mailboxes->n; i++)
 		if (!mailboxes->at[i].is_kept)
-			close_one(shell, &work, &mailboxes->at[i]);
+			close_one(sockets, &work, &mailboxes->at[i]);
 	sockwork_done(&work);
 	release(mailboxes);
 }
@@ -365,35 +365,36 @@ has_taken_over(const struct mailboxes *successor, const struct mailbox *mailbox)
 /* The successor is in force: so is its idea of what it took over, and the rest is closed.
  */
 void
-mailboxes_retire(struct shell *shell, struct mailboxes *old,
+mailboxes_retire(struct sockets *sockets, struct mailboxes *old,
                  const struct mailboxes *successor)
 {
 	struct sockwork work;
 
-	sockwork_begin(&work, &shell->bounded, MAILBOX_FILES_MS);
+	sockwork_begin(&work, sockets->bounded, MAILBOX_FILES_MS);
 	for (uint32_t i = 0; i < successor->n; i++)
 		if (successor->at[i].is_kept)
 			adjust(&work, &successor->at[i],
 			       find_old(old, &successor->at[i]));
 	for (uint32_t i = 0; i < old->n; i++)
 		if (!has_taken_over(successor, &old->at[i]))
-			close_one(shell, &work, &old->at[i]);
+			close_one(sockets, &work, &old->at[i]);
 	sockwork_done(&work);
 	release(old);
 }
 
 /* supd ends in order: the sockets and their files go. */
 void
-mailboxes_close(struct shell *shell, struct mailboxes *mailboxes)
+mailboxes_close(struct sockets *sockets, struct mailboxes *mailboxes)
 {
 	struct mailboxes none;
 
 	mailboxes_init(&none);
-	mailboxes_retire(shell, mailboxes, &none);
+	mailboxes_retire(sockets, mailboxes, &none);
 }
 
 const struct mailboxes *
-mailboxes_for(const struct shell *shell, const struct actor *actor, uint32_t *ret_index)
+mailboxes_for(const struct sockets *sockets, const struct actor *actor,
+              uint32_t *ret_index)
 {
 	if (actor->conf_owner != NULL || system_has(actor))
 		return NULL;
@@ -401,28 +402,28 @@ mailboxes_for(const struct shell *shell, const struct actor *actor, uint32_t *re
 		*ret_index = (uint32_t)(actor->conf - actor->grown->conf->actors);
 		return &actor->grown->mailboxes;
 	}
-	*ret_index = actors_index(&shell->actors, actor);
-	return &shell->sockets->mailboxes;
+	*ret_index = actors_index(sockets->actors, actor);
+	return &sockets->mailboxes;
 }
 
 /* Open those of the actor's sockets that could not be opened so far: 0, or -errno. */
 int
-mailboxes_reopen(struct shell *shell, const struct actor *actor)
+mailboxes_reopen(struct sockets *sockets, const struct actor *actor)
 {
 	uint32_t index = 0;
-	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);
+	const struct mailboxes *mailboxes = mailboxes_for(sockets, actor, &index);
 	struct mailbox *mailbox;
 	struct sockwork work;
 	struct err err;
 	int r = 0;
 
-	sockwork_begin(&work, &shell->bounded, MAILBOX_FILES_MS);
+	sockwork_begin(&work, sockets->bounded, MAILBOX_FILES_MS);
 	for (size_t i = 0; mailboxes != NULL && r == 0 &&
 	                   (mailbox = mailboxes_of(mailboxes, index, i)) != NULL;
 	     i++)
 		if (mailbox->fd < 0)
-			r = open_one(shell, &work, mailbox, NULL,
-			             mailboxes != &shell->sockets->mailboxes, &err);
+			r = open_one(sockets, &work, mailbox, NULL,
+			             mailboxes != &sockets->mailboxes, &err);
 	sockwork_done(&work);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "%s: socket %s: %s", actor->path,

@@ -18,7 +18,7 @@
 
 struct actor;
 struct letterbox;
-struct shell;
+struct sockets;
 
 /* Files of sockets may hang: the guardian has so much time for them at once. */
 #define MAILBOX_FILES_MS 2000
@@ -46,27 +46,27 @@ struct mailboxes {
 	uint32_t *first_handled; /* … of actor i from here on, as in `first` */
 };
 
-int mailboxes_open_added(struct shell *shell, struct mailboxes *ret,
+int mailboxes_open_added(struct sockets *sockets, struct mailboxes *ret,
                          const struct conf *conf, struct err *err);
-int mailboxes_open(struct shell *shell, struct mailboxes *ret, const struct conf *conf,
-                   const struct mailboxes *old, struct err *err);
-void mailboxes_cancel(struct shell *shell, struct mailboxes *mailboxes);
-void mailboxes_retire(struct shell *shell, struct mailboxes *old,
+int mailboxes_open(struct sockets *sockets, struct mailboxes *ret,
+                   const struct conf *conf, const struct mailboxes *old, struct err *err);
+void mailboxes_cancel(struct sockets *sockets, struct mailboxes *mailboxes);
+void mailboxes_retire(struct sockets *sockets, struct mailboxes *old,
                       const struct mailboxes *successor);
-void mailboxes_close(struct shell *shell, struct mailboxes *mailboxes);
+void mailboxes_close(struct sockets *sockets, struct mailboxes *mailboxes);
 
-int mailboxes_reopen(struct shell *shell, const struct actor *actor);
+int mailboxes_reopen(struct sockets *sockets, const struct actor *actor);
 bool mailboxes_are_missing(const struct mailboxes *mailboxes, uint32_t actor);
 
 int mailbox_do_file(struct sockwork *work, const struct mailbox *mailbox,
                     enum sockwork_kind kind, struct err *err);
 
 /* A process of the actor has ended. */
-void mailboxes_mend(struct shell *shell, const struct actor *actor);
+void mailboxes_mend(struct sockets *sockets, const struct actor *actor);
 
 /* Where the sockets of an actor are, and which of the configuration's actors it is; NULL:
  * it has none. */
-const struct mailboxes *mailboxes_for(const struct shell *shell,
+const struct mailboxes *mailboxes_for(const struct sockets *sockets,
                                       const struct actor *actor, uint32_t *ret_index);
 
 /* The i-th of the sockets of an actor; NULL: it has fewer. */

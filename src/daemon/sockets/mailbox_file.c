@@ -5,8 +5,9 @@
 #include <sys/socket.h>
 
 #include "daemon/sockets/mailbox.h"
+#include "daemon/sockets/sockets.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "os/socket/sockfile.h"
 #include "os/socket/sockwork.h"
 
@@ -47,15 +48,15 @@ mailbox_do_file(struct sockwork *work, const struct mailbox *mailbox,
 /* It may have removed the files of its sockets: then they are restored, and clients find
  * the way to the next process. */
 void
-mailboxes_mend(struct shell *shell, const struct actor *actor)
+mailboxes_mend(struct sockets *sockets, const struct actor *actor)
 {
 	uint32_t index = 0;
-	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);
+	const struct mailboxes *mailboxes = mailboxes_for(sockets, actor, &index);
 	const struct mailbox *mailbox;
 	struct sockwork work;
 	struct err err;
 
-	sockwork_begin(&work, &shell->bounded, MAILBOX_FILES_MS);
+	sockwork_begin(&work, sockets->bounded, MAILBOX_FILES_MS);
 	for (size_t i = 0;
 	     mailboxes != NULL && (mailbox = mailboxes_of(mailboxes, index, i)) != NULL;
 	     i++) {

@@ -8,20 +8,39 @@
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/mailbox.h"
 
+struct actors;
+struct additions;
+struct bounded;
+struct ev_loop;
+struct events;
 struct given;
+struct keeper;
+struct engine;
+struct post;
+struct recording;
 struct standin;
 
 struct sockets {
+	/* What the room uses; borrowed. */
+	struct ev_loop *loop;
+	const struct engine *engine;
+	struct actors *actors;
+	struct events *events;
+	struct recording *recording;
+	struct post *post;
+	struct keeper *keeper;
+	const struct additions *additions;
+	struct bounded *bounded; /* files of sockets are touched in these children */
+	/* Its own. */
 	struct mailboxes mailboxes; /* of the configuration in force */
 	struct given *given;        /* sockets that supd was started with, or NULL */
 	struct helpers *helpers;    /* processes that touch the objects of others */
 	struct standin *standin;
 };
 
-/* Open all but the mailboxes, with what supd was started with; 0, or -errno with a
- * sentence. */
-int sockets_open(struct sockets *sockets, struct shell *shell,
-                 helpers_kill_process *kill_process, struct given *take_given,
+/* Open all but the mailboxes, with what the room uses; `data` is for kill_process().  0,
+ * or -errno with a sentence. */
+int sockets_open(struct sockets *sockets, helpers_kill_process *kill_process, void *data,
                  struct err *err);
 
 #endif

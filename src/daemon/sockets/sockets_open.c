@@ -7,14 +7,12 @@
 #include "daemon/sockets/standin.h"
 
 int
-sockets_open(struct sockets *sockets, struct shell *shell,
-             helpers_kill_process *kill_process, struct given *take_given,
+sockets_open(struct sockets *sockets, helpers_kill_process *kill_process, void *data,
              struct err *err)
 {
-	sockets->given = take_given;
-	sockets->helpers = helpers_new(shell, kill_process, err);
+	sockets->helpers = helpers_new(sockets, kill_process, data, err);
 	if (sockets->helpers == NULL)
 		return -err->code;
-	sockets->standin = standin_new(shell, err);
+	sockets->standin = standin_new(sockets, err);
 	return sockets->standin == NULL ? -err->code : 0;
 }

@@ -12,10 +12,9 @@
 #include "daemon/sockets/lending.h"
 #include "daemon/sockets/mailbox.h"
 #include "daemon/sockets/sockets.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
-#include "daemon/state/system.h"
 #include "os/socket/sock.h"
 
 /* The reaction to a client. */
@@ -23,7 +22,7 @@ enum listening { UNATTENDED, ACTIVATING, ATTENDED };
 
 /* What listens at one mailbox. */
 struct letterbox {
-	struct shell *shell;
+	struct standin *standin;
 	struct mailbox *mailbox;
 	enum listening listening;
 	struct ref called; /* ACTIVATING */
@@ -33,7 +32,7 @@ struct letterbox {
 };
 
 struct standin {
-	struct shell *shell;
+	struct sockets *sockets;
 	struct ref *touched;
 	size_t n, cap;
 	bool all; /* all actors: there was no memory for a list */
@@ -41,7 +40,7 @@ struct standin {
 };
 
 struct standin *
-standin_new(struct shell *shell, struct err *err)
+standin_new(struct sockets *sockets, struct err *err)
 {
 	struct standin *standin = calloc(1, sizeof(*standin));
 
@@ -49,9 +48,9 @@ standin_new(struct shell *shell, struct err *err)
 		err_set(err, ENOMEM, "mailboxes");
 		return NULL;
 	}
-	standin->shell = shell;
+	standin->sockets = sockets;
 	standin->all = true;
-	standin->lending = lending_new(shell, err);
+	standin->lending = lending_new(sockets->helpers, standin, err);
 	if (standin->lending == NULL) {
 		standin_free(standin);
 		return NULL;
@@ -69,20 +68,13 @@ standin_free(struct standin *standin)
 	free(standin);
 }
 
-/* What is lent to /system/letters. */
-struct lending *
-standin_lending(const struct standin *standin)
-{
-	return standin->lending;
-}
-
 void
 standin_touch(struct standin *standin, struct ref ref)
 {
 	struct actor *actor;
 	struct ref *larger;
 
-	actor = actors_get(&standin->shell->actors, ref);
+	actor = actors_get(standin->sockets->actors, ref);
 	if (actor == NULL)
 		return;
 	actor->is_called = false;
@@ -115,10 +107,10 @@ standin_touch_all(struct standin *standin)
 static void
 stop(struct letterbox *letterbox)
 {
-	struct shell *shell = letterbox->shell;
+	struct standin *standin = letterbox->standin;
 
-	ev_io_stop(shell->loop, &letterbox->io);
-	lending_take_back(shell->sockets->standin->lending, &letterbox->loan);
+	ev_io_stop(standin->sockets->loop, &letterbox->io);
+	lending_take_back(standin->lending, &letterbox->loan);
 	letterbox->listening = UNATTENDED;
 }
 
@@ -126,15 +118,15 @@ stop(struct letterbox *letterbox)
 static void
 call(struct letterbox *letterbox)
 {
-	struct shell *shell = letterbox->shell;
-	struct actor *actor = actors_get(&shell->actors, letterbox->called);
+	struct sockets *sockets = letterbox->standin->sockets;
+	struct actor *actor = actors_get(sockets->actors, letterbox->called);
 	const struct event demand = {.kind = EVENT_DEMAND, .ref = letterbox->called};
 
 	stop(letterbox);
 	if (actor == NULL || actor->is_called)
 		return;
 	actor->is_called = true;
-	post_event(shell->post, &demand);
+	post_event(sockets->post, &demand);
 }
 
 static void
@@ -146,7 +138,7 @@ on_readable(struct ev_loop *loop, ev_io *watcher, int revents)
 }
 
 static struct letterbox *
-letterbox_of(struct shell *shell, struct mailbox *mailbox)
+letterbox_of(struct standin *standin, struct mailbox *mailbox)
 {
 	struct letterbox *letterbox = mailbox->letterbox;
 
@@ -157,9 +149,9 @@ letterbox_of(struct shell *shell, struct mailbox *mailbox)
 		(void)log_errno(-ENOMEM, "listen at %s", mailbox->socket->address);
 		return NULL;
 	}
-	letterbox->shell = shell;
+	letterbox->standin = standin;
 	letterbox->mailbox = mailbox;
-	deadletters_init(&letterbox->dead, shell);
+	deadletters_init(&letterbox->dead, standin->sockets);
 	ev_io_init(&letterbox->io, on_readable, mailbox->fd, EV_READ);
 	letterbox->io.data = letterbox;
 	letterbox->loan = LENDING_NONE;
@@ -175,14 +167,14 @@ standin_forget(struct mailbox *mailbox)
 	if (letterbox == NULL)
 		return;
 	stop(letterbox);
-	lending_forget(letterbox->shell->sockets->standin->lending, mailbox);
+	lending_forget(letterbox->standin->lending, mailbox);
 	deadletters_done(&letterbox->dead);
 	free(letterbox);
 	mailbox->letterbox = NULL;
 }
 
 static void
-listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listening,
+listen_for(struct standin *standin, struct mailbox *mailbox, enum listening listening,
            struct ref owner, struct ref called)
 {
 	struct letterbox *letterbox = mailbox->letterbox;
@@ -192,7 +184,7 @@ listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listenin
 			stop(letterbox);
 		return;
 	}
-	letterbox = letterbox_of(shell, mailbox);
+	letterbox = letterbox_of(standin, mailbox);
 	if (letterbox == NULL)
 		return;
 	letterbox->dead.owner = owner;
@@ -201,9 +193,9 @@ listen_for(struct shell *shell, struct mailbox *mailbox, enum listening listenin
 		stop(letterbox);
 	letterbox->listening = listening;
 	if (listening == ACTIVATING)
-		ev_io_start(shell->loop, &letterbox->io);
+		ev_io_start(standin->sockets->loop, &letterbox->io);
 	else if (letterbox->loan == LENDING_NONE)
-		lending_give(shell->sockets->standin->lending, mailbox, &letterbox->dead,
+		lending_give(standin->lending, mailbox, &letterbox->dead,
 		             &letterbox->loan);
 }
 
@@ -217,23 +209,24 @@ waits(const struct node_view *view)
 
 /* The actor that a configured one of ours has become. */
 static struct ref
-ref_of(const struct shell *shell, uint32_t index)
+ref_of(const struct standin *standin, uint32_t index)
 {
-	return actors_find_static(&shell->actors, shell->actors.conf->actors[index].path);
+	return actors_find_static(standin->sockets->actors,
+	                          standin->sockets->actors->conf->actors[index].path);
 }
 
 static bool
-view_of(const struct shell *shell, struct ref ref, struct node_view *ret)
+view_of(const struct standin *standin, struct ref ref, struct node_view *ret)
 {
-	if (!core_valid(shell->engine.core, ref))
+	if (!core_valid(standin->sockets->engine->core, ref))
 		return false;
-	engine_view(&shell->engine, ref, ret);
+	engine_view(standin->sockets->engine, ref, ret);
 	return true;
 }
 
 /* Decide about a socket, as seen from its owner: what listens now? */
 static void
-look_at(struct shell *shell, struct mailbox *mailbox, struct ref owner,
+look_at(struct standin *standin, struct mailbox *mailbox, struct ref owner,
         const struct node_view *view)
 {
 	enum listening listening = UNATTENDED;
@@ -249,8 +242,8 @@ look_at(struct shell *shell, struct mailbox *mailbox, struct ref owner,
 			listening = ATTENDED;
 			break;
 		case WHILE_DOWN_HANDLER:
-			called = ref_of(shell, mailbox->socket->handler);
-			if (view_of(shell, called, &handler) && waits(&handler))
+			called = ref_of(standin, mailbox->socket->handler);
+			if (view_of(standin, called, &handler) && waits(&handler))
 				listening = ACTIVATING;
 			break;
 		case WHILE_DOWN_QUEUE:
@@ -258,7 +251,7 @@ look_at(struct shell *shell, struct mailbox *mailbox, struct ref owner,
 			break;
 		}
 	}
-	listen_for(shell, mailbox, listening, owner, called);
+	listen_for(standin, mailbox, listening, owner, called);
 }
 
 /* A handler is needed as long as an actor that it stands in for cannot serve. */
@@ -266,30 +259,31 @@ static void
 look_at_handled(struct standin *standin, const struct mailboxes *mailboxes,
                 uint32_t index, struct ref ref)
 {
-	struct shell *shell = standin->shell;
+	const struct sockets *sockets = standin->sockets;
 	struct mailbox *mailbox;
 	struct node_view view;
 	bool is_needed = mailboxes_of(mailboxes, index, 0) != NULL;
 
 	for (size_t i = 0; (mailbox = mailboxes_handled(mailboxes, index, i)) != NULL;
 	     i++) {
-		const struct ref owner = ref_of(shell, mailbox->actor);
+		const struct ref owner = ref_of(standin, mailbox->actor);
 
-		if (!view_of(shell, owner, &view))
+		if (!view_of(standin, owner, &view))
 			continue;
-		look_at(shell, mailbox, owner, &view);
+		look_at(standin, mailbox, owner, &view);
 		is_needed = is_needed ||
 		            (!view.on_standby && !(view.process.alive && view.ready));
 	}
-	if (!is_needed && view_of(shell, ref, &view) && view.demanded)
-		post_event(shell->post, &(struct event){.kind = EVENT_IDLE, .ref = ref});
+	if (!is_needed && view_of(standin, ref, &view) && view.demanded)
+		post_event(sockets->post,
+		           &(struct event){.kind = EVENT_IDLE, .ref = ref});
 }
 
 static void
 look_at_actor(struct standin *standin, struct ref ref)
 {
-	struct shell *shell = standin->shell;
-	struct actor *actor = actors_get(&shell->actors, ref);
+	const struct sockets *sockets = standin->sockets;
+	struct actor *actor = actors_get(sockets->actors, ref);
 	const struct mailboxes *mailboxes;
 	struct mailbox *mailbox;
 	struct node_view view;
@@ -298,17 +292,17 @@ look_at_actor(struct standin *standin, struct ref ref)
 	if (actor == NULL)
 		return;
 	actor->is_touched = false;
-	mailboxes = mailboxes_for(shell, actor, &index);
-	if (mailboxes == NULL || !view_of(shell, ref, &view))
+	mailboxes = mailboxes_for(sockets, actor, &index);
+	if (mailboxes == NULL || !view_of(standin, ref, &view))
 		return;
 	/* Where a socket is missing no client can come: the start opens it, or fails. */
 	if (waits(&view) && mailboxes_are_missing(mailboxes, index))
-		post_event(shell->post,
+		post_event(sockets->post,
 		           &(struct event){.kind = EVENT_DEMAND, .ref = ref});
 	for (size_t i = 0; (mailbox = mailboxes_of(mailboxes, index, i)) != NULL; i++) {
-		look_at(shell, mailbox, ref, &view);
+		look_at(standin, mailbox, ref, &view);
 		if (mailbox->socket->handler != CONF_NONE)
-			standin_touch(standin, ref_of(shell, mailbox->socket->handler));
+			standin_touch(standin, ref_of(standin, mailbox->socket->handler));
 	}
 	if (mailboxes_handled(mailboxes, index, 0) != NULL)
 		look_at_handled(standin, mailboxes, index, ref);
@@ -317,16 +311,16 @@ look_at_actor(struct standin *standin, struct ref ref)
 void
 standin_on_turn(struct standin *standin)
 {
-	struct shell *shell = standin->shell;
+	const struct sockets *sockets = standin->sockets;
 
-	if (shell->engine.exiting)
+	if (sockets->engine->exiting)
 		return;
 	if (standin->all) {
 		standin->all = false;
 		standin->n = 0;
-		for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
-			shell->actors.at[slot].is_touched = false;
-			look_at_actor(standin, shell->actors.at[slot].ref);
+		for (uint32_t slot = 0; slot < sockets->actors->cap; slot++) {
+			sockets->actors->at[slot].is_touched = false;
+			look_at_actor(standin, sockets->actors->at[slot].ref);
 		}
 	}
 	/* look_at_actor() may append to `touched` (the handler of a socket), so
@@ -342,10 +336,10 @@ standin_on_turn(struct standin *standin)
  * order, too.
  */
 struct mailbox *
-standin_hand_over(const struct shell *shell, const struct actor *actor, size_t i)
+standin_hand_over(const struct sockets *sockets, const struct actor *actor, size_t i)
 {
 	uint32_t index = 0;
-	const struct mailboxes *mailboxes = mailboxes_for(shell, actor, &index);
+	const struct mailboxes *mailboxes = mailboxes_for(sockets, actor, &index);
 	struct mailbox *mailbox;
 
 	if (mailboxes == NULL)

@@ -24,11 +24,10 @@ struct actor;
 struct lending;
 struct standin;
 struct mailbox;
-struct shell;
+struct sockets;
 
-struct standin *standin_new(struct shell *shell, struct err *err);
+struct standin *standin_new(struct sockets *sockets, struct err *err);
 void standin_free(struct standin *standin);
-struct lending *standin_lending(const struct standin *standin);
 
 /* Something has happened to this actor: it is looked at when the turn is over. */
 void standin_touch(struct standin *standin, struct ref ref);
@@ -41,8 +40,8 @@ void standin_on_turn(struct standin *standin);
 
 /* The sockets for a new process of this actor, its own and handled ones: the i-th; NULL:
  * there are fewer. */
-struct mailbox *standin_hand_over(const struct shell *shell, const struct actor *actor,
-                                  size_t i);
+struct mailbox *standin_hand_over(const struct sockets *sockets,
+                                  const struct actor *actor, size_t i);
 
 /* This socket goes. */
 void standin_forget(struct mailbox *mailbox);

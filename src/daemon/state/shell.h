@@ -9,54 +9,32 @@
 #define DAEMON_SHELL_H
 
 #include <ev.h>
-#include <sys/resource.h>
 
 #include "conf/text/conf.h"
 #include "core/core.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/events.h"
+#include "daemon/state/options.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 #include "os/process/containment.h"
-#include "os/process/leftover.h"
 #include "os/socket/closer.h"
 #include "os/spawn/spawn.h"
 
 struct additions;
 struct control;
+struct control_file;
 struct exits;
 struct keeper;
+struct launcher;
 struct messages;
 struct metrics;
 struct post;
 struct processes;
 struct proctable;
 struct sockets;
-struct supd_options;
 struct system;
 struct trial;
-
-/* Owners of children in struct shell's `bounded`; sockets have the keys of the vault. */
-enum { BOUNDED_USERS, BOUNDED_CONF };
-
-/* Where this guardian comes from: what is known once it has started, and does not change
- * afterwards. */
-struct origin {
-	const struct supd_options *options;
-	const char *conf_file; /* the configuration, where a call names no other file */
-	const char *runtime_dir;
-	/* supd's binary as it was started; the file there may be another now */
-	const char *binary;
-	char *control_path;   /* of the control socket; owned */
-	char **environ;       /* as supd was started */
-	struct rlimit nofile; /* as supd was started with: what actors inherit */
-	char controllers[CGROUP_CONTROLLERS_MAX]; /* of the machine */
-	pid_t walker_pid;
-	/* pid and start of the walker, as in the environment of actors */
-	char walker_mark[LEFTOVER_MARK_MAX];
-	uint32_t crashes;   /* guardians before that crashed or hung, */
-	uint64_t outage_ms; /* and how long no guardian was there, before it */
-};
 
 struct shell {
 	struct ev_loop *loop;
@@ -80,6 +58,8 @@ struct shell {
 	struct control *control;
 	struct cgroup_root cgroups;
 	struct spawner spawner;
+	struct launcher *launcher; /* with what processes are started */
+	struct control_file *control_file;
 	struct bounded closers; /* of what others have sent: notify.c */
 	struct bounded bounded; /* what else is done in children */
 	/* So many connections leave the actors their descriptors; 0: CONTROL_CONNS_MAX.

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/* rooms.h - the rooms of one supd: opened from the bottom up, closed from the top down.
+ */
+#ifndef DAEMON_ROOMS_H
+#define DAEMON_ROOMS_H
+
+struct keeper_news;
+struct shell;
+struct start;
+
+/* Open everything that runs around the tree, each room with what it uses of those below
+ * it.  0 or an exit status. */
+int rooms_open(struct shell *shell, struct start *start, const struct keeper_news *news);
+
+/* Close what was opened, and give all memory back. */
+void rooms_close(struct shell *shell, const struct start *start);
+
+#endif
