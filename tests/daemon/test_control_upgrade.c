@@ -213,7 +213,7 @@ START_TEST(a_shutdown_that_begins_meanwhile_wins)
 {
 	client_send(&client, CALL_UPGRADE_TEXT);
 	fake_run(fake);
-	shut_down(&fake->shell, EVENT_SHUTDOWN);
+	shut_down(fake->shell.reporter, EVENT_SHUTDOWN);
 	fake_checked(fake, UPGRADE_FIT);
 	ck_assert(!fake->gone);
 	check_error(client_reply(&client), "io.supd.Control.InvalidState", "message",

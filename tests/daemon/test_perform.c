@@ -91,7 +91,7 @@ HAS_ACTION(prober_ask, struct prober)
 HAS_ACTION(tasks_hook, struct tasks)
 HAS_ACTION(tasks_react, struct tasks)
 HAS_ACTION(control_remember, struct shell)
-HAS_ACTION(report, struct shell)
+HAS_ACTION(report, const struct reporter)
 
 void
 procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
@@ -157,7 +157,7 @@ IDLE(rundir_clear, struct rundirs *rundirs, const struct actor *actor)
 IDLE(standin_touch, struct standin *standin, struct ref ref)
 IDLE(stores_clear, struct stores *stores, struct ref ref)
 IDLE(trial_on_failure, struct trial *trial, struct ref ref, const struct cause *cause)
-IDLE(unkillable_log_left, const struct shell *at)
+IDLE(unkillable_log_left, const struct engine *engine, const struct actors *actors)
 #pragma GCC diagnostic pop
 
 /* ---- a guardian, and the next ------------------------------------------------------ */

@@ -14,11 +14,9 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "daemon/messages/output.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/reload/additions.h"
-#include "daemon/report/shut_down.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/keeper.h"
@@ -31,14 +29,6 @@ static char fake_conf_file[] = FAKE_CONF_FILE;
 static char *fake_conf_files[] = {fake_conf_file};
 
 /* ---- what the control server expects of the shell ---------------------------------- */
-
-void
-shut_down(struct shell *shell, enum event_kind kind)
-{
-	ASSERT(kind == EVENT_SHUTDOWN);
-	shell->recording.facts.shutting_down = true;
-	post_event(shell->post, &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
-}
 
 int
 procs_signal(struct procs *procs, struct ref ref, int signo)
@@ -89,6 +79,25 @@ procs_reload(struct procs *procs, struct ref ref)
 
 /* ---- the shell --------------------------------------------------------------------- */
 
+static void
+fill_reporter(struct fake *fake)
+{
+	fake->reporter = (struct reporter){
+	    .engine = &fake->shell.engine,
+	    .actors = &fake->shell.actors,
+	    .events = &fake->shell.events,
+	    .recording = &fake->shell.recording,
+	    .post = fake->shell.post,
+	    .keeper = fake->shell.keeper,
+	    .loop = fake->shell.loop,
+	    .origin = &fake->shell.origin,
+	    .processes = &fake->processes,
+	    .messages = &fake->messages,
+	    .sockets = &fake->sockets,
+	};
+	fake->shell.reporter = &fake->reporter;
+}
+
 struct fake *
 fake_new(void)
 {
@@ -123,6 +132,7 @@ fake_new(void)
 	fake->shell.messages = &fake->messages;
 	fake->shell.sockets = &fake->sockets;
 	fake->shell.processes = &fake->processes;
+	fill_reporter(fake);
 	fake->processes.procs = (struct procs *)(void *)fake;
 	ASSERT(events_init(&fake->shell.events) == 0);
 	events_attach(&fake->shell.events, calloc(1, sizeof(struct events_ring)));
@@ -136,7 +146,6 @@ fake_new(void)
 	                                   .recording = &fake->shell.recording,
 	                                   .origin = &fake->shell.origin,
 	                                   .procs = fake->processes.procs,
-	                                   .shell = &fake->shell,
 	                               });
 	fake->shell.control = control_alloc(&fake->shell);
 	(void)fake_add(fake, "/user", NODE_SUPERVISOR);
@@ -371,16 +380,6 @@ fake_boot(struct fake *fake)
 
 	post_event(fake->shell.post, &boot);
 	fake_run(fake);
-}
-
-/* Nothing is captured here. */
-int
-output_blocked(struct output *output, const char *path, uint64_t *ret_lost)
-{
-	(void)output;
-	(void)path;
-	*ret_lost = 0;
-	return 0;
 }
 
 /* A booted fake of /user with a, b, and app, which has api and two replicas of crawl. */

@@ -16,6 +16,7 @@
 #include "daemon/processes/processes.h"
 #include "daemon/recovery/upgrade.h"
 #include "daemon/reload/reload.h"
+#include "daemon/report/report.h"
 #include "daemon/sockets/control_file.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/state/shell.h"
@@ -35,6 +36,7 @@ struct fake {
 	struct shell shell;
 	struct messages messages;
 	struct processes processes;
+	struct reporter reporter;
 	struct sockets sockets;
 	struct control_file control_file;
 	struct rig rig;

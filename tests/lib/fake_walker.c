@@ -71,7 +71,7 @@ fake_begin_link(struct fake *fake)
 			handover->vault[handover->n++] = (struct handover_entry){
 			    fake->kept[i].key, dup(fake->kept[i].fd)};
 	qsort(handover->vault, handover->n, sizeof(*handover->vault), compare_keys);
-	fake->shell.keeper = keeper_new(handover);
+	fake->shell.keeper = fake->reporter.keeper = keeper_new(handover);
 	ASSERT(fake->shell.keeper != NULL);
 	ASSERT(keeper_listen(fake->shell.keeper, fake->shell.loop, &fake->shell.closers,
 	                     &no_news) == 0);

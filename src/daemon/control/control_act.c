@@ -34,12 +34,12 @@ call_resolve_past(struct conn *conn, const char *name, struct ref_list *list,
                   struct event_view *gone)
 {
 	struct candidates candidates;
-	int r = resolve_name(conn->control->shell, name, list, &candidates);
+	int r = resolve_name(conn->control->shell->reporter, name, list, &candidates);
 
 	if (gone != NULL)
 		*gone = (struct event_view){0};
 	if (r == -ENOENT && gone != NULL &&
-	    resolve_gone(conn->control->shell, name, gone))
+	    resolve_gone(conn->control->shell->reporter, name, gone))
 		return true;
 	if (r == -ENOMEM)
 		reply_limit(conn, name, 0);
@@ -253,7 +253,7 @@ resumes(struct conn *conn)
 	if (!token_is_orphaned(conn))
 		return false;
 	for (size_t i = 0; i < json_array_size(names); i++)
-		(void)resolve_name(conn->control->shell,
+		(void)resolve_name(conn->control->shell->reporter,
 		                   json_string_value(json_array_get(names, i)),
 		                   &conn->call.list, &candidates);
 	return token_waits_again(conn, reply_actors);
@@ -491,7 +491,7 @@ void
 handle_shutdown(struct conn *conn)
 {
 	command_event(conn, REF_NONE, "shutdown");
-	shut_down(conn->control->shell, EVENT_SHUTDOWN);
+	shut_down(conn->control->shell->reporter, EVENT_SHUTDOWN);
 	reply_empty(conn);
 	conn_flush(conn);
 	conn->awaits_end = true;

@@ -323,7 +323,8 @@ is_own_log(const struct request *request, const char *name)
 	if (strcmp(name, "supd") != 0)
 		return false;
 	ref_list_init(&list);
-	is_actor = resolve_name(request->shell, name, &list, &candidates) != -ENOENT;
+	is_actor =
+	    resolve_name(request->shell->reporter, name, &list, &candidates) != -ENOENT;
 	ref_list_done(&list);
 	return !is_actor;
 }

@@ -22,7 +22,7 @@ handle_status(struct conn *conn)
 	call->wanted = param_bool(conn, "resources", false) ? VIEW_RESOURCES : 0;
 	call->wanted |= param_bool(conn, "details", false) ? VIEW_DETAILS : 0;
 	if (param_array(conn, "names") == NULL) {
-		if (resolve_all(conn->control->shell, &call->list) < 0) {
+		if (resolve_all(conn->control->shell->engine.core, &call->list) < 0) {
 			reply_limit(conn, call->method->name, 0);
 			return;
 		}
@@ -46,7 +46,7 @@ handle_explain(struct conn *conn)
 	if (!call_resolve_one(conn, &ref, &gone))
 		return;
 	out = reply_begin(conn);
-	explain_json(out, conn->control->shell, ref, &gone);
+	explain_json(out, conn->control->shell->reporter, ref, &gone);
 	reply_end(conn, false);
 }
 
@@ -62,7 +62,7 @@ handle_ping(struct conn *conn)
 	            "\"uptime_ms\":%" PRIu64 ",\"config\":",
 	            PACKAGE_VERSION, (int)getpid(), (int)shell->origin.walker_pid,
 	            clock_mono_ms() - shell->recording.facts.started_ms);
-	view_conf_file(out, shell);
+	view_conf_file(out, shell->origin.conf_file);
 	strbuf_addc(out, '}');
 	reply_end(conn, false);
 }

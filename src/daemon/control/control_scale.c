@@ -102,7 +102,7 @@ reply_scaled(struct conn *conn)
 
 	ref_list_done(&call->list);
 	/* None is left: that is an answer, too. */
-	(void)resolve_name(conn->control->shell, call->base_path, &call->list,
+	(void)resolve_name(conn->control->shell->reporter, call->base_path, &call->list,
 	                   &candidates);
 	reply_actors(conn);
 }

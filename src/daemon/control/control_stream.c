@@ -50,7 +50,7 @@ list_progress(struct conn *conn)
 		/* The list may be empty now: its last actors went away since the reply
 		 * before. */
 		if (at < call->list.n)
-			view_actor_json(out, shell, &clock, call->list.at[at]);
+			view_actor_json(out, shell->reporter, &clock, call->list.at[at]);
 		strbuf_adds(out, "]}");
 		last = next == call->list.n;
 		reply_end(conn, !last);
@@ -362,7 +362,7 @@ add_watches(const struct shell *shell, const char *name, int64_t since,
 	int r;
 
 	ref_list_init(&list);
-	r = resolve_name(shell, name, &list, candidates);
+	r = resolve_name(shell->reporter, name, &list, candidates);
 	if (r == -ENOENT) {
 		watches[(*n)++] = (struct watch_request){REF_NONE, name, since};
 		r = 1;

@@ -325,7 +325,7 @@ end_turn(struct shell *shell)
 	helpers_on_turn(shell->sockets->helpers);
 	prober_on_turn(shell->processes->prober);
 	standin_on_turn(shell->sockets->standin);
-	systemd_on_turn(shell);
+	systemd_on_turn(shell->reporter);
 	trial_on_turn(shell->trial);
 	control_on_turn(shell->control);
 	/* Upgrade only with an empty journal, so the new binary repeats no decision. */

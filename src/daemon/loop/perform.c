@@ -84,7 +84,7 @@ judge_and_report(struct shell *shell, const struct action *action)
 		trial_on_failure(shell->trial, action->ref, &action->cause);
 		trial_on_failure(shell->trial, action->origin, &action->cause);
 	}
-	report(shell, action);
+	report(shell->reporter, action);
 }
 
 /* A process that has ended needs no signal. */
@@ -108,7 +108,7 @@ reply(struct shell *shell, const struct action *action)
 static void
 leave(struct shell *shell, const struct action *action)
 {
-	unkillable_log_left(shell);
+	unkillable_log_left(&shell->engine, &shell->actors);
 	shell->engine.exiting = true;
 	shell->engine.exit_status = action->status;
 }

@@ -104,7 +104,6 @@ open_metrics(struct shell *shell, struct err *err)
 	    .origin = &shell->origin,
 	    .procs = shell->processes->procs,
 	    .output = shell->messages->output,
-	    .shell = shell,
 	};
 
 	scraper_open(shell->loop, &about);
@@ -136,23 +135,6 @@ open_sockets(struct shell *shell, struct err *err)
 	return sockets_open(shell->sockets, kill_process, shell, err);
 }
 
-static struct processes *
-open_processes(struct shell *shell, struct err *err)
-{
-	*shell->launcher = (struct launcher){
-	    .actors = &shell->actors,
-	    .facts = &shell->recording.facts,
-	    .origin = &shell->origin,
-	    .system = shell->system,
-	    .sockets = shell->sockets,
-	    .keeper = shell->keeper,
-	    .cgroups = &shell->cgroups,
-	    .spawner = &shell->spawner,
-	    .bounded = &shell->bounded,
-	};
-	return processes_new(shell, report_helper_failed, err);
-}
-
 static bool
 open_messages(struct shell *shell, struct err *err)
 {
@@ -169,9 +151,67 @@ open_messages(struct shell *shell, struct err *err)
 	    .closers = &shell->closers,
 	};
 
-	shell->messages = shell->launcher->messages =
-	    messages_new(&with, take_main_pid, shell, err);
+	shell->messages = messages_new(&with, take_main_pid, shell, err);
 	return shell->messages != NULL;
+}
+
+static bool
+open_processes(struct shell *shell, struct err *err)
+{
+	const struct processes with = {
+	    .loop = shell->loop,
+	    .engine = &shell->engine,
+	    .actors = &shell->actors,
+	    .events = &shell->events,
+	    .recording = &shell->recording,
+	    .post = shell->post,
+	    .keeper = shell->keeper,
+	    .exits = shell->exits,
+	    .proctable = shell->proctable,
+	    .cgroups = &shell->cgroups,
+	    .origin = &shell->origin,
+	    .launcher = shell->launcher,
+	    .spawner = &shell->spawner,
+	    .messages = shell->messages,
+	    .sockets = shell->sockets,
+	    .closers = &shell->closers,
+	    .bounded = &shell->bounded,
+	};
+
+	*shell->launcher = (struct launcher){
+	    .actors = &shell->actors,
+	    .facts = &shell->recording.facts,
+	    .origin = &shell->origin,
+	    .system = shell->system,
+	    .sockets = shell->sockets,
+	    .messages = shell->messages,
+	    .keeper = shell->keeper,
+	    .cgroups = &shell->cgroups,
+	    .spawner = &shell->spawner,
+	    .bounded = &shell->bounded,
+	};
+	shell->processes =
+	    processes_new(&with, report_helper_failed, shell->reporter, err);
+	return shell->processes != NULL;
+}
+
+static void
+open_reporter(struct shell *shell)
+{
+	*shell->reporter = (struct reporter){
+	    .engine = &shell->engine,
+	    .actors = &shell->actors,
+	    .events = &shell->events,
+	    .recording = &shell->recording,
+	    .post = shell->post,
+	    .keeper = shell->keeper,
+	    .loop = shell->loop,
+	    .origin = &shell->origin,
+	    .proctable = shell->proctable,
+	    .processes = shell->processes,
+	    .messages = shell->messages,
+	    .sockets = shell->sockets,
+	};
 }
 
 int
@@ -201,11 +241,11 @@ rooms_open(struct shell *shell, struct start *start, const struct keeper_news *n
 	              proctable_new(&shell->cgroups)) == NULL)
 		err_set(&err, ENOMEM, "table of processes");
 	else if ((start->loop = loop_new(shell, &err)) != NULL &&
-	         open_sockets(shell, &err) == 0 &&
-	         (shell->processes = open_processes(shell, &err)) != NULL &&
-	         open_messages(shell, &err) && open_metrics(shell, &err))
+	         open_sockets(shell, &err) == 0 && open_messages(shell, &err) &&
+	         open_processes(shell, &err) && open_metrics(shell, &err))
 		shell->origin.control_path =
 		    start_control_path(start->conf, shell->origin.runtime_dir);
+	open_reporter(shell);
 	*shell->control_file =
 	    (struct control_file){&shell->bounded, shell->origin.control_path};
 	if (shell->origin.control_path == NULL) {
@@ -227,7 +267,7 @@ rooms_close(struct shell *shell, const struct start *start)
 	helpers_free(shell->sockets->helpers);
 	metrics_free(shell->metrics);
 	scraper_close();
-	systemd_close(shell);
+	systemd_close(shell->reporter);
 	if (shell->actors.conf != NULL)
 		mailboxes_close(shell->sockets, &shell->sockets->mailboxes);
 	additions_close(shell);

@@ -194,7 +194,7 @@ check(struct seat *seat)
 			retry(seat);
 			return;
 		}
-		report_supd(seat->shell, "files_lost");
+		report_supd(seat->shell->reporter, "files_lost");
 		watch(seat);
 		/* Look once more, as a file may have been removed again before the watch.
 		 */

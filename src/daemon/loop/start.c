@@ -319,10 +319,10 @@ boot(struct shell *shell, const struct start *start)
 	if (start->ledger != NULL)
 		events_copy(&shell->events, ledger_events(start->ledger));
 	if (start->what != NULL)
-		report_supd(shell, start->what);
+		report_supd(shell->reporter, start->what);
 	if (n_leftovers > 0)
-		report_leftovers(shell, n_leftovers);
-	report_supd(shell, "started");
+		report_leftovers(shell->reporter, n_leftovers);
+	report_supd(shell->reporter, "started");
 	/* They are in the ledger before anything is started. */
 	strays_take(shell->processes->procs, &found);
 	leftovers_done(&found);
@@ -390,7 +390,7 @@ take_over(struct shell *shell, struct start *start)
 	adopt_compare(shell);
 	upgrade_tell(shell, &start->story);
 	shell->origin.outage_ms = start->story.outage_ms;
-	report_taken_over(shell, &start->story,
+	report_taken_over(shell->reporter, &start->story,
 	                  &keeper_handover(shell->keeper)->hello.last_end);
 	renew_log(shell);
 	post_event(shell->post, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});

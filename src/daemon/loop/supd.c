@@ -161,7 +161,7 @@ hang_up(struct shell *shell)
 	}
 	log_line(LOG_LEVEL_NOTICE, "the terminal went away: shutting down; nohup(1) or "
 	                           "systemd keep supd running without it");
-	shut_down(shell, EVENT_SHUTDOWN);
+	shut_down(shell->reporter, EVENT_SHUTDOWN);
 }
 
 /* Act on a signal that the walker or this process got. */
@@ -173,10 +173,10 @@ on_signo(void *user, int signo)
 	switch (signo) {
 	case SIGTERM:
 	case SIGINT:
-		shut_down(shell, EVENT_SHUTDOWN);
+		shut_down(shell->reporter, EVENT_SHUTDOWN);
 		break;
 	case SIGQUIT:
-		shut_down(shell, EVENT_QUIT);
+		shut_down(shell->reporter, EVENT_QUIT);
 		break;
 	case SIGHUP:
 		seat_check();
@@ -201,7 +201,7 @@ on_walker_death(void *user)
 	         "the walker, supd's outermost process, has died: shutting down in "
 	         "order, because nothing would replace this guardian");
 	procs_walker_died(shell->processes->procs);
-	shut_down(shell, EVENT_SHUTDOWN);
+	shut_down(shell->reporter, EVENT_SHUTDOWN);
 }
 
 static void
@@ -265,7 +265,7 @@ prepare(struct shell *shell, struct start *start)
 	if (status != 0)
 		return status;
 	watch_signals(shell);
-	systemd_open(shell);
+	systemd_open(shell->reporter);
 	return start_begin(shell, start);
 }
 
@@ -305,6 +305,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 {
 	struct shell shell = {0};
 	struct launcher launcher = {0};
+	struct reporter reporter = {0};
 	struct control_file control_file = {0};
 	struct start start = {0};
 	struct err err;
@@ -320,6 +321,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	shell.keeper = keeper_new(handover);
 	shell.clients_max = CONTROL_CONNS_MAX;
 	shell.launcher = &launcher;
+	shell.reporter = &reporter;
 	shell.control_file = &control_file;
 	shell.engine.now_ms = clock_mono_ms();
 	shell.recording.facts.started_ms = shell.engine.now_ms;

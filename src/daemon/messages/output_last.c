@@ -94,7 +94,7 @@ output_reopen(struct output *output)
 /*
  * The errno that keeps the log files of an actor from being written; 0: they are written.
  * *ret_lost is how many bytes were dropped for that (log: {when_full: drop}).  Never
- * waits.
+ * waits.  NULL: nothing is captured.
  */
 int
 output_blocked(struct output *output, const char *path, uint64_t *ret_lost)
@@ -102,6 +102,8 @@ output_blocked(struct output *output, const char *path, uint64_t *ret_lost)
 	int error = 0;
 
 	*ret_lost = 0;
+	if (output == NULL)
+		return 0;
 	for (unsigned int name = 0; name < FEED_STREAM_MAX && output->was_troubled;
 	     name++) {
 		struct output_pipe *pipe = output_find(output, path, name);

@@ -168,7 +168,7 @@ scraper_begin(struct scraper *scraper)
 {
 	TAILQ_CONCAT(&scraper->served, &scraper->waiting, link);
 	scraper->n_looked = scraper->n_samples = scraper->n_written = scraper->family = 0;
-	if (resolve_all(scraper->about.shell, &scraper->list) == 0)
+	if (resolve_all(scraper->about.engine->core, &scraper->list) == 0)
 		scraper->samples = calloc(scraper->list.n + 1, sizeof(*scraper->samples));
 	if (scraper->samples == NULL)
 		return false;

@@ -35,7 +35,6 @@ struct scraped {
 	const struct origin *origin;
 	const struct procs *procs;
 	struct output *output; /* NULL: nothing is captured */
-	const struct shell *shell;
 };
 
 /* A text that is whole.  It stays for as long as it is held; but of those that are held

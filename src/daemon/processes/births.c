@@ -23,7 +23,7 @@
 #include "base/assert.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/recording.h"
 #include "os/self/clock.h"
 
 /* How long a start is waited for: alone; and while others wait for a place, at a time. */
@@ -50,7 +50,7 @@ let_go(struct procs *procs, struct ledger *ledger)
 	for (unsigned int i = 0; i < births->n; i++)
 		if (births->at[births->order[i]].ledger == ledger)
 			return;
-	if (ledger == procs->shell->recording.ledger)
+	if (ledger == procs->room->recording->ledger)
 		return;
 	ledger_free(births->dropped);
 	births->dropped = ledger;
@@ -80,7 +80,7 @@ begin(struct procs *procs, uint32_t who)
 {
 	struct births *births = &procs->births;
 	const uint8_t place = free_place(births);
-	struct ledger_spawn *intent = ledger_spawn(procs->shell->recording.ledger, place);
+	struct ledger_spawn *intent = ledger_spawn(procs->room->recording->ledger, place);
 	struct birth *birth = &births->at[place];
 	struct spawn_result result = {
 	    .step = SPAWN_STEP_REMOVED, .which = -1, .said = ""};
@@ -96,7 +96,7 @@ begin(struct procs *procs, uint32_t who)
 	}
 	birth->who = who;
 	birth->pid = result.pid;
-	birth->ledger = procs->shell->recording.ledger;
+	birth->ledger = procs->room->recording->ledger;
 	birth->is_slow = false;
 	birth->waited_us = 0;
 	births->order[births->n++] = place;
@@ -116,10 +116,10 @@ end(struct procs *procs, unsigned int i)
 	births->n--;
 	memmove(births->order + i, births->order + i + 1, births->n - i);
 	birth->start = NULL;
-	r = os_spawn_end(&procs->shell->spawner, start, &result);
+	r = os_spawn_end(procs->room->spawner, start, &result);
 	births->ways->over(procs, birth->who, r, &result);
-	atomic_store(&ledger_spawn(procs->shell->recording.ledger, place)->life, 0);
-	if (birth->ledger != procs->shell->recording.ledger)
+	atomic_store(&ledger_spawn(procs->room->recording->ledger, place)->life, 0);
+	if (birth->ledger != procs->room->recording->ledger)
 		let_go(procs, birth->ledger);
 }
 
@@ -195,7 +195,7 @@ oldest_quick(struct births *births)
 bool
 procs_bear(struct procs *procs)
 {
-	const size_t before = procs->shell->post->posted.n;
+	const size_t before = procs->room->post->posted.n;
 	struct births *births = &procs->births;
 	struct birth *birth;
 
@@ -210,14 +210,14 @@ procs_bear(struct procs *procs)
 		begin_waiting(procs);
 		birth = oldest_quick(births);
 		if (birth == NULL || clock_mono_ms() > births->until_ms ||
-		    (is_alone && procs->shell->post->posted.n > before))
+		    (is_alone && procs->room->post->posted.n > before))
 			break;
 		if (!os_spawn_await(birth->start, is_alone ? ALONE_US : TOGETHER_US)) {
 			birth->waited_us += is_alone ? ALONE_US : TOGETHER_US;
 			birth->is_slow = birth->waited_us >= ALONE_US;
 		}
 	}
-	return procs->shell->post->posted.n > before;
+	return procs->room->post->posted.n > before;
 }
 
 bool
@@ -314,7 +314,7 @@ births_init(struct procs *procs, const struct birth_ways *ways, struct err *err)
 	if (r < 0)
 		err_set(err, -r, "starts");
 	for (uint32_t place = 0; place < LEDGER_SPAWNS && r == 0; place++)
-		r = launch_init(&births->at[place].launch, procs->shell->launcher, err);
+		r = launch_init(&births->at[place].launch, procs->room->launcher, err);
 	return r;
 }
 
@@ -331,7 +331,7 @@ births_done(struct procs *procs)
 
 		(void)kill(birth->pid, SIGKILL);
 		(void)os_spawn_await(birth->start, KILL_US);
-		(void)os_spawn_end(&procs->shell->spawner, birth->start, &result);
+		(void)os_spawn_end(procs->room->spawner, birth->start, &result);
 		if (result.pidfd >= 0)
 			fd_close(&result.pidfd);
 	}

@@ -24,10 +24,10 @@
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 #include "os/self/signals.h"
+#include "os/socket/closer.h"
 
 /* Of so many ends the core hears in one turn; the others stay where they are. */
 #define COLLECT_BATCH 64
@@ -83,7 +83,7 @@ collect_one(struct procs *procs, uint32_t slot)
 	if (r < 0 && !proc->child.adopted)
 		log_line(LOG_LEVEL_ERROR, "pid %d of %s was reaped by another process",
 		         (int)proc->child.pid,
-		         actors_path(&procs->shell->actors, proc->ref));
+		         actors_path(procs->room->actors, proc->ref));
 	ends_add(procs, proc, &reap);
 	(void)os_reap_pidfd(-1, reap.pid, &reap);
 	return true;
@@ -121,13 +121,13 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (post_is_stepping(procs->shell->post)) {
+	if (post_is_stepping(procs->room->post)) {
 		arm_walk(procs, 0.);
 		return;
 	}
 	/* Before we look: what comes after this wakes us again. */
 	(void)signals_take(procs->child_fd);
-	notify_drain(procs->shell->messages->notify);
+	notify_drain(procs->room->messages->notify);
 	n = collect(procs);
 	for (; n < COLLECT_BATCH && os_reap_peek_any(&reap) > 0; n++) {
 		struct proc *proc;
@@ -147,8 +147,8 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 		} else if (task != NULL) {
 			task_ended(procs->room->tasks, task, &reap);
 		} else {
-			bounded_reaped(&procs->shell->closers, reap.pid);
-			bounded_reaped(&procs->shell->bounded, reap.pid);
+			bounded_reaped(procs->room->closers, reap.pid);
+			bounded_reaped(procs->room->bounded, reap.pid);
 		}
 		os_reap_peeked(&reap);
 	}
@@ -189,9 +189,9 @@ void
 procs_take_exits(struct procs *procs)
 {
 	/* In the midst of a turn nothing that was said is taken, and so no end is. */
-	if (post_is_stepping(procs->shell->post))
+	if (post_is_stepping(procs->room->post))
 		return;
-	notify_drain(procs->shell->messages->notify);
+	notify_drain(procs->room->messages->notify);
 	ends_take_exits(procs);
 	gone_tell(procs);
 }
@@ -203,10 +203,10 @@ on_death(struct ev_loop *loop, ev_io *io, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (post_is_stepping(procs->shell->post))
+	if (post_is_stepping(procs->room->post))
 		return;
 	/* A program that says READY and dies must be seen ready first. */
-	notify_drain(procs->shell->messages->notify);
+	notify_drain(procs->room->messages->notify);
 	(void)collect(procs);
 }
 

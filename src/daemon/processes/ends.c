@@ -12,7 +12,6 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
 #include "ledger/exits.h"
 #include "os/self/fd.h"
 
@@ -82,7 +81,7 @@ ends_stopped_or_continued(struct procs *procs, const struct reap *reap)
 	             proc_is_stopped(proc->child.pid);
 	if (actor->sigstopped == is_stopped)
 		return true;
-	if (!post_has_room(procs->shell->post, 1))
+	if (!post_has_room(procs->room->post, 1))
 		return false;
 	actor->sigstopped = is_stopped;
 	proc_record(procs, proc);

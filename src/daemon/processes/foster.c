@@ -13,14 +13,14 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/keeper.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/options.h"
 #include "ledger/handover.h"
 
 /* While we take over: is the parent of this process a guardian that was left behind? */
 bool
 foster_is(const struct procs *procs, pid_t pid)
 {
-	const struct link_hello *hello = &keeper_handover(procs->shell->keeper)->hello;
+	const struct link_hello *hello = &keeper_handover(procs->room->keeper)->hello;
 	uint64_t start;
 	pid_t parent;
 
@@ -36,7 +36,7 @@ foster_is(const struct procs *procs, pid_t pid)
 void
 fosters_adopt(struct procs *procs)
 {
-	const struct link_hello *hello = &keeper_handover(procs->shell->keeper)->hello;
+	const struct link_hello *hello = &keeper_handover(procs->room->keeper)->hello;
 	bool any = false;
 
 	for (size_t i = 0; i < LINK_LEFT_MAX; i++)
@@ -62,7 +62,7 @@ fosters_adopt(struct procs *procs)
 bool
 child_end(struct procs *procs, struct spawned *child, struct reap *ret)
 {
-	const struct shell *shell = procs->shell;
+	const struct processes *room = procs->room;
 	pid_t parent = 0;
 	int r;
 
@@ -75,7 +75,7 @@ child_end(struct procs *procs, struct spawned *child, struct reap *ret)
 	ends_take_exits(procs);
 	if (child->pid == 0)
 		return false;
-	if (parent == shell->origin.walker_pid && !keeper_walker_died(shell->keeper)) {
+	if (parent == room->origin->walker_pid && !keeper_walker_died(room->keeper)) {
 		held_let_go(procs, &child->pidfd);
 		return false;
 	}

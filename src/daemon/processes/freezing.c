@@ -16,7 +16,6 @@
 
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 
 /* How often an actor is swept again for processes that fork meanwhile: at once, then
  * soon, and in all.  A parent that waits for the child of a vfork never looks stopped,
@@ -54,7 +53,7 @@ begin(struct procs *procs, struct proc *proc)
 	                       proc->freeze.is_wanted);
 	if (r < 0)
 		log_errno(r, "%s: cannot %s its cgroup",
-		          actors_path(&procs->shell->actors, proc->ref),
+		          actors_path(procs->room->actors, proc->ref),
 		          proc->freeze.is_wanted ? "freeze" : "thaw");
 }
 

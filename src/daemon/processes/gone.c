@@ -12,7 +12,6 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/sockets/mailbox.h"
-#include "daemon/state/shell.h"
 
 /* How often leftovers without a cgroup are looked for again. */
 #define SWEEP_SECONDS 0.02
@@ -57,7 +56,7 @@ mend_mailboxes(const struct procs *procs, const struct proc *proc)
 	const struct actor *actor = actors_get(procs->actors, proc->ref);
 
 	if (actor != NULL && actor->conf->process.n_sockets > 0)
-		mailboxes_mend(procs->shell->sockets, actor);
+		mailboxes_mend(procs->room->sockets, actor);
 }
 
 /* Post how the main process ended, and whether nothing else is left either. */
@@ -120,7 +119,7 @@ gone_close(struct procs *procs, struct proc *proc)
 	const struct actor *actor = actors_get(procs->actors, proc->ref);
 
 	if (actor != NULL)
-		output_flush(procs->shell->messages->output, actor);
+		output_flush(procs->room->messages->output, actor);
 	leftover_remove(procs, proc);
 	containment_unwatch(&proc->child.containment, procs->cgroups);
 	if (!proc->child.containment.is_cgroup)
@@ -151,7 +150,7 @@ is_empty(const struct procs *procs, const struct proc *proc)
 static void
 check_leftovers(struct procs *procs)
 {
-	struct shell *shell = procs->shell;
+	struct processes *room = procs->room;
 	bool swept = false;
 	uint32_t slot = procs->leftovers;
 
@@ -160,8 +159,7 @@ check_leftovers(struct procs *procs)
 
 		slot = proc->rest.next;
 		if (proc->rest.is_news ||
-		    (!proc->child.killing &&
-		     tasks_hold(shell->processes->tasks, proc->ref)))
+		    (!proc->child.killing && tasks_hold(room->tasks, proc->ref)))
 			continue;
 		if (!swept && containment_needs_sweep(&proc->child.containment)) {
 			(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
@@ -171,7 +169,7 @@ check_leftovers(struct procs *procs)
 			proc_gone(procs, proc);
 		} else if (proc->child.killing) {
 			/* Whatever was forked meanwhile, too. */
-			(void)containment_kill(&proc->child.containment, &shell->cgroups,
+			(void)containment_kill(&proc->child.containment, room->cgroups,
 			                       procs->sweeper);
 		}
 	}
@@ -207,11 +205,11 @@ on_cgroup(struct ev_loop *loop, ev_io *io, int revents)
 static void
 tell_end(struct procs *procs, struct proc *proc)
 {
-	struct shell *shell = procs->shell;
+	struct processes *room = procs->room;
 	bool is_gone;
 
-	tasks_end_life(shell->processes->tasks, proc->ref);
-	prober_end_life(shell->processes->prober, proc->ref);
+	tasks_end_life(room->tasks, proc->ref);
+	prober_end_life(room->prober, proc->ref);
 	is_gone = is_empty(procs, proc);
 	proc->rest.is_news = false;
 	tell_core(procs, proc, is_gone);
@@ -219,8 +217,7 @@ tell_end(struct procs *procs, struct proc *proc)
 		gone_close(procs, proc);
 		return;
 	}
-	(void)containment_watch(&proc->child.containment, &shell->cgroups,
-	                        proc->ref.slot);
+	(void)containment_watch(&proc->child.containment, room->cgroups, proc->ref.slot);
 	if (proc->stop != STOP_NOT_ASKED)
 		procs_stop(procs, proc->ref, proc->life, false);
 }

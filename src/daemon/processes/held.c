@@ -12,7 +12,6 @@
 #include "daemon/state/cause.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 
 /* Post an event of this life. */
@@ -21,14 +20,14 @@ proc_post(struct procs *procs, const struct proc *proc, struct event event)
 {
 	event.ref = proc->ref;
 	event.life = proc->life;
-	post_event(procs->shell->post, &event);
+	post_event(procs->room->post, &event);
 }
 
 /* Write the present state of the process to the ledger. */
 void
 proc_record(struct procs *procs, const struct proc *proc)
 {
-	record_slot(&procs->shell->recording, (uint32_t)(proc - procs->table->at));
+	record_slot(procs->room->recording, (uint32_t)(proc - procs->table->at));
 }
 
 /* Tell the core of a start that failed, and at which step. */

@@ -68,7 +68,7 @@ stop_command_ended(struct procs *procs, const struct task_order *order,
 		return;
 	/* What was killed because its time was up is told of as the process itself. */
 	if (!is_fine && !proc->child.killing)
-		procs->on_helper_failed(procs->shell, order, result);
+		procs->on_helper_failed(procs->helper_failed_data, order, result);
 	proc->stop_command = is_fine ? STOP_COMMAND_ENDED : STOP_COMMAND_FAILED;
 	if (!is_fine && !proc->child.killing && proc->child.pid != 0)
 		procs_stop(procs, order->ref, order->life, false);
@@ -86,7 +86,7 @@ reload_command_ended(struct procs *procs, const struct task_order *order,
 		return;
 	/* The process has ended, so the stop command was useless but is no failure. */
 	if (!task_succeeded(result) && proc->child.pid != 0)
-		procs->on_helper_failed(procs->shell, order, result);
+		procs->on_helper_failed(procs->helper_failed_data, order, result);
 	proc->reloads--;
 	proc_record(procs, proc);
 }
@@ -96,7 +96,7 @@ procs_task_done(struct processes *room, const struct task_order *order,
                 const struct task_result *result)
 {
 	if (order->kind == TASK_PROBE)
-		probe_command_ended(room->procs->shell, order, result);
+		probe_command_ended(room, order, result);
 	else if (order->kind == TASK_STOP)
 		stop_command_ended(room->procs, order, result);
 	else

@@ -14,7 +14,6 @@
 
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 
 /* Hold a process, to be told of its end; -1: it has ended, or there is no memory. */
@@ -116,7 +115,7 @@ mainpid_collect(struct procs *procs, struct proc *proc)
 	log_line(LOG_LEVEL_NOTICE,
 	         "%s: pid %d has ended; how is not known, because another process is its "
 	         "parent",
-	         actors_path(&procs->shell->actors, proc->ref), (int)pid);
+	         actors_path(procs->room->actors, proc->ref), (int)pid);
 	ends_add(procs, proc, &reap);
 	return true;
 }

@@ -10,14 +10,14 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "daemon/processes/processes.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
 
 void
-probe_answer(struct shell *shell, const struct action *action, enum probed probed,
+probe_answer(struct processes *room, const struct action *action, enum probed probed,
              int error, const char *fmt, ...)
 {
 	struct event event = {
@@ -35,11 +35,11 @@ probe_answer(struct shell *shell, const struct action *action, enum probed probe
 	va_end(ap);
 	if (probed != PROBED_GOOD)
 		log_line(LOG_LEVEL_DEBUG, "%s: %s: %s%s%s",
-		         actors_path(&shell->actors, action->ref),
+		         actors_path(room->actors, action->ref),
 		         action->is_start ? "not ready" : "not well", event.key,
 		         event.key[0] != '\0' && error != 0 ? ": " : "",
 		         error != 0 ? strerror(error) : "");
-	post_event(shell->post, &event);
+	post_event(room->post, &event);
 }
 
 void
@@ -66,7 +66,7 @@ is_our_fault(int error)
 }
 
 void
-probe_command_ended(struct shell *shell, const struct task_order *task,
+probe_command_ended(struct processes *room, const struct task_order *task,
                     const struct task_result *result)
 {
 	const struct action action = {
@@ -78,16 +78,16 @@ probe_command_ended(struct shell *shell, const struct task_order *task,
 	const struct cause cause = task_cause(result);
 
 	if (task_succeeded(result))
-		probe_answer(shell, &action, PROBED_GOOD, 0, "%s", "");
+		probe_answer(room, &action, PROBED_GOOD, 0, "%s", "");
 	else if (result->is_late)
-		probe_answer(shell, &action, PROBED_BAD, 0, "timeout");
+		probe_answer(room, &action, PROBED_BAD, 0, "timeout");
 	else if (result->error != 0)
-		probe_answer(shell, &action,
+		probe_answer(room, &action,
 		             is_our_fault(result->error) ? PROBED_UNKNOWN : PROBED_BAD,
 		             result->error, "%s", "");
 	else if (cause.signal != 0)
-		probe_answer(shell, &action, PROBED_BAD, 0, "%s",
+		probe_answer(room, &action, PROBED_BAD, 0, "%s",
 		             signal_name(cause.signal));
 	else
-		probe_answer(shell, &action, PROBED_BAD, 0, "exit %d", (int)cause.code);
+		probe_answer(room, &action, PROBED_BAD, 0, "exit %d", (int)cause.code);
 }

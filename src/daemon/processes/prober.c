@@ -16,7 +16,8 @@
 #include "daemon/processes/tasks.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/sockets.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/post.h"
 
 /* A question that was put, and is not answered. */
 struct asking {
@@ -33,7 +34,7 @@ struct asking {
 };
 
 struct prober {
-	struct shell *shell;
+	struct processes *room;
 	struct asking at[PROBER_MAX];
 	uint32_t n;
 	uint32_t n_asked;   /* so many rounds of places were given away */
@@ -53,7 +54,7 @@ struct prober {
 static const struct conf_probe *
 what_is_asked(const struct prober *prober, const struct action *action)
 {
-	const struct actor *actor = actors_get(&prober->shell->actors, action->ref);
+	const struct actor *actor = actors_get(prober->room->actors, action->ref);
 
 	if (actor == NULL)
 		return NULL;
@@ -74,7 +75,7 @@ static bool
 forget(struct asking *asking)
 {
 	const struct helper_message message = {.kind = HELPER_FORGET, .id = asking->id};
-	struct helpers *helpers = asking->prober->shell->sockets->helpers;
+	struct helpers *helpers = asking->prober->room->sockets->helpers;
 
 	if (!asking->is_sent ||
 	    helpers_send(helpers, HELPER_PROBE, &message, NULL, 0) < 0)
@@ -88,7 +89,7 @@ static void
 drop(struct asking *asking)
 {
 	struct prober *prober = asking->prober;
-	struct ev_loop *loop = prober->shell->loop;
+	struct ev_loop *loop = prober->room->loop;
 
 	/* Where that does not arrive the next question in this place takes its place. */
 	if (!asking->is_late)
@@ -119,17 +120,16 @@ finish(struct asking *asking)
 
 	drop(asking);
 	if (said.is_good)
-		probe_answer(prober->shell, &action, PROBED_GOOD, 0, "%s", "");
+		probe_answer(prober->room, &action, PROBED_GOOD, 0, "%s", "");
 	else if (said.is_none)
-		probe_answer(prober->shell, &action, PROBED_UNKNOWN, said.error, "%s",
-		             "");
+		probe_answer(prober->room, &action, PROBED_UNKNOWN, said.error, "%s", "");
 	else if (said.status != 0)
-		probe_answer(prober->shell, &action, PROBED_BAD, 0, "status %d",
+		probe_answer(prober->room, &action, PROBED_BAD, 0, "status %d",
 		             said.status);
 	else if (said.error == EAGAIN)
-		probe_answer(prober->shell, &action, PROBED_BAD, 0, "queue full");
+		probe_answer(prober->room, &action, PROBED_BAD, 0, "queue full");
 	else
-		probe_answer(prober->shell, &action, PROBED_BAD, said.error, "%s", "");
+		probe_answer(prober->room, &action, PROBED_BAD, said.error, "%s", "");
 }
 
 /* The next actor that waits for a place; false: none. */
@@ -141,9 +141,9 @@ next_waiting(struct prober *prober, struct action *ret)
 
 		prober->first = (prober->first + 1) % prober->cap;
 		prober->n_waiting--;
-		if (core_valid(prober->shell->engine.core, ref) &&
+		if (core_valid(prober->room->engine->core, ref) &&
 		    find(prober, ref) == NULL &&
-		    core_probe(prober->shell->engine.core, ref, ret))
+		    core_probe(prober->room->engine->core, ref, ret))
 			return true;
 	}
 	return false;
@@ -186,9 +186,9 @@ finish_late(struct asking *asking, bool was_asked)
 
 	drop(asking);
 	if (was_asked)
-		probe_answer(prober->shell, &action, PROBED_BAD, 0, "timeout");
+		probe_answer(prober->room, &action, PROBED_BAD, 0, "timeout");
 	else
-		probe_answer(prober->shell, &action, PROBED_UNKNOWN, 0,
+		probe_answer(prober->room, &action, PROBED_UNKNOWN, 0,
 		             "nothing could ask");
 }
 
@@ -214,7 +214,7 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 static void
 judge_late(struct prober *prober)
 {
-	struct helpers *helpers = prober->shell->sockets->helpers;
+	struct helpers *helpers = prober->room->sockets->helpers;
 
 	for (uint32_t place = 0; place < PROBER_MAX && prober->n_late > 0; place++) {
 		struct asking *asking = &prober->at[place];
@@ -230,7 +230,7 @@ static void
 take_answer(struct prober *prober, const struct helper_message *message)
 {
 	struct asking *asking = &prober->at[message->id % PROBER_MAX];
-	struct ev_loop *loop = prober->shell->loop;
+	struct ev_loop *loop = prober->room->loop;
 
 	if (!is_used(asking) || !asking->is_sent || asking->id != message->id)
 		return;
@@ -266,7 +266,7 @@ static void
 put(struct asking *asking)
 {
 	struct prober *prober = asking->prober;
-	struct helpers *helpers = prober->shell->sockets->helpers;
+	struct helpers *helpers = prober->room->sockets->helpers;
 	const struct conf_probe *what = what_is_asked(prober, &asking->action);
 	struct helper_message message = {.kind = HELPER_QUESTION, .id = asking->id};
 
@@ -332,7 +332,7 @@ begin(struct prober *prober, const struct action *action, const struct conf_prob
 {
 	struct asking *asking = free_place(prober);
 	const uint32_t place = (uint32_t)(asking - prober->at);
-	struct ev_loop *loop = prober->shell->loop;
+	struct ev_loop *loop = prober->room->loop;
 
 	asking->action = *action;
 	prober->n++;
@@ -343,7 +343,7 @@ begin(struct prober *prober, const struct action *action, const struct conf_prob
 	ev_now_update(loop);
 	ev_timer_set(&asking->timeout, (double)what->timeout_ms / 1e3, 0.);
 	ev_timer_start(loop, &asking->timeout);
-	helpers_want(prober->shell->sockets->helpers, HELPER_PROBE);
+	helpers_want(prober->room->sockets->helpers, HELPER_PROBE);
 	put(asking);
 }
 
@@ -356,7 +356,7 @@ wait_for_turn(struct prober *prober, struct ref ref)
 		struct ref *larger = NULL;
 
 		/* Each actor once, and some that need it no more. */
-		if (prober->cap <= 2 * prober->shell->actors.cap)
+		if (prober->cap <= 2 * prober->room->actors->cap)
 			larger = reallocarray(NULL, cap, sizeof(*larger));
 		if (larger == NULL)
 			return false;
@@ -380,22 +380,20 @@ prober_ask(struct prober *prober, const struct action *action)
 	struct asking *before = find(prober, action->ref);
 
 	/* What is to be asked still is known when all is replayed: tasks_adopt(). */
-	if (prober->shell->engine.is_replaying)
+	if (prober->room->engine->is_replaying)
 		return;
 	if (before != NULL)
 		drop(before);
-	tasks_keep_only(prober->shell->processes->tasks, action->ref, TASK_PROBE,
-	                action->serial);
+	tasks_keep_only(prober->room->tasks, action->ref, TASK_PROBE, action->serial);
 	if (what == NULL || what->kind == PROBE_NONE)
-		probe_answer(prober->shell, action, PROBED_UNKNOWN, 0,
+		probe_answer(prober->room, action, PROBED_UNKNOWN, 0,
 		             "there is nothing to probe");
 	else if (what->kind == PROBE_EXEC)
-		probe_order_command(prober->shell->processes->tasks, action,
-		                    what->timeout_ms);
+		probe_order_command(prober->room->tasks, action, what->timeout_ms);
 	else if (prober->n < PROBER_MAX)
 		begin(prober, action, what);
 	else if (!wait_for_turn(prober, action->ref))
-		probe_answer(prober->shell, action, PROBED_UNKNOWN, ENOMEM, "%s", "");
+		probe_answer(prober->room, action, PROBED_UNKNOWN, ENOMEM, "%s", "");
 }
 
 void
@@ -421,14 +419,14 @@ is_waited_for(const struct prober *prober, const struct action *action)
 {
 	struct action now;
 
-	return core_probe(prober->shell->engine.core, action->ref, &now) &&
+	return core_probe(prober->room->engine->core, action->ref, &now) &&
 	       now.serial == action->serial && now.life == action->life;
 }
 
 void
 prober_on_turn(struct prober *prober)
 {
-	struct shell *shell = prober->shell;
+	struct processes *room = prober->room;
 	struct action now;
 
 	if (!prober->is_stale)
@@ -440,20 +438,20 @@ prober_on_turn(struct prober *prober)
 		if (is_used(asking) && !is_waited_for(prober, &asking->action))
 			drop(asking);
 	}
-	for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
-		const struct ref ref = shell->actors.at[slot].ref;
+	for (uint32_t slot = 0; slot < room->actors->cap; slot++) {
+		const struct ref ref = room->actors->at[slot].ref;
 
-		if (core_valid(shell->engine.core, ref) &&
-		    tasks_run(shell->processes->tasks, ref, TASK_PROBE))
+		if (core_valid(room->engine->core, ref) &&
+		    tasks_run(room->tasks, ref, TASK_PROBE))
 			tasks_keep_only(
-			    shell->processes->tasks, ref, TASK_PROBE,
-			    core_probe(shell->engine.core, ref, &now) ? now.serial : 0);
+			    room->tasks, ref, TASK_PROBE,
+			    core_probe(room->engine->core, ref, &now) ? now.serial : 0);
 	}
 	go_on(prober);
 }
 
 struct prober *
-prober_new(struct shell *shell, struct err *err)
+prober_new(struct processes *room, struct err *err)
 {
 	struct prober *prober = calloc(1, sizeof(*prober));
 
@@ -461,7 +459,7 @@ prober_new(struct shell *shell, struct err *err)
 		err_set(err, ENOMEM, "table of probes");
 		return NULL;
 	}
-	prober->shell = shell;
+	prober->room = room;
 	map_init(&prober->by_slot);
 	for (uint32_t place = 0; place < PROBER_MAX; place++) {
 		struct asking *asking = &prober->at[place];
@@ -472,7 +470,7 @@ prober_new(struct shell *shell, struct err *err)
 		ev_timer_init(&asking->timeout, on_timeout, 0., 0.);
 		asking->grace.data = asking->timeout.data = asking;
 	}
-	helpers_use(shell->sockets->helpers, HELPER_PROBE, &user, prober);
+	helpers_use(room->sockets->helpers, HELPER_PROBE, &user, prober);
 	if (map_reserve(&prober->by_slot, PROBER_MAX) < 0) {
 		err_set(err, ENOMEM, "table of probes");
 		prober_free(prober);

@@ -18,12 +18,12 @@
 #include "helper/wire.h"
 
 struct prober;
-struct shell;
+struct processes;
 
 /* So many connections at once. */
 #define PROBER_MAX HELPER_QUESTIONS_MAX
 
-struct prober *prober_new(struct shell *shell, struct err *err);
+struct prober *prober_new(struct processes *room, struct err *err);
 void prober_free(struct prober *prober);
 
 /* As the core asks.  May be called while actions are performed. */

@@ -12,7 +12,8 @@
 #include "daemon/processes/tasks.h"
 
 struct processes *
-processes_new(struct shell *shell, procs_helper_failed *on_helper_failed, struct err *err)
+processes_new(const struct processes *with, procs_helper_failed *on_helper_failed,
+              void *data, struct err *err)
 {
 	struct processes *processes = calloc(1, sizeof(*processes));
 
@@ -20,10 +21,10 @@ processes_new(struct shell *shell, procs_helper_failed *on_helper_failed, struct
 		err_set(err, ENOMEM, "processes");
 		return NULL;
 	}
-	if ((processes->tasks = tasks_new(shell, processes, procs_task_done, err)) !=
-	        NULL &&
-	    (processes->prober = prober_new(shell, err)) != NULL &&
-	    (processes->procs = procs_new(shell, processes, on_helper_failed, err)) !=
+	*processes = *with;
+	if ((processes->tasks = tasks_new(processes, procs_task_done, err)) != NULL &&
+	    (processes->prober = prober_new(processes, err)) != NULL &&
+	    (processes->procs = procs_new(processes, on_helper_failed, data, err)) !=
 	        NULL)
 		return processes;
 	processes_free(processes);

@@ -19,7 +19,8 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/options.h"
+#include "daemon/state/post.h"
 #include "ledger/ledger.h"
 #include "os/process/usage.h"
 #include "os/self/clock.h"
@@ -41,10 +42,10 @@ spawn_failed(struct procs *procs, struct proc *proc, int error,
 static void
 proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *result)
 {
-	struct shell *shell = procs->shell;
+	struct processes *room = procs->room;
 	struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT,
 	                            .data.u32 = proc->ref.slot};
-	struct actor *actor = actors_get(&shell->actors, proc->ref);
+	struct actor *actor = actors_get(room->actors, proc->ref);
 
 	proc_enter(proc, PROC_RUNS);
 	proc->child.pid = result->pid;
@@ -54,7 +55,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
 	(void)map_put(&procs->table->by_pid, (uint64_t)result->pid, proc->ref.slot);
-	proc->uncompared = procs->shell->engine.is_replaying;
+	proc->uncompared = procs->room->engine->is_replaying;
 	if (result->pidfd >= 0) {
 		/* Out of the window of low numbers, which spawns need. */
 		proc->child.pidfd = fd_raise(result->pidfd);
@@ -64,7 +65,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	if (actor != NULL) {
 		actor->pid = result->pid;
 		actor->reloading_us = 0;
-		actor->process_started_ms = shell->engine.now_ms;
+		actor->process_started_ms = room->engine->now_ms;
 		actor->sigstopped = false;
 		free(actor->status);
 		actor->status = NULL;
@@ -74,7 +75,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	/* What it has said meanwhile. */
 	if (proc->told == proc->life)
 		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
-	notify_resume(shell->messages->notify, proc->ref.slot);
+	notify_resume(room->messages->notify, proc->ref.slot);
 }
 
 /* The start has failed, but its child may not be gone. */
@@ -87,7 +88,7 @@ remember_hung(struct procs *procs, const struct proc *proc,
 	log_line(LOG_LEVEL_WARNING,
 	         "%s: process %d took too long (%s) and was killed, but does not end; "
 	         "the actor is not started again before it is gone",
-	         actors_path(&procs->shell->actors, proc->ref), (int)result->pid,
+	         actors_path(procs->room->actors, proc->ref), (int)result->pid,
 	         spawn_step_names[result->step]);
 	hung_add(&procs->hung, proc->ref, result->pidfd);
 }
@@ -115,7 +116,7 @@ begin(struct procs *procs, struct proc *proc, struct launch *launch,
 	r = launch_begin(launch, actor, proc->life, &proc->child.containment,
 	                 &intent->trace, ret_place, ret);
 	if (r == 0)
-		output_begun(procs->shell->messages->output, actor, proc->awaits);
+		output_begun(procs->room->messages->output, actor, proc->awaits);
 	return r;
 }
 
@@ -138,7 +139,7 @@ log_said(const struct procs *procs, struct ref ref, const struct spawn_result *r
 {
 	if (result->said[0] != '\0')
 		log_line(LOG_LEVEL_ERROR, "%s: environment_file: %s",
-		         actors_path(&procs->shell->actors, ref), result->said);
+		         actors_path(procs->room->actors, ref), result->said);
 }
 
 /* A start is over: the core is told. */
@@ -175,8 +176,8 @@ order(struct procs *procs, struct proc *proc)
 void
 procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 {
-	struct shell *shell = procs->shell;
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	struct processes *room = procs->room;
+	const struct actor *actor = actors_get(room->actors, ref);
 	struct proc *proc = &procs->table->at[ref.slot];
 
 	ASSERT(actor != NULL);
@@ -189,7 +190,7 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	    .ref = ref,
 	    .life = life,
 	};
-	if (!procs_waits_for(shell, actor->elder)) {
+	if (!procs_waits_for(room, actor->elder)) {
 		order(procs, proc);
 		return;
 	}
@@ -225,10 +226,10 @@ procs_is_born(struct procs *procs, const struct ledger_spawn *spawn, uint64_t en
  * though its slot is still in use.
  */
 bool
-procs_waits_for(const struct shell *shell, struct ref elder)
+procs_waits_for(const struct processes *room, struct ref elder)
 {
-	return actors_get(&shell->actors, elder) != NULL &&
-	       core_valid(shell->engine.core, elder);
+	return actors_get(room->actors, elder) != NULL &&
+	       core_valid(room->engine->core, elder);
 }
 
 /* The elder of this actor is gone. */
@@ -266,9 +267,9 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 
 	if (proc == NULL || actor == NULL)
 		return;
-	if (proc->stop == STOP_NOT_ASKED || procs->shell->engine.is_replaying) {
+	if (proc->stop == STOP_NOT_ASKED || procs->room->engine->is_replaying) {
 		proc->stop =
-		    procs->shell->engine.is_replaying ? STOP_ASKED_LATE : STOP_ASKED;
+		    procs->room->engine->is_replaying ? STOP_ASKED_LATE : STOP_ASKED;
 		proc_record(procs, proc);
 	}
 	if (!bark && procs_ask_by_command(procs, proc, actor)) {
@@ -383,8 +384,8 @@ procs_reserve(struct procs *procs, uint32_t slots)
 }
 
 struct procs *
-procs_new(struct shell *shell, struct processes *room,
-          procs_helper_failed *on_helper_failed, struct err *err)
+procs_new(struct processes *room, procs_helper_failed *on_helper_failed, void *data,
+          struct err *err)
 {
 	struct procs *procs = calloc(1, sizeof(*procs));
 	int r;
@@ -393,19 +394,19 @@ procs_new(struct shell *shell, struct processes *room,
 		err_set(err, ENOMEM, "table of processes");
 		return NULL;
 	}
-	procs->shell = shell;
 	procs->room = room;
-	procs->loop = shell->loop;
-	procs->actors = &shell->actors;
-	procs->cgroups = &shell->cgroups;
-	procs->exits = shell->exits;
-	procs->walker_pid = shell->origin.walker_pid;
+	procs->loop = room->loop;
+	procs->actors = room->actors;
+	procs->cgroups = room->cgroups;
+	procs->exits = room->exits;
+	procs->walker_pid = room->origin->walker_pid;
 	procs->on_helper_failed = on_helper_failed;
-	procs->table = shell->proctable;
+	procs->helper_failed_data = data;
+	procs->table = room->proctable;
 	procs->leftovers = PROCS_NONE;
 	procs->child_fd = -1;
 	procs->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
-	procs->sweeper = proc_sweep_new(shell->origin.walker_pid);
+	procs->sweeper = proc_sweep_new(room->origin->walker_pid);
 	freezing_init(procs);
 	r = births_init(procs, &ways, err);
 	if (r == 0 && (procs->epoll_fd < 0 || procs->sweeper == NULL)) {

@@ -15,17 +15,17 @@
 
 struct processes;
 struct procs;
-struct shell;
+struct processes;
 
 struct task_order;
 struct task_result;
 
 /* A helper process that the core does not know of did not do what it was for. */
-typedef void procs_helper_failed(struct shell *shell, const struct task_order *order,
+typedef void procs_helper_failed(void *data, const struct task_order *order,
                                  const struct task_result *result);
 
-struct procs *procs_new(struct shell *shell, struct processes *room,
-                        procs_helper_failed *on_helper_failed, struct err *err);
+struct procs *procs_new(struct processes *room, procs_helper_failed *on_helper_failed,
+                        void *data, struct err *err);
 void procs_free(struct procs *procs);
 
 /* Room for that many slots; -ENOMEM.  Called when a tree is configured. */
@@ -40,7 +40,7 @@ void procs_freeze(struct procs *procs, struct ref ref, uint32_t life);
 void procs_thaw(struct procs *procs, struct ref ref, uint32_t life);
 void procs_forget(struct procs *procs, struct ref ref);
 /* The predecessor of the same name is gone: the actor's start need not wait longer. */
-bool procs_waits_for(const struct shell *shell, struct ref elder);
+bool procs_waits_for(const struct processes *room, struct ref elder);
 void procs_inherit(struct procs *procs, struct ref heir);
 
 /* A helper process that the core does not know of is over: for tasks_new(). */

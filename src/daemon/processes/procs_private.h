@@ -72,7 +72,6 @@ struct births {
 };
 
 struct procs {
-	struct shell *shell;
 	struct processes *room;
 	struct ev_loop *loop;
 	struct actors *actors;
@@ -80,6 +79,7 @@ struct procs {
 	pid_t walker_pid;
 	struct exits *exits; /* of children of the walker */
 	procs_helper_failed *on_helper_failed;
+	void *helper_failed_data;
 	struct proctable *table;
 	struct births births;
 	struct hung hung; /* children that were given up and are not gone */

@@ -9,7 +9,7 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/recording.h"
 
 /*
  * A process may claim to be of any actor: that counts where its user is the actor's, or a
@@ -40,7 +40,7 @@ owner_of(const struct procs *procs, const struct leftover *left)
 static void
 begin(struct procs *procs, struct ref ref)
 {
-	struct shell *shell = procs->shell;
+	struct processes *room = procs->room;
 	struct proc *proc = &procs->table->at[ref.slot];
 	struct event left = {.kind = EVENT_LEFT, .ref = ref, .code = -1};
 	char mark[PROC_MARK_MAX];
@@ -48,17 +48,17 @@ begin(struct procs *procs, struct ref ref)
 
 	if (proc_is_used(proc))
 		return;
-	engine_view(&shell->engine, ref, &view);
+	engine_view(room->engine, ref, &view);
 	left.life = view.process.life + 1;
 	*proc = (struct proc){.ref = ref, .life = left.life, .child.pidfd = -1};
-	launch_mark(&shell->recording.facts, ref.slot, left.life, mark);
-	containment_adopt(&proc->child.containment, NULL,
-	                  actors_path(&shell->actors, ref), mark);
+	launch_mark(&room->recording->facts, ref.slot, left.life, mark);
+	containment_adopt(&proc->child.containment, NULL, actors_path(room->actors, ref),
+	                  mark);
 	if (!mainpid_next(procs, proc))
 		return;
 	/* A successor must not start what we have held back. */
-	if (!post_surely(shell->post, &left, 1))
-		post_event(shell->post, &left);
+	if (!post_surely(room->post, &left, 1))
+		post_event(room->post, &left);
 }
 
 /* A leftover without an actor: log the process and go on. */
@@ -94,7 +94,7 @@ strays_take(struct procs *procs, const struct leftovers *found)
 		    found->n_left - found->n);
 	/* What is posted surely needs a journal that has begun. */
 	if (procs->strays.n > 0)
-		post_checkpoint(procs->shell->post);
+		post_checkpoint(procs->room->post);
 	for (size_t i = 0; i < found->n; i++) {
 		const struct actor *actor = owner_of(procs, &found->left[i]);
 

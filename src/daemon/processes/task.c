@@ -7,7 +7,7 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/cause.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/recording.h"
 #include "os/self/clock.h"
 
 /* More slots than a tree can have. */
@@ -98,7 +98,7 @@ task_record(struct tasks *tasks, const struct task *task)
 	    .end = task->result.end,
 	};
 
-	ledger_write_task(tasks->shell->recording.ledger, (uint32_t)(task - tasks->at),
+	ledger_write_task(tasks->room->recording->ledger, (uint32_t)(task - tasks->at),
 	                  &record);
 }
 

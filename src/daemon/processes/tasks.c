@@ -10,8 +10,8 @@
 #include "base/units.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/events.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 
 /* What the event of a failed task comes of: this and its place, of no action ever. */
@@ -49,7 +49,7 @@ tasks_failed_step(const struct tasks *tasks, struct ref ref, enum task_kind kind
 uint64_t
 tasks_tell_by(struct tasks *tasks, const struct task_order *order)
 {
-	const struct events *events = &tasks->shell->events;
+	const struct events *events = tasks->room->events;
 	struct task *task = find(tasks, order->ref, order->kind);
 	uint64_t by;
 
@@ -81,7 +81,7 @@ tell_core(struct tasks *tasks, enum event_kind kind, const struct task_order *or
 	};
 
 	memcpy(event.key, cause.key, sizeof(event.key));
-	post_event(tasks->shell->post, &event);
+	post_event(tasks->room->post, &event);
 }
 
 /* Tell the core, or the owner of what the core does not know of. */
@@ -376,8 +376,7 @@ tasks_on_turn(struct tasks *tasks)
 }
 
 struct tasks *
-tasks_new(struct shell *shell, struct processes *room, tasks_done *on_done,
-          struct err *err)
+tasks_new(struct processes *room, tasks_done *on_done, struct err *err)
 {
 	struct tasks *tasks = calloc(1, sizeof(*tasks));
 
@@ -385,11 +384,10 @@ tasks_new(struct shell *shell, struct processes *room, tasks_done *on_done,
 		err_set(err, ENOMEM, "table of helper processes");
 		return NULL;
 	}
-	tasks->shell = shell;
 	tasks->room = room;
-	tasks->loop = shell->loop;
-	tasks->actors = &shell->actors;
-	tasks->cgroups = &shell->cgroups;
+	tasks->loop = room->loop;
+	tasks->actors = room->actors;
+	tasks->cgroups = room->cgroups;
 	tasks->on_done = on_done;
 	tasks->first = tasks->last = tasks->free = TASKS_NONE;
 	map_init(&tasks->owners);

@@ -28,7 +28,7 @@
 #include "os/spawn/spawn.h"
 
 struct processes;
-struct shell;
+struct processes;
 struct tasks;
 
 #define TASK_KIND_MAP(X)                 \
@@ -78,8 +78,7 @@ extern const char *const task_reason_names[];
 typedef void tasks_done(struct processes *room, const struct task_order *order,
                         const struct task_result *result);
 
-struct tasks *tasks_new(struct shell *shell, struct processes *room, tasks_done *on_done,
-                        struct err *err);
+struct tasks *tasks_new(struct processes *room, tasks_done *on_done, struct err *err);
 void tasks_free(struct tasks *tasks);
 
 /* Have it done, once.  May be called while actions are performed. */

@@ -13,18 +13,18 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/recording.h"
 #include "os/self/clock.h"
 
 static void
 restore(struct tasks *tasks, struct task *task, const struct ledger_task *record)
 {
 	const uint32_t place = (uint32_t)(task - tasks->at);
-	struct shell *shell = tasks->shell;
+	struct processes *room = tasks->room;
 	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX];
 
 	task_leaf(place, leaf);
-	task_mark(shell, place, mark);
+	task_mark(room, place, mark);
 	task->order = (struct task_order){
 	    .ref = record->ref,
 	    .kind = (enum task_kind)record->kind,
@@ -49,12 +49,12 @@ restore(struct tasks *tasks, struct task *task, const struct ledger_task *record
 	task->is_left = task->told = record->is_left;
 	task->deadline_ms = record->deadline_ms;
 	containment_adopt(&task->child.containment,
-	                  record->is_cgroup ? &shell->cgroups : NULL, leaf, mark);
+	                  record->is_cgroup ? room->cgroups : NULL, leaf, mark);
 	task->child.containment.session =
 	    record->pid != 0 ? record->pid : record->end.pid;
 	task->child.containment.is_main_alive = record->pid != 0;
 	if (task->child.pid != 0)
-		(void)map_put(&shell->proctable->by_pid, (uint64_t)task->child.pid,
+		(void)map_put(&room->proctable->by_pid, (uint64_t)task->child.pid,
 		              PROCS_TASK | place);
 	tasks->n_ended += task->ended || task->result.error != 0;
 }
@@ -67,7 +67,7 @@ tasks_restore(struct tasks *tasks)
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 		struct task *task = &tasks->at[place];
 		struct ledger_task record;
-		int r = ledger_read_task(tasks->shell->recording.ledger, place, &record);
+		int r = ledger_read_task(tasks->room->recording->ledger, place, &record);
 
 		if (r < 0 || record.ref.slot == REF_NONE.slot)
 			continue;
@@ -94,7 +94,7 @@ tasks_know_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
 	const struct task *task = task_of_spawn(tasks, spawn);
 
 	return !task_is_used(task) ||
-	       actors_get(&tasks->shell->actors, task->order.ref) == NULL ||
+	       actors_get(tasks->room->actors, task->order.ref) == NULL ||
 	       task->child.pid != 0 || task->ended || task->result.error != 0;
 }
 
@@ -102,7 +102,7 @@ tasks_know_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
 void
 tasks_enter_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
 {
-	struct shell *shell = tasks->shell;
+	struct processes *room = tasks->room;
 	const pid_t pid = spawn->trace.pid;
 	struct task *task = task_of_spawn(tasks, spawn);
 	char leaf[PROC_MARK_MAX];
@@ -111,13 +111,12 @@ tasks_enter_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
 	task->child.adopted = true;
 	task_leaf((uint32_t)(task - tasks->at), leaf);
 	if (!task->child.containment.is_cgroup &&
-	    launch_in_cgroup(&shell->cgroups,
-	                     actors_get(&shell->actors, task->order.ref)))
-		containment_adopt(&task->child.containment, &shell->cgroups, leaf,
+	    launch_in_cgroup(room->cgroups, actors_get(room->actors, task->order.ref)))
+		containment_adopt(&task->child.containment, room->cgroups, leaf,
 		                  task->child.containment.mark);
 	containment_born(&task->child.containment, pid);
 	task->child.containment.is_foreign = true;
-	(void)map_put(&shell->proctable->by_pid, (uint64_t)pid,
+	(void)map_put(&room->proctable->by_pid, (uint64_t)pid,
 	              PROCS_TASK | (uint32_t)(task - tasks->at));
 }
 
@@ -126,10 +125,10 @@ tasks_enter_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
 void
 tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn, uint64_t end_ms)
 {
-	struct shell *shell = tasks->shell;
+	struct processes *room = tasks->room;
 	struct task *task = task_of_spawn(tasks, spawn);
 
-	if (procs_is_born(shell->processes->procs, spawn, end_ms, &task->child)) {
+	if (procs_is_born(room->procs, spawn, end_ms, &task->child)) {
 		if (!task->ended && task->order.timeout_ms != DURATION_INFINITE)
 			task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
 		task_record(tasks, task);
@@ -140,7 +139,7 @@ tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn, uint64
 		task->result.end = (struct reap){0};
 		tasks->n_ended--;
 	} else {
-		map_remove(&shell->proctable->by_pid, (uint64_t)task->child.pid);
+		map_remove(&room->proctable->by_pid, (uint64_t)task->child.pid);
 		containment_reaped(&task->child.containment);
 	}
 	task->child.pid = 0;
@@ -158,29 +157,29 @@ tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn, uint64
 static void
 adopt_wishes(struct tasks *tasks)
 {
-	struct shell *shell = tasks->shell;
+	struct processes *room = tasks->room;
 	struct action action;
 
-	for (uint32_t slot = 0; slot < shell->actors.cap; slot++) {
-		const struct ref ref = shell->actors.at[slot].ref;
+	for (uint32_t slot = 0; slot < room->actors->cap; slot++) {
+		const struct ref ref = room->actors->at[slot].ref;
 
 		if (ref.slot == REF_NONE.slot)
 			continue;
-		if (core_react(shell->engine.core, ref, &action))
+		if (core_react(room->engine->core, ref, &action))
 			tasks_react(tasks, &action);
-		if (core_probe(shell->engine.core, ref, &action))
-			prober_ask(shell->processes->prober, &action);
-		if (!core_hook(shell->engine.core, ref, &action))
+		if (core_probe(room->engine->core, ref, &action))
+			prober_ask(room->prober, &action);
+		if (!core_hook(room->engine->core, ref, &action))
 			continue;
 		if (action.kind == ACTION_HOOK_KILL && !tasks_run(tasks, ref, TASK_HOOK))
-			post_event(shell->post, &(struct event){
-			                            .kind = EVENT_HOOK_DONE,
-			                            .ref = ref,
-			                            .life = action.life,
-			                            .code = -1,
-			                            .error = ECANCELED,
-			                            .serial = action.serial,
-			                        });
+			post_event(room->post, &(struct event){
+			                           .kind = EVENT_HOOK_DONE,
+			                           .ref = ref,
+			                           .life = action.life,
+			                           .code = -1,
+			                           .error = ECANCELED,
+			                           .serial = action.serial,
+			                       });
 		else
 			tasks_hook(tasks, &action);
 	}

@@ -8,7 +8,6 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "os/self/clock.h"
 
 /* How long they may take to be gone once they were killed, where no actor says that. */
@@ -36,7 +35,7 @@ leave(struct tasks *tasks, struct task *task)
 {
 	log_line(
 	    LOG_LEVEL_ERROR, "the %s of %s cannot be killed; supd goes on without it",
-	    task_name(&task->order), actors_path(&tasks->shell->actors, task->order.ref));
+	    task_name(&task->order), actors_path(tasks->room->actors, task->order.ref));
 	if (!task->ended && task->result.error == 0)
 		task->result.end = end_unknown(task->child.pid);
 	tasks_finish(tasks, task);

@@ -46,7 +46,6 @@ struct wish {
 };
 
 struct tasks {
-	struct shell *shell;
 	struct processes *room;
 	struct ev_loop *loop;
 	struct actors *actors;
@@ -84,7 +83,7 @@ int task_begin(struct tasks *tasks, struct task *task, struct launch *launch,
                struct spawn_result *ret);
 void task_over(struct tasks *tasks, struct task *task, int r,
                const struct spawn_result *result);
-void task_mark(const struct shell *shell, uint32_t place, char ret[PROC_MARK_MAX]);
+void task_mark(const struct processes *room, uint32_t place, char ret[PROC_MARK_MAX]);
 void task_leaf(uint32_t place, char ret[PROC_MARK_MAX]);
 
 /* tasks_ends.c */

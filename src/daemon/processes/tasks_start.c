@@ -19,7 +19,9 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/cause.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/options.h"
+#include "daemon/state/post.h"
+#include "daemon/state/recording.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 
@@ -30,17 +32,17 @@
 /* The core's answer about the watch that this command belongs to; false: the watch is
  * gone. */
 static bool
-told_of(const struct shell *shell, const struct actor *actor,
+told_of(const struct processes *room, const struct actor *actor,
         const struct task_order *order, struct action *ret)
 {
-	return core_react(shell->engine.core, order->ref, ret) &&
+	return core_react(room->engine->core, order->ref, ret) &&
 	       ret->serial == order->serial &&
 	       ret->death.watch <= actor->conf->spec.n_watches;
 }
 
 /* The command that is meant; NULL: the configuration does not have it any more. */
 static char **
-argv_of(const struct shell *shell, const struct actor *actor,
+argv_of(const struct processes *room, const struct actor *actor,
         const struct task_order *order)
 {
 	const struct conf_process *process = &actor->conf->process;
@@ -54,7 +56,7 @@ argv_of(const struct shell *shell, const struct actor *actor,
 	case TASK_RELOAD:
 		return process->orders.reload_command;
 	case TASK_RUN:
-		return told_of(shell, actor, order, &action)
+		return told_of(room, actor, order, &action)
 		           ? actor->conf->watches[action.death.watch - 1].run
 		           : NULL;
 	case TASK_PROBE:
@@ -68,11 +70,11 @@ argv_of(const struct shell *shell, const struct actor *actor,
 
 /* The SUPD_ID of what runs at this place; nothing of the one before is left then. */
 void
-task_mark(const struct shell *shell, uint32_t place, char ret[PROC_MARK_MAX])
+task_mark(const struct processes *room, uint32_t place, char ret[PROC_MARK_MAX])
 {
 	size_t used;
 
-	launch_mark_begin(&shell->recording.facts, ret);
+	launch_mark_begin(&room->recording->facts, ret);
 	used = strlen(ret);
 	(void)snprintf(ret + used, PROC_MARK_MAX - used, "-task-%u", place);
 }
@@ -86,12 +88,12 @@ task_leaf(uint32_t place, char ret[PROC_MARK_MAX])
 
 /* Whose end it is about. */
 static void
-add_watched(struct environment *environment, const struct shell *shell,
+add_watched(struct environment *environment, const struct processes *room,
             const struct actor *actor, const struct task_order *order)
 {
 	struct action action;
 
-	if (order->kind != TASK_RUN || !told_of(shell, actor, order, &action))
+	if (order->kind != TASK_RUN || !told_of(room, actor, order, &action))
 		return;
 	(void)environment_add(environment, "SUPD_WATCHED", "%s",
 	                      actor->conf->watches[action.death.watch - 1].path);
@@ -112,7 +114,7 @@ add_number(struct environment *environment, const char *name, bool is_known, int
 /* Add the origin of the failure that a hook runs for: perhaps another actor of the group.
  */
 static void
-add_origin(struct environment *environment, const struct shell *shell,
+add_origin(struct environment *environment, const struct processes *room,
            const struct task_order *order)
 {
 	struct action action;
@@ -120,8 +122,8 @@ add_origin(struct environment *environment, const struct shell *shell,
 
 	if (order->kind != TASK_HOOK)
 		return;
-	if (!core_hook(shell->engine.core, order->ref, &action) ||
-	    !core_valid(shell->engine.core, action.origin)) {
+	if (!core_hook(room->engine->core, order->ref, &action) ||
+	    !core_valid(room->engine->core, action.origin)) {
 		(void)environment_add(environment, "SUPD_ORIGIN", "%s", "");
 		(void)environment_add(environment, "SUPD_ORIGIN_CAUSE", "%s", "");
 		return;
@@ -129,7 +131,7 @@ add_origin(struct environment *environment, const struct shell *shell,
 	strbuf_init(&cause, CAUSE_NAME_MAX);
 	cause_key(&cause, &action.call.origin_cause);
 	(void)environment_add(environment, "SUPD_ORIGIN", "%s",
-	                      actors_path(&shell->actors, action.origin));
+	                      actors_path(room->actors, action.origin));
 	(void)environment_add(environment, "SUPD_ORIGIN_CAUSE", "%s", strbuf_str(&cause));
 	strbuf_done(&cause);
 }
@@ -140,12 +142,12 @@ add_origin(struct environment *environment, const struct shell *shell,
  * actor.
  */
 static void
-add_process(struct environment *environment, const struct shell *shell,
+add_process(struct environment *environment, const struct processes *room,
             const struct task_order *order)
 {
-	const struct proc *proc = &shell->proctable->at[order->ref.slot];
+	const struct proc *proc = &room->proctable->at[order->ref.slot];
 	const bool is_there = proc->life == order->life && proc->life != 0;
-	const pid_t pid = is_there ? proctable_pid(shell->proctable, order->ref) : 0;
+	const pid_t pid = is_there ? proctable_pid(room->proctable, order->ref) : 0;
 	int code = order->cause.signal == 0 ? order->cause.code : -1;
 	int signo = order->cause.signal;
 
@@ -161,7 +163,7 @@ add_process(struct environment *environment, const struct shell *shell,
 
 /* What DECISIONS 27 adds to the environment of the actor; -errno. */
 static int
-build_environment(struct environment *environment, const struct shell *shell,
+build_environment(struct environment *environment, const struct processes *room,
                   const struct actor *actor, const struct task_order *order,
                   const char *mark, enum spawn_step *ret_step)
 {
@@ -170,21 +172,21 @@ build_environment(struct environment *environment, const struct shell *shell,
 	struct node_view view = {0};
 	struct strbuf cause;
 
-	if (core_valid(shell->engine.core, order->ref))
-		engine_view(&shell->engine, order->ref, &view);
+	if (core_valid(room->engine->core, order->ref))
+		engine_view(room->engine, order->ref, &view);
 	environment_begin(environment, &actor->conf->process);
 	(void)environment_add(environment, "SUPD_PATH", "%s", actor->path);
 	(void)environment_add(environment, "SUPD_SOCKET", "%s",
-	                      shell->origin.control_path);
+	                      room->origin->control_path);
 	(void)environment_add(environment, "SUPD_ID", "%s", mark);
 	(void)environment_add(environment, "SUPD_WALKER", "%s",
-	                      shell->origin.walker_mark);
+	                      room->origin->walker_mark);
 	(void)environment_add(environment, "SUPD_HOOK", "%s", task_name(order));
 	(void)environment_add(environment, "SUPD_REASON", "%s",
 	                      task_reason_names[order->reason]);
 	if (actor->conf->process.kept.runtime_directory) {
 		char *directory = NULL;
-		int r = rundir_open(shell->messages->rundirs, actor, &directory);
+		int r = rundir_open(room->messages->rundirs, actor, &directory);
 
 		if (r < 0)
 			return r;
@@ -195,9 +197,9 @@ build_environment(struct environment *environment, const struct shell *shell,
 	cause_key(&cause, &order->cause);
 	(void)environment_add(environment, "SUPD_CAUSE", "%s", strbuf_str(&cause));
 	strbuf_done(&cause);
-	add_process(environment, shell, order);
-	add_watched(environment, shell, actor, order);
-	add_origin(environment, shell, order);
+	add_process(environment, room, order);
+	add_watched(environment, room, actor, order);
+	add_origin(environment, room, order);
 	(void)environment_add(environment, "SUPD_GENERATION", "%u",
 	                      view.run.generation + is_before);
 	(void)environment_add(environment, "SUPD_RESTART_COUNT", "%llu",
@@ -209,22 +211,22 @@ build_environment(struct environment *environment, const struct shell *shell,
 
 /* The containment of this place, for one more; -errno. */
 static int
-open_containment(struct shell *shell, const struct actor *actor, struct task *task,
+open_containment(struct processes *room, const struct actor *actor, struct task *task,
                  const char *leaf, const char *mark, int *ret_cgroup_fd)
 {
-	const bool in_cgroup = launch_in_cgroup(&shell->cgroups, actor);
+	const bool in_cgroup = launch_in_cgroup(room->cgroups, actor);
 	struct containment *containment = &task->child.containment;
 	int r = 0;
 
 	if (containment->is_cgroup && !in_cgroup)
-		(void)containment_close(containment, &shell->cgroups);
+		(void)containment_close(containment, room->cgroups);
 	if (!containment->is_cgroup)
-		r = containment_open(containment, in_cgroup ? &shell->cgroups : NULL,
-		                     leaf, mark);
+		r = containment_open(containment, in_cgroup ? room->cgroups : NULL, leaf,
+		                     mark);
 	if (r < 0)
 		return r;
 	containment_mark(containment, mark);
-	return containment_prepare(containment, &shell->cgroups, ret_cgroup_fd);
+	return containment_prepare(containment, room->cgroups, ret_cgroup_fd);
 }
 
 static int
@@ -233,23 +235,23 @@ launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, cha
           struct spawn_place **ret_place, struct spawn_result *ret)
 {
 	const uint32_t place = (uint32_t)(task - tasks->at);
-	struct shell *shell = tasks->shell;
+	struct processes *room = tasks->room;
 	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX];
 	int cgroup_fd = -1;
 	int r;
 
 	task_leaf(place, leaf);
-	task_mark(shell, place, mark);
-	r = open_containment(shell, actor, task, leaf, mark, &cgroup_fd);
+	task_mark(room, place, mark);
+	r = open_containment(room, actor, task, leaf, mark, &cgroup_fd);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_CGROUP;
 		return r;
 	}
-	r = identity_settle(shell->launcher, actor, &ret->step);
+	r = identity_settle(room->launcher, actor, &ret->step);
 	if (r < 0)
 		goto done;
 	ret->step = SPAWN_STEP_ENVIRONMENT;
-	r = build_environment(&launch->environment, shell, actor, &task->order, mark,
+	r = build_environment(&launch->environment, room, actor, &task->order, mark,
 	                      &ret->step);
 	if (r == 0)
 		r = launch_helper(launch, actor, argv, cgroup_fd, trace, ret_place, ret);
@@ -264,9 +266,9 @@ task_begin(struct tasks *tasks, struct task *task, struct launch *launch,
            struct ledger_spawn *intent, struct spawn_place **ret_place,
            struct spawn_result *ret)
 {
-	struct shell *shell = tasks->shell;
-	const struct actor *actor = actors_get(&shell->actors, task->order.ref);
-	char **argv = actor == NULL ? NULL : argv_of(shell, actor, &task->order);
+	struct processes *room = tasks->room;
+	const struct actor *actor = actors_get(room->actors, task->order.ref);
+	char **argv = actor == NULL ? NULL : argv_of(room, actor, &task->order);
 
 	if (argv == NULL || task->child.killing)
 		return -ECANCELED;

@@ -5,17 +5,18 @@
 #include "daemon/processes/unkillable_text.h"
 
 #include "base/strbuf.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/post.h"
 #include "os/process/hindrance.h"
 
 #define TEXT_MAX 4096
 
 /* "cannot be killed (pid 12 is traced by pid 34)" */
 void
-unkillable_text(struct strbuf *sb, const struct shell *shell, struct ref ref)
+unkillable_text(struct strbuf *sb, const struct actors *actors, struct ref ref)
 {
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct actor *actor = actors_get(actors, ref);
 	const pid_t pid = actor == NULL ? 0 : actor->pid;
 	struct hindrance why;
 
@@ -41,12 +42,12 @@ unkillable_text(struct strbuf *sb, const struct shell *shell, struct ref ref)
 
 /* The next actor, at or below the top, with an unkillable process; REF_NONE ends. */
 static struct ref
-next_left(const struct shell *shell, struct ref top, struct ref ref)
+next_left(const struct engine *engine, struct ref top, struct ref ref)
 {
 	struct node_view view;
 
-	for (; ref.slot != REF_NONE.slot; ref = core_next(shell->engine.core, top, ref)) {
-		engine_view(&shell->engine, ref, &view);
+	for (; ref.slot != REF_NONE.slot; ref = core_next(engine->core, top, ref)) {
+		engine_view(engine, ref, &view);
 		if (view.process.unkillable)
 			break;
 	}
@@ -55,9 +56,10 @@ next_left(const struct shell *shell, struct ref top, struct ref ref)
 
 /* The same of each that is at or below the top, with its path where that is another. */
 void
-unkillable_text_below(struct strbuf *sb, const struct shell *shell, struct ref top)
+unkillable_text_below(struct strbuf *sb, const struct engine *engine,
+                      const struct actors *actors, struct ref top)
 {
-	struct ref ref = next_left(shell, top, top);
+	struct ref ref = next_left(engine, top, top);
 	bool is_first = true;
 
 	while (ref.slot != REF_NONE.slot) {
@@ -65,27 +67,26 @@ unkillable_text_below(struct strbuf *sb, const struct shell *shell, struct ref t
 			strbuf_adds(sb, "; ");
 		is_first = false;
 		strbuf_addf(sb, "%s ",
-		            ref.slot == top.slot ? "it"
-		                                 : actors_path(&shell->actors, ref));
-		unkillable_text(sb, shell, ref);
-		ref = next_left(shell, top, core_next(shell->engine.core, top, ref));
+		            ref.slot == top.slot ? "it" : actors_path(actors, ref));
+		unkillable_text(sb, actors, ref);
+		ref = next_left(engine, top, core_next(engine->core, top, ref));
 	}
 }
 
 /* supd ends without these processes and mentions them a last time. */
 void
-unkillable_log_left(const struct shell *shell)
+unkillable_log_left(const struct engine *engine, const struct actors *actors)
 {
-	const struct ref top = core_ref(shell->engine.core, CORE_ROOT);
-	struct ref ref = next_left(shell, top, top);
+	const struct ref top = core_ref(engine->core, CORE_ROOT);
+	struct ref ref = next_left(engine, top, top);
 	struct strbuf why;
 
 	while (ref.slot != REF_NONE.slot) {
 		strbuf_init(&why, TEXT_MAX);
-		unkillable_text(&why, shell, ref);
+		unkillable_text(&why, actors, ref);
 		log_line(LOG_LEVEL_ERROR, "%s %s; supd ends without it",
-		         actors_path(&shell->actors, ref), strbuf_str(&why));
+		         actors_path(actors, ref), strbuf_str(&why));
 		strbuf_done(&why);
-		ref = next_left(shell, top, core_next(shell->engine.core, top, ref));
+		ref = next_left(engine, top, core_next(engine->core, top, ref));
 	}
 }

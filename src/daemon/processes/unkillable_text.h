@@ -5,11 +5,13 @@
 
 #include "core/core.h"
 
-struct shell;
+struct actors;
+struct engine;
 struct strbuf;
 
-void unkillable_text(struct strbuf *sb, const struct shell *shell, struct ref ref);
-void unkillable_text_below(struct strbuf *sb, const struct shell *shell, struct ref top);
-void unkillable_log_left(const struct shell *shell);
+void unkillable_text(struct strbuf *sb, const struct actors *actors, struct ref ref);
+void unkillable_text_below(struct strbuf *sb, const struct engine *engine,
+                           const struct actors *actors, struct ref top);
+void unkillable_log_left(const struct engine *engine, const struct actors *actors);
 
 #endif

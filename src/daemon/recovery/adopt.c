@@ -229,7 +229,7 @@ static void
 undo_birth(struct procs *procs, struct proc *proc)
 {
 	map_remove(&procs->table->by_pid, (uint64_t)proc->child.pid);
-	actors_get(&procs->shell->actors, proc->ref)->pid = 0;
+	actors_get(procs->actors, proc->ref)->pid = 0;
 	proc->child.pid = 0;
 	proc->child.adopted = false;
 	containment_reaped(&proc->child.containment);

@@ -18,19 +18,19 @@
 #include "os/self/clock.h"
 
 static void
-report_adopted(struct shell *shell, const struct proc *proc)
+report_adopted(const struct reporter *reporter, const struct proc *proc)
 {
 	struct node_view view;
 
-	engine_view(&shell->engine, proc->ref, &view);
-	report_process_adopted(shell, &view, proc->child.pid);
+	engine_view(reporter->engine, proc->ref, &view);
+	report_process_adopted(reporter, &view, proc->child.pid);
 }
 
 /* Post what may have happened unseen while no guardian ran. */
 static void
 tell_living(struct procs *procs, struct proc *proc, const struct node_view *view)
 {
-	const bool is_stopped = actors_get(&procs->shell->actors, proc->ref)->sigstopped;
+	const bool is_stopped = actors_get(procs->actors, proc->ref)->sigstopped;
 
 	/* No guardian could hear the process: its watchdog begins anew. */
 	if (view->process.watchdog)
@@ -42,7 +42,8 @@ tell_living(struct procs *procs, struct proc *proc, const struct node_view *view
 }
 
 static void
-tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
+tell_alive(const struct reporter *reporter, struct procs *procs, struct proc *proc,
+           const struct node_view *view)
 {
 	if (proc->told == proc->life && !view->ready)
 		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
@@ -54,16 +55,16 @@ tell_alive(struct procs *procs, struct proc *proc, const struct node_view *view)
 	if (proc_has_ended(proc))
 		gone_adopt(procs, proc, view->process.main_alive);
 	else if (proc->child.pid != 0)
-		report_adopted(procs->shell, proc);
+		report_adopted(reporter, proc);
 	if (proc->child.pid != 0)
 		tell_living(procs, proc, view);
 }
 
 static void
-compare_slot(struct procs *procs, struct proc *proc, const struct node_view *view)
+compare_slot(const struct reporter *reporter, struct procs *procs, struct proc *proc,
+             const struct node_view *view)
 {
-	struct shell *shell = procs->shell;
-	const struct actor *actor = actors_get(&shell->actors, proc->ref);
+	const struct actor *actor = actors_get(procs->actors, proc->ref);
 
 	/* Ordered, and not begun. */
 	if (view->process.alive && !view->process.spawned &&
@@ -72,13 +73,13 @@ compare_slot(struct procs *procs, struct proc *proc, const struct node_view *vie
 	if (!view->process.alive || proc->life != view->process.life)
 		return;
 	if (proc_is_coming(proc)) {
-		if (!procs_waits_for(shell, actor->elder))
+		if (!procs_waits_for(procs->room, actor->elder))
 			procs_inherit(procs, proc->ref);
 	} else if (proc->failed.step != SPAWN_STEP_NONE) {
 		if (!view->process.spawned)
 			proc_post_failed(procs, proc);
 	} else {
-		tell_alive(procs, proc, view);
+		tell_alive(reporter, procs, proc, view);
 	}
 }
 
@@ -118,7 +119,8 @@ compare(struct shell *shell)
 
 		keeper_beat(shell->keeper);
 		if (view_owner(shell, proc, &view))
-			compare_slot(shell->processes->procs, proc, &view);
+			compare_slot(shell->reporter, shell->processes->procs, proc,
+			             &view);
 	}
 	gone_tell(shell->processes->procs);
 }

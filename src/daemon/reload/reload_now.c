@@ -73,7 +73,7 @@ begin(struct shell *shell)
 	if (hangup.loading != NULL)
 		return;
 	apply_it(shell);
-	systemd_reloaded(shell);
+	systemd_reloaded(shell->reporter);
 }
 
 static void
@@ -90,7 +90,7 @@ on_ready(void *user)
 	if ((is_stale || hangup.again) && may_reload(shell))
 		begin(shell);
 	else if (!shell->recording.facts.shutting_down)
-		systemd_reloaded(shell);
+		systemd_reloaded(shell->reporter);
 }
 
 /* Have the file read and applied, and the outcome logged. */
@@ -99,7 +99,7 @@ reload_now(struct shell *shell)
 {
 	if (!may_reload(shell))
 		return;
-	systemd_reloading(shell);
+	systemd_reloading(shell->reporter);
 	if (hangup.loading != NULL)
 		hangup.again = true;
 	else

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "daemon/report/report.h"
 #include "daemon/sockets/grown.h"
 #include "daemon/sockets/mailbox.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/state/actors.h"
-#include "daemon/state/shell.h"
 #include "os/spawn/spawn.h"
 
 /* The keys that may have asked for a step, the most particular one first.  One that ends
@@ -65,11 +65,13 @@ find_written(const struct conf_actor *conf, const char *name, const char *detail
 
 /* The socket that could not be opened, or cannot now; false: all of them are open. */
 static bool
-blame_socket(struct strbuf *sb, const struct shell *shell, const struct actor *actor)
+blame_socket(struct strbuf *sb, const struct reporter *reporter,
+             const struct actor *actor)
 {
-	const struct conf *conf = conf_of_actor(&shell->actors, actor);
+	const struct conf *conf = conf_of_actor(reporter->actors, actor);
 	uint32_t index = 0;
-	const struct mailboxes *mailboxes = mailboxes_for(shell->sockets, actor, &index);
+	const struct mailboxes *mailboxes =
+	    mailboxes_for(reporter->sockets, actor, &index);
 	const struct conf_socket *found;
 	const struct mailbox *mailbox;
 	size_t i = 0;
@@ -109,7 +111,7 @@ detail_of(const char *text, enum spawn_step step)
  * none did, or the actor is not known any more.
  */
 bool
-blame_step(struct strbuf *sb, const struct shell *shell, const struct actor *actor,
+blame_step(struct strbuf *sb, const struct reporter *reporter, const struct actor *actor,
            const char *step)
 {
 	const char *name = step[0] == '\0' ? spawn_step_names[SPAWN_STEP_EXEC] : step;
@@ -117,9 +119,9 @@ blame_step(struct strbuf *sb, const struct shell *shell, const struct actor *act
 
 	if (actor == NULL || actor->conf == NULL)
 		return false;
-	conf = conf_of_actor(&shell->actors, actor);
+	conf = conf_of_actor(reporter->actors, actor);
 	if (detail_of(name, SPAWN_STEP_SOCKET) != NULL)
-		return blame_socket(sb, shell, actor);
+		return blame_socket(sb, reporter, actor);
 	for (size_t i = 0; i < ARRAY_SIZE(asking); i++) {
 		const char *detail = detail_of(name, asking[i].step);
 

@@ -8,9 +8,9 @@
 #include "base/strbuf.h"
 
 struct actor;
-struct shell;
+struct reporter;
 
-bool blame_step(struct strbuf *sb, const struct shell *shell, const struct actor *actor,
-                const char *step);
+bool blame_step(struct strbuf *sb, const struct reporter *reporter,
+                const struct actor *actor, const char *step);
 
 #endif

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "daemon/report/report.h"
 #include "daemon/report/view.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/actors.h"
 #include "os/self/clock.h"
 
 struct story {
-	const struct shell *shell;
+	const struct reporter *reporter;
 	const char *path;
 	uint64_t failure_seq;      /* 0: the stream does not know of a failure */
 	struct event_view gave_up; /* record NULL: no supervisor gave up before it */
@@ -59,7 +60,7 @@ concerns(const struct event_view *failure, const char *path)
 static void
 find_failure(struct story *story)
 {
-	const struct events *events = &story->shell->events;
+	const struct events *events = story->reporter->events;
 	struct event_view event;
 
 	for (uint64_t seq = events->next_seq; seq-- > events->first_seq;) {
@@ -76,7 +77,7 @@ find_failure(struct story *story)
 static void
 find_told(struct story *story)
 {
-	const struct events *events = &story->shell->events;
+	const struct events *events = story->reporter->events;
 	struct event_view event;
 
 	for (uint64_t seq = events->next_seq; seq-- > events->first_seq;) {
@@ -98,7 +99,7 @@ find_told(struct story *story)
 static void
 find_signal(struct story *story, uint64_t seq, const char *path)
 {
-	const struct events *events = &story->shell->events;
+	const struct events *events = story->reporter->events;
 	struct event_view event;
 	struct cause cause;
 	const char *about;
@@ -123,7 +124,7 @@ find_signal(struct story *story, uint64_t seq, const char *path)
 static void
 find_deed(struct story *story)
 {
-	const struct events *events = &story->shell->events;
+	const struct events *events = story->reporter->events;
 	struct event_view event;
 
 	for (uint64_t seq = events->next_seq;
@@ -143,7 +144,7 @@ find_deed(struct story *story)
 static uint64_t
 find_before(const struct story *story, uint64_t seq, enum report kind, const char *path)
 {
-	const struct events *events = &story->shell->events;
+	const struct events *events = story->reporter->events;
 	struct event_view event;
 
 	while (seq-- > events->first_seq) {
@@ -168,7 +169,7 @@ find_beginning(struct story *story)
 	uint64_t gave_up = find_before(story, seq, REPORT_GAVE_UP, origin);
 	uint64_t found, hook;
 
-	if (events_view(&story->shell->events, gave_up, &story->gave_up)) {
+	if (events_view(story->reporter->events, gave_up, &story->gave_up)) {
 		origin = event_text(&story->gave_up, FIELD_OFFENDER);
 		found = find_before(story, gave_up, REPORT_FAILURE, origin);
 		seq = found > 0 ? found : gave_up;
@@ -199,14 +200,14 @@ belongs(const struct story *story, uint64_t seq, const struct event_view *event)
 static void
 collect_chain(struct story *story)
 {
-	const uint64_t end = story->shell->events.next_seq;
+	const uint64_t end = story->reporter->events->next_seq;
 	struct event_view *chain = story->explained.chain;
 	size_t n = 0;
 
 	for (uint64_t seq = find_beginning(story); seq < end; seq++) {
 		struct event_view event;
 
-		if (!events_view(&story->shell->events, seq, &event) ||
+		if (!events_view(story->reporter->events, seq, &event) ||
 		    !belongs(story, seq, &event))
 			continue;
 		if (n == EXPLAIN_STEPS_MAX) {
@@ -260,12 +261,12 @@ add_last_words(struct strbuf *out, const struct event_view *failure)
 }
 
 void
-explain_json(struct strbuf *out, const struct shell *shell, struct ref ref,
+explain_json(struct strbuf *out, const struct reporter *reporter, struct ref ref,
              const struct event_view *gone)
 {
 	struct story story = {
-	    .shell = shell,
-	    .path = ref_is_none(ref) ? gone->path : actors_path(&shell->actors, ref),
+	    .reporter = reporter,
+	    .path = ref_is_none(ref) ? gone->path : actors_path(reporter->actors, ref),
 	    .explained.gone = *gone,
 	};
 	const struct explained *explained = &story.explained;
@@ -280,7 +281,7 @@ explain_json(struct strbuf *out, const struct shell *shell, struct ref ref,
 		find_signal(&story, story.failure_seq,
 		            event_text(&explained->failure, FIELD_ORIGIN));
 	strbuf_init(&text, 4 * EVENT_BYTES_MAX);
-	explain_text(&text, shell, ref, explained);
+	explain_text(&text, reporter, ref, explained);
 	strbuf_adds(out, "{\"path\":");
 	strbuf_add_json(out, story.path);
 	strbuf_adds(out, ",\"chain\":[");

@@ -16,11 +16,11 @@
 /* Steps of a story; longer ones lose their middle, never their end. */
 #define EXPLAIN_STEPS_MAX 40
 
-struct shell;
+struct reporter;
 
 /* An object of what Explain returns; of an actor that is gone `ref` is REF_NONE, and
  * `gone` its newest event. */
-void explain_json(struct strbuf *out, const struct shell *shell, struct ref ref,
+void explain_json(struct strbuf *out, const struct reporter *reporter, struct ref ref,
                   const struct event_view *gone);
 
 /* What the event stream knows of the failure; record NULL: nothing. */
@@ -41,8 +41,8 @@ bool explain_value(const void *user, struct strbuf *sb, const char *name);
 void explain_step(struct strbuf *sb, const struct event_view *event);
 
 /* explain_now.c: what is wrong below the actor, how it is now, or that it is gone. */
-void explain_below(struct strbuf *sb, const struct shell *shell, struct ref top);
-void explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref);
+void explain_below(struct strbuf *sb, const struct reporter *reporter, struct ref top);
+void explain_now(struct strbuf *sb, const struct reporter *reporter, struct ref ref);
 void explain_gone(struct strbuf *sb, const struct event_view *last);
 
 /* explain_deed.c: what was done to the actor without a failure, and which wait for it. */
@@ -50,14 +50,14 @@ bool explain_is_above(const char *top, const char *path);
 bool explain_is_deed(const struct events *events, uint64_t seq,
                      const struct event_view *event, const char *path);
 bool explain_is_end(const struct event_view *deed);
-void explain_deed(struct strbuf *sb, const struct shell *shell, const char *me,
+void explain_deed(struct strbuf *sb, const struct reporter *reporter, const char *me,
                   const struct event_view *event);
-void explain_numbers(struct strbuf *sb, const struct shell *shell,
+void explain_numbers(struct strbuf *sb, const struct reporter *reporter,
                      const struct cause *cause, const char *origin);
-void explain_impact(struct strbuf *sb, const struct shell *shell, struct ref ref);
+void explain_impact(struct strbuf *sb, const struct reporter *reporter, struct ref ref);
 
 /* explain_text.c: the whole story in sentences. */
-void explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
+void explain_text(struct strbuf *sb, const struct reporter *reporter, struct ref ref,
                   const struct explained *explained);
 
 #endif

@@ -9,9 +9,11 @@
 #include "base/assert.h"
 #include "base/names.h"
 #include "daemon/report/explain.h"
+#include "daemon/report/report.h"
 #include "daemon/report/waiting.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/post.h"
 #include "os/self/clock.h"
 
 /* The commands that may start or end a process of the actors that they are about. */
@@ -114,11 +116,11 @@ say_command(struct strbuf *sb, const struct event_view *event, const char *at)
 }
 
 static void
-say_end(struct strbuf *sb, const struct shell *shell, const struct event_view *event,
-        const char *at)
+say_end(struct strbuf *sb, const struct reporter *reporter,
+        const struct event_view *event, const char *at)
 {
 	const struct actor *actor =
-	    actors_get(&shell->actors, actors_find(&shell->actors, event->path));
+	    actors_get(reporter->actors, actors_find(reporter->actors, event->path));
 	struct cause cause;
 	const char *about;
 
@@ -144,7 +146,7 @@ say_end(struct strbuf *sb, const struct shell *shell, const struct event_view *e
 
 /* Say what was done. */
 void
-explain_deed(struct strbuf *sb, const struct shell *shell, const char *me,
+explain_deed(struct strbuf *sb, const struct reporter *reporter, const char *me,
              const struct event_view *event)
 {
 	char text[CLOCK_TEXT_MAX];
@@ -159,7 +161,7 @@ explain_deed(struct strbuf *sb, const struct shell *shell, const char *me,
 		            me, planned(event, me), at);
 		break;
 	default:
-		say_end(sb, shell, event, at);
+		say_end(sb, reporter, event, at);
 		break;
 	}
 }
@@ -213,11 +215,11 @@ add_awaited(struct strbuf *sb, const struct conf_actor *conf)
 
 /* Say the time that was over, and what was to happen within it. */
 void
-explain_numbers(struct strbuf *sb, const struct shell *shell, const struct cause *cause,
-                const char *origin)
+explain_numbers(struct strbuf *sb, const struct reporter *reporter,
+                const struct cause *cause, const char *origin)
 {
 	const struct actor *actor =
-	    actors_get(&shell->actors, actors_find(&shell->actors, origin));
+	    actors_get(reporter->actors, actors_find(reporter->actors, origin));
 	const struct conf_actor *conf = actor == NULL ? NULL : actor->conf;
 
 	if (conf == NULL)
@@ -243,23 +245,23 @@ explain_numbers(struct strbuf *sb, const struct shell *shell, const struct cause
 
 /* Name the actors that wait for `ref`. */
 void
-explain_impact(struct strbuf *sb, const struct shell *shell, struct ref ref)
+explain_impact(struct strbuf *sb, const struct reporter *reporter, struct ref ref)
 {
 	const size_t shown_max = 10;
-	const struct ref top = core_ref(shell->engine.core, CORE_USER);
+	const struct ref top = core_ref(reporter->engine->core, CORE_USER);
 	size_t n = 0;
 
 	for (struct ref at = top; at.slot != REF_NONE.slot;
-	     at = core_next(shell->engine.core, top, at)) {
+	     at = core_next(reporter->engine->core, top, at)) {
 		struct node_view view;
 
-		engine_view(&shell->engine, at, &view);
+		engine_view(reporter->engine, at, &view);
 		if (view.state != STATE_WAITING ||
-		    !waiting_has(shell, &view, actors_path(&shell->actors, ref)))
+		    !waiting_has(reporter, &view, actors_path(reporter->actors, ref)))
 			continue;
 		if (n++ < shown_max)
 			strbuf_addf(sb, "%s%s", n == 1 ? "Waiting for it: " : ", ",
-			            actors_path(&shell->actors, at));
+			            actors_path(reporter->actors, at));
 	}
 	if (n > shown_max)
 		strbuf_addf(sb, " and %zu more", n - shown_max);

@@ -8,21 +8,22 @@
 #include "daemon/messages/output.h"
 #include "daemon/processes/unkillable_text.h"
 #include "daemon/report/explain.h"
+#include "daemon/report/report.h"
 #include "daemon/report/view.h"
 #include "daemon/report/waiting.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/glob.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/post.h"
 #include "os/self/clock.h"
 
 /* So many of those that are not well below a supervisor are named. */
 #define BELOW_MAX 10
 
 static void
-say_running(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
-            const char *since)
+say_running(struct strbuf *sb, const struct reporter *reporter,
+            const struct node_view *view, const char *since)
 {
-	const struct actor *actor = actors_get(&shell->actors, view->ref);
+	const struct actor *actor = actors_get(reporter->actors, view->ref);
 
 	strbuf_adds(sb, "running");
 	if (actor != NULL && actor->pid != 0)
@@ -36,24 +37,24 @@ say_running(struct strbuf *sb, const struct shell *shell, const struct node_view
 
 /* A suspend by command may have named a supervisor above the actor. */
 static void
-say_suspended(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
-              const char *since)
+say_suspended(struct strbuf *sb, const struct reporter *reporter,
+              const struct node_view *view, const char *since)
 {
 	struct node_view above = *view;
 
 	strbuf_addf(sb, "standing still since %s", since);
 	while (above.suspends == 0 && !ref_is_none(above.parent))
-		engine_view(&shell->engine, above.parent, &above);
+		engine_view(reporter->engine, above.parent, &above);
 	if (above.suspends > 0)
 		strbuf_addf(sb, ", until 'supctl resume %s'",
-		            glob_below_user(actors_path(&shell->actors, above.ref)));
+		            glob_below_user(actors_path(reporter->actors, above.ref)));
 	if (view->suspended > 1)
 		strbuf_addf(sb, "; it is suspended %u times in all", view->suspended);
 }
 
 static void
-say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
-            uint64_t now_ms)
+say_waiting(struct strbuf *sb, const struct reporter *reporter,
+            const struct node_view *view, uint64_t now_ms)
 {
 	if (view->state == STATE_BACKOFF) {
 		strbuf_adds(sb, "waiting for its next start");
@@ -67,24 +68,24 @@ say_waiting(struct strbuf *sb, const struct shell *shell, const struct node_view
 	strbuf_adds(sb, "waiting for ");
 	if (view->on_standby)
 		strbuf_adds(sb, "a client");
-	else if (!waiting_text(sb, shell, view))
+	else if (!waiting_text(sb, reporter, view))
 		strbuf_adds(sb, "its turn");
 }
 
 static void
-say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *view,
-          const char *since, uint64_t now_ms)
+say_state(struct strbuf *sb, const struct reporter *reporter,
+          const struct node_view *view, const char *since, uint64_t now_ms)
 {
 	switch (view->state) {
 	case STATE_SUSPENDED:
-		say_suspended(sb, shell, view, since);
+		say_suspended(sb, reporter, view, since);
 		break;
 	case STATE_RUNNING:
-		say_running(sb, shell, view, since);
+		say_running(sb, reporter, view, since);
 		break;
 	case STATE_BACKOFF:
 	case STATE_WAITING:
-		say_waiting(sb, shell, view, now_ms);
+		say_waiting(sb, reporter, view, now_ms);
 		break;
 	case STATE_STARTING:
 		strbuf_addf(sb, "starting since %s, not ready yet", since);
@@ -94,7 +95,7 @@ say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *
 		break;
 	case STATE_FAILED:
 		strbuf_addf(sb, "failed since %s, until 'supctl start %s'", since,
-		            glob_below_user(actors_path(&shell->actors, view->ref)));
+		            glob_below_user(actors_path(reporter->actors, view->ref)));
 		break;
 	case STATE_STOPPED:
 		strbuf_addf(sb, "stopped since %s", since);
@@ -102,7 +103,7 @@ say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *
 			strbuf_adds(sb, ", and held until it is started by hand");
 		break;
 	case STATE_UNKILLABLE:
-		unkillable_text(sb, shell, view->ref);
+		unkillable_text(sb, reporter->actors, view->ref);
 		strbuf_adds(sb, "; the actor is not started again before that is gone");
 		break;
 	case STATE_DONE:
@@ -114,15 +115,16 @@ say_state(struct strbuf *sb, const struct shell *shell, const struct node_view *
 
 /* An actor that waits for its log stands still and looks as if it ran. */
 static void
-say_output(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
+say_output(struct strbuf *sb, const struct reporter *reporter,
+           const struct node_view *view)
 {
 	uint64_t lost = 0;
-	const int error = output_blocked(shell->messages->output,
-	                                 actors_path(&shell->actors, view->ref), &lost);
+	const int error = output_blocked(reporter->messages->output,
+	                                 actors_path(reporter->actors, view->ref), &lost);
 
 	if (error != 0)
 		strbuf_addf(sb, "; its log cannot be written: %s",
-		            view_output_trouble(shell, view->ref, error));
+		            view_output_trouble(reporter, view->ref, error));
 }
 
 /* Where the story of an actor that is gone ends: its newest event. */
@@ -140,12 +142,12 @@ explain_gone(struct strbuf *sb, const struct event_view *last)
 
 /* "/user/app/a, failed since …: exited with 3" */
 static void
-say_unwell(struct strbuf *sb, const struct shell *shell, const struct view_clock *clock,
-           const struct node_view *view)
+say_unwell(struct strbuf *sb, const struct reporter *reporter,
+           const struct view_clock *clock, const struct node_view *view)
 {
 	char since[CLOCK_TEXT_MAX];
 
-	strbuf_addf(sb, "%s, %s since %s", actors_path(&shell->actors, view->ref),
+	strbuf_addf(sb, "%s, %s since %s", actors_path(reporter->actors, view->ref),
 	            node_state_names[view->state],
 	            clock_format(view_wall_us(clock, view->since_ms), 3, since));
 	if (view->process.sigstopped)
@@ -155,29 +157,29 @@ say_unwell(struct strbuf *sb, const struct shell *shell, const struct view_clock
 	else if (view->has_failure) {
 		strbuf_adds(sb, ": ");
 		cause_text(sb, &view->failure.cause,
-		           cause_about(&shell->actors, &view->failure.cause,
+		           cause_about(reporter->actors, &view->failure.cause,
 		                       view->failure.origin));
 	}
 }
 
 /* Name what is not well below a supervisor, and since when. */
 void
-explain_below(struct strbuf *sb, const struct shell *shell, struct ref top)
+explain_below(struct strbuf *sb, const struct reporter *reporter, struct ref top)
 {
 	struct view_clock clock;
 	size_t n = 0;
 
 	view_clock_init(&clock);
-	for (struct ref at = core_next(shell->engine.core, top, top);
-	     at.slot != REF_NONE.slot; at = core_next(shell->engine.core, top, at)) {
+	for (struct ref at = core_next(reporter->engine->core, top, top);
+	     at.slot != REF_NONE.slot; at = core_next(reporter->engine->core, top, at)) {
 		struct node_view view;
 
-		core_view(shell->engine.core, at, clock.mono_ms, &view);
+		core_view(reporter->engine->core, at, clock.mono_ms, &view);
 		view.degraded = false;
 		if (view_is_well(&view, false) || n++ >= BELOW_MAX)
 			continue;
 		strbuf_adds(sb, n == 1 ? "Below it: " : "; ");
-		say_unwell(sb, shell, &clock, &view);
+		say_unwell(sb, reporter, &clock, &view);
 	}
 	if (n > BELOW_MAX)
 		strbuf_addf(sb, "; and %zu more", n - BELOW_MAX);
@@ -186,18 +188,18 @@ explain_below(struct strbuf *sb, const struct shell *shell, struct ref top)
 
 /* Where all that led to: the state now. */
 void
-explain_now(struct strbuf *sb, const struct shell *shell, struct ref ref)
+explain_now(struct strbuf *sb, const struct reporter *reporter, struct ref ref)
 {
 	struct view_clock clock;
 	struct node_view view;
 	char since[CLOCK_TEXT_MAX];
 
 	view_clock_init(&clock);
-	core_view(shell->engine.core, ref, clock.mono_ms, &view);
+	core_view(reporter->engine->core, ref, clock.mono_ms, &view);
 	(void)clock_format(view_wall_us(&clock, view.since_ms), 3, since);
 	strbuf_adds(sb, "Now: ");
-	say_state(sb, shell, &view, since, clock.mono_ms);
-	say_output(sb, shell, &view);
+	say_state(sb, reporter, &view, since, clock.mono_ms);
+	say_output(sb, reporter, &view);
 	if (view.run.restarts > 0)
 		strbuf_addf(sb, "; %llu automatic restart%s in all",
 		            (unsigned long long)view.run.restarts,

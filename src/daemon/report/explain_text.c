@@ -8,9 +8,11 @@
 #include "base/units.h"
 #include "daemon/report/blame.h"
 #include "daemon/report/explain.h"
+#include "daemon/report/report.h"
 #include "daemon/report/view.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/post.h"
 #include "os/self/clock.h"
 
 /* What is known of the failure, from either source; all texts are borrowed. */
@@ -65,10 +67,10 @@ say_what(struct strbuf *sb, const struct facts *facts, const char *me)
 
 /* What could not be executed, or entered, if the actor still is there. */
 static void
-say_program(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+say_program(struct strbuf *sb, const struct reporter *reporter, const struct facts *facts)
 {
 	const struct actor *actor =
-	    actors_get(&shell->actors, actors_find(&shell->actors, facts->origin));
+	    actors_get(reporter->actors, actors_find(reporter->actors, facts->origin));
 	const char *name = NULL;
 
 	if (actor == NULL || actor->conf == NULL || facts->step == NULL)
@@ -86,16 +88,16 @@ say_program(struct strbuf *sb, const struct shell *shell, const struct facts *fa
 
 /* Which line of the file asked for what could not be done. */
 static void
-say_blame(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+say_blame(struct strbuf *sb, const struct reporter *reporter, const struct facts *facts)
 {
 	const struct actor *actor =
-	    actors_get(&shell->actors, actors_find(&shell->actors, facts->origin));
+	    actors_get(reporter->actors, actors_find(reporter->actors, facts->origin));
 	struct strbuf blame;
 
 	if (facts->step == NULL)
 		return;
 	strbuf_init(&blame, EVENT_BYTES_MAX);
-	if (blame_step(&blame, shell, actor, facts->step))
+	if (blame_step(&blame, reporter, actor, facts->step))
 		strbuf_addf(sb, "That is %s.\n", strbuf_str(&blame));
 	strbuf_done(&blame);
 }
@@ -156,24 +158,24 @@ add_others(struct strbuf *sb, const struct facts *facts)
 
 /* The supervisor of the actor that failed; NULL: the actor is gone, or is /user. */
 static const struct conf_actor *
-supervisor_of(const struct shell *shell, const char *path, struct ref *ret)
+supervisor_of(const struct reporter *reporter, const char *path, struct ref *ret)
 {
-	struct ref ref = actors_find(&shell->actors, path);
+	struct ref ref = actors_find(reporter->actors, path);
 	const struct actor *actor;
 
-	if (ref_is_none(ref) || !core_valid(shell->engine.core, ref) ||
+	if (ref_is_none(ref) || !core_valid(reporter->engine->core, ref) ||
 	    ref.slot == CORE_USER)
 		return NULL;
-	*ret = core_parent(shell->engine.core, ref);
-	actor = actors_get(&shell->actors, *ret);
+	*ret = core_parent(reporter->engine->core, ref);
+	actor = actors_get(reporter->actors, *ret);
 	return actor != NULL ? actor->conf : NULL;
 }
 
 static void
-say_scope(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+say_scope(struct strbuf *sb, const struct reporter *reporter, const struct facts *facts)
 {
 	struct ref ref;
-	const struct conf_actor *supervisor = supervisor_of(shell, facts->path, &ref);
+	const struct conf_actor *supervisor = supervisor_of(reporter, facts->path, &ref);
 	struct strbuf others;
 	size_t n;
 
@@ -182,7 +184,7 @@ say_scope(struct strbuf *sb, const struct shell *shell, const struct facts *fact
 	strbuf_init(&others, EVENT_BYTES_MAX);
 	n = add_others(&others, facts);
 	strbuf_addf(
-	    sb, "Its supervisor is %s, strategy %s: ", actors_path(&shell->actors, ref),
+	    sb, "Its supervisor is %s, strategy %s: ", actors_path(reporter->actors, ref),
 	    strategy_names[supervisor->spec.policy.strategy]);
 	if (n > 0)
 		strbuf_addf(sb, "taken along: %s.\n", strbuf_str(&others));
@@ -193,17 +195,17 @@ say_scope(struct strbuf *sb, const struct shell *shell, const struct facts *fact
 
 /* The limit that was exceeded. */
 static void
-say_limit(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+say_limit(struct strbuf *sb, const struct reporter *reporter, const struct facts *facts)
 {
 	struct ref ref;
-	const struct conf_actor *supervisor = supervisor_of(shell, facts->path, &ref);
+	const struct conf_actor *supervisor = supervisor_of(reporter, facts->path, &ref);
 	const char *limit = decision_reason_names[DECIDED_LIMIT];
 
 	if (supervisor == NULL || strcmp(facts->reason, limit) != 0 ||
 	    !supervisor->spec.policy.limit.on)
 		return;
 	strbuf_addf(sb, "The limit of each child of %s is %u restart%s",
-	            actors_path(&shell->actors, ref),
+	            actors_path(reporter->actors, ref),
 	            supervisor->spec.policy.limit.restarts,
 	            supervisor->spec.policy.limit.restarts == 1 ? "" : "s");
 	if (supervisor->spec.policy.limit.within_ms != DURATION_INFINITE) {
@@ -215,10 +217,11 @@ say_limit(struct strbuf *sb, const struct shell *shell, const struct facts *fact
 }
 
 static void
-say_counters(struct strbuf *sb, const struct shell *shell, const struct facts *facts)
+say_counters(struct strbuf *sb, const struct reporter *reporter,
+             const struct facts *facts)
 {
 	struct ref ref;
-	const struct conf_actor *supervisor = supervisor_of(shell, facts->path, &ref);
+	const struct conf_actor *supervisor = supervisor_of(reporter, facts->path, &ref);
 	const struct intensity_spec *intensity;
 
 	if (supervisor == NULL || facts->window < 0 ||
@@ -229,7 +232,7 @@ say_counters(struct strbuf *sb, const struct shell *shell, const struct facts *f
 		return;
 	strbuf_addf(sb, "That made %lld of at most %u restarts below %s within ",
 	            (long long)facts->window, (unsigned int)intensity->restarts,
-	            actors_path(&shell->actors, ref));
+	            actors_path(reporter->actors, ref));
 	explain_add_duration(sb, (int64_t)intensity->within_ms);
 	strbuf_adds(sb, ".\n");
 }
@@ -282,17 +285,17 @@ say_consequences(struct strbuf *sb, const struct event_view *chain, size_t n)
 }
 
 static void
-say_facts(struct strbuf *sb, const struct shell *shell, const char *me,
+say_facts(struct strbuf *sb, const struct reporter *reporter, const char *me,
           const struct facts *facts)
 {
 	say_what(sb, facts, me);
-	say_program(sb, shell, facts);
-	say_blame(sb, shell, facts);
-	explain_numbers(sb, shell, facts->why, facts->origin);
+	say_program(sb, reporter, facts);
+	say_blame(sb, reporter, facts);
+	explain_numbers(sb, reporter, facts->why, facts->origin);
 	say_rule(sb, facts);
-	say_limit(sb, shell, facts);
-	say_scope(sb, shell, facts);
-	say_counters(sb, shell, facts);
+	say_limit(sb, reporter, facts);
+	say_scope(sb, reporter, facts);
+	say_counters(sb, reporter, facts);
 	say_delay(sb, facts);
 }
 
@@ -305,7 +308,7 @@ step_of(const char *key)
 }
 
 static void
-say_from_event(struct strbuf *sb, const struct shell *shell, const char *me,
+say_from_event(struct strbuf *sb, const struct reporter *reporter, const char *me,
                const struct event_view *failure)
 {
 	struct cause cause = {.kind = CAUSE_NORMAL};
@@ -331,15 +334,16 @@ say_from_event(struct strbuf *sb, const struct shell *shell, const char *me,
 	    .window = event_number(failure, FIELD_WINDOW),
 	};
 
-	say_facts(sb, shell, me, &facts);
+	say_facts(sb, reporter, me, &facts);
 	strbuf_done(&text);
 }
 
 /* The event is not in the ring any more: the core remembers the most important. */
 static void
-say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
+say_from_view(struct strbuf *sb, const struct reporter *reporter,
+              const struct node_view *view)
 {
-	const struct actor *actor = actors_get(&shell->actors, view->ref);
+	const struct actor *actor = actors_get(reporter->actors, view->ref);
 	struct view_clock clock;
 	struct strbuf cause;
 	struct strbuf rule;
@@ -355,12 +359,12 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	strbuf_init(&rule, 4096);
 	cause_text(
 	    &cause, &view->failure.cause,
-	    cause_about(&shell->actors, &view->failure.cause, view->failure.origin));
-	rule_name(&rule, shell->actors.conf, view->failure.ruling.preset,
+	    cause_about(reporter->actors, &view->failure.cause, view->failure.origin));
+	rule_name(&rule, reporter->actors->conf, view->failure.ruling.preset,
 	          view->failure.ruling.place, view->failure.ruling.reason);
 	const struct facts facts = {
-	    .path = actors_path(&shell->actors, view->ref),
-	    .origin = actors_path(&shell->actors, view->failure.origin),
+	    .path = actors_path(reporter->actors, view->ref),
+	    .origin = actors_path(reporter->actors, view->failure.origin),
 	    .at = at,
 	    .cause = strbuf_str(&cause),
 	    .why = &view->failure.cause,
@@ -372,7 +376,7 @@ say_from_view(struct strbuf *sb, const struct shell *shell, const struct node_vi
 	    .reason = decision_reason_names[view->failure.ruling.reason],
 	    .window = -1,
 	};
-	say_facts(sb, shell, actors_path(&shell->actors, view->ref), &facts);
+	say_facts(sb, reporter, actors_path(reporter->actors, view->ref), &facts);
 	strbuf_done(&cause);
 	strbuf_done(&rule);
 }
@@ -399,50 +403,50 @@ say_told(struct strbuf *sb, const char *me, const struct event_view *told)
 
 /* No event tells of a failure. */
 static void
-say_remembered(struct strbuf *sb, const struct shell *shell, struct ref ref)
+say_remembered(struct strbuf *sb, const struct reporter *reporter, struct ref ref)
 {
 	struct node_view view;
 
-	engine_view(&shell->engine, ref, &view);
+	engine_view(reporter->engine, ref, &view);
 	if (view.has_failure)
-		say_from_view(sb, shell, &view);
+		say_from_view(sb, reporter, &view);
 	else
 		strbuf_addf(sb, "%s has not failed since it was added.\n",
-		            actors_path(&shell->actors, ref));
+		            actors_path(reporter->actors, ref));
 }
 
-/* `shell` is asked for what is true now. */
+/* The reporter is asked for what is true now. */
 void
-explain_text(struct strbuf *sb, const struct shell *shell, struct ref ref,
+explain_text(struct strbuf *sb, const struct reporter *reporter, struct ref ref,
              const struct explained *explained)
 {
 	const bool is_gone = ref_is_none(ref);
 	const char *me =
-	    is_gone ? explained->gone.path : actors_path(&shell->actors, ref);
+	    is_gone ? explained->gone.path : actors_path(reporter->actors, ref);
 
 	if (explained->deed.record != NULL)
-		explain_deed(sb, shell, me, &explained->deed);
+		explain_deed(sb, reporter, me, &explained->deed);
 	if (explain_is_end(&explained->deed) && explained->signal.record != NULL)
-		explain_deed(sb, shell, me, &explained->signal);
+		explain_deed(sb, reporter, me, &explained->signal);
 	if (explained->deed.record != NULL && explained->failure.record != NULL)
 		strbuf_adds(sb, "Before that: ");
 	if (explained->failure.record != NULL)
-		say_from_event(sb, shell, me, &explained->failure);
+		say_from_event(sb, reporter, me, &explained->failure);
 	else if (is_gone)
 		strbuf_addf(sb, "No event tells of a failure of %s.\n", me);
 	else
-		say_remembered(sb, shell, ref);
+		say_remembered(sb, reporter, ref);
 	say_last_words(sb, &explained->failure);
 	say_consequences(sb, explained->chain, explained->n_chain);
 	if (explained->told.record != NULL)
 		say_told(sb, me, &explained->told);
 	if (!explain_is_end(&explained->deed) && explained->signal.record != NULL)
-		explain_deed(sb, shell, me, &explained->signal);
+		explain_deed(sb, reporter, me, &explained->signal);
 	if (is_gone) {
 		explain_gone(sb, &explained->gone);
 		return;
 	}
-	explain_impact(sb, shell, ref);
-	explain_below(sb, shell, ref);
-	explain_now(sb, shell, ref);
+	explain_impact(sb, reporter, ref);
+	explain_below(sb, reporter, ref);
+	explain_now(sb, reporter, ref);
 }

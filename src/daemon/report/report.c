@@ -6,23 +6,24 @@
 #include "daemon/processes/processes.h"
 #include "daemon/processes/tasks.h"
 #include "daemon/report/report_private.h"
+#include "daemon/state/events.h"
 #include "daemon/state/log.h"
+#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "os/self/clock.h"
 
 static void
-report_begin(struct shell *shell, const struct action *action)
+report_begin(const struct reporter *reporter, const struct action *action)
 {
 	const struct event_head head = {
 	    .kind = (uint8_t)action->report,
-	    .path = report_subject(shell, action),
+	    .path = report_subject(reporter, action),
 	    .incarnation = action->incarnation,
 	    .generation = action->generation,
 	};
 
-	events_begin(&shell->events, &head);
+	events_begin(reporter->events, &head);
 }
 
 /*
@@ -30,39 +31,40 @@ report_begin(struct shell *shell, const struct action *action)
  * supd's own actors the failures are told as well, so that they can be explained.
  */
 bool
-report_is_for_stream(struct shell *shell, struct ref ref, enum report what)
+report_is_for_stream(const struct reporter *reporter, struct ref ref, enum report what)
 {
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct actor *actor = actors_get(reporter->actors, ref);
 
 	return actor == NULL || !system_has(actor) || what == REPORT_FAILURE;
 }
 
 /* Put one report into the stream and, at its level, into the log. */
 void
-report(struct shell *shell, const struct action *action)
+report(const struct reporter *reporter, const struct action *action)
 {
 	struct actor *actor;
 
 	/* The root is outside of what people see. */
 	if (action->ref.slot == CORE_ROOT)
 		return;
-	actor = actors_get(&shell->actors, action->ref);
+	actor = actors_get(reporter->actors, action->ref);
 	if (action->report == REPORT_FAILURE && actor != NULL) {
 		actor->tally.failures[action->cause.kind]++;
 		actor->failed_at_wall_us = clock_wall_us();
-		record_slot(&shell->recording, action->ref.slot);
+		record_slot(reporter->recording, action->ref.slot);
 	}
-	report_begin(shell, action);
-	report_fields(shell, action);
-	if (report_is_for_stream(shell, action->ref, action->report))
-		events_end(&shell->events);
-	report_line(shell, action);
+	report_begin(reporter, action);
+	report_fields(reporter, action);
+	if (report_is_for_stream(reporter, action->ref, action->report))
+		events_end(reporter->events);
+	report_line(reporter, action);
 }
 
 void
-report_helper_failed(struct shell *shell, const struct task_order *order,
+report_helper_failed(void *user, const struct task_order *order,
                      const struct task_result *result)
 {
+	const struct reporter *reporter = user;
 	const struct hook_failure failure = {
 	    .hook = task_name(order),
 	    .reason = task_reason_names[order->reason],
@@ -71,21 +73,21 @@ report_helper_failed(struct shell *shell, const struct task_order *order,
 	    .step = result->error != 0 ? spawn_step_names[result->step] : "",
 	};
 	struct event_head head = {.kind = REPORT_HOOK_FAILED,
-	                          .path = actors_path(&shell->actors, order->ref)};
-	const uint64_t by = tasks_tell_by(shell->processes->tasks, order);
+	                          .path = actors_path(reporter->actors, order->ref)};
+	const uint64_t by = tasks_tell_by(reporter->processes->tasks, order);
 	struct node_view view;
 
 	if (by == 0)
 		return;
-	if (core_valid(shell->engine.core, order->ref)) {
-		engine_view(&shell->engine, order->ref, &view);
+	if (core_valid(reporter->engine->core, order->ref)) {
+		engine_view(reporter->engine, order->ref, &view);
 		head.incarnation = view.run.incarnation;
 		head.generation = view.run.generation;
 	}
-	events_begin(&shell->events, &head);
-	report_hook_fields(shell, &failure);
-	shell->events.by = by;
-	events_end(&shell->events);
-	shell->events.by = 0;
-	report_line(shell, NULL);
+	events_begin(reporter->events, &head);
+	report_hook_fields(reporter, &failure);
+	reporter->events->by = by;
+	events_end(reporter->events);
+	reporter->events->by = 0;
+	report_line(reporter, NULL);
 }

@@ -9,10 +9,37 @@
 
 #include "core/core.h"
 
+struct actors;
+struct engine;
+struct ev_loop;
+struct events;
+struct keeper;
+struct messages;
+struct origin;
+struct post;
+struct processes;
+struct proctable;
 struct reap;
-struct shell;
+struct recording;
+struct sockets;
 struct task_order;
 struct task_result;
+
+/* What reports are made of, and where they go; all of it is borrowed. */
+struct reporter {
+	const struct engine *engine;
+	struct actors *actors; /* with a tally of the failures of each */
+	struct events *events; /* here every report becomes an event */
+	struct recording *recording;
+	struct post *post;
+	struct keeper *keeper; /* for the service manager, which hears the walker only */
+	struct ev_loop *loop;
+	const struct origin *origin;
+	const struct proctable *proctable;
+	struct processes *processes;
+	struct messages *messages; /* for the last words */
+	struct sockets *sockets;
+};
 
 /* The outcome of an upgrade, as the guardian that took over tells it. */
 struct upgrade_story {
@@ -22,18 +49,20 @@ struct upgrade_story {
 	uint64_t outage_ms;
 };
 
-void report(struct shell *shell, const struct action *action);
-/* A helper process that the core does not know of did not do what it was for. */
-void report_helper_failed(struct shell *shell, const struct task_order *order,
+void report(const struct reporter *reporter, const struct action *action);
+/* A helper process that the core does not know of did not do what it was for; a callback,
+ * its first argument is the reporter. */
+void report_helper_failed(void *reporter, const struct task_order *order,
                           const struct task_result *result);
 /* A process that a guardian before us started goes on under us. */
-void report_process_adopted(struct shell *shell, const struct node_view *view, pid_t pid);
+void report_process_adopted(const struct reporter *reporter, const struct node_view *view,
+                            pid_t pid);
 /* We have taken over from a guardian that ended so. */
-void report_taken_over(struct shell *shell, const struct upgrade_story *story,
+void report_taken_over(const struct reporter *reporter, const struct upgrade_story *story,
                        const struct reap *reap);
 /* An event about supd itself: started, ready, shutting_down. */
-void report_supd(struct shell *shell, const char *what);
+void report_supd(const struct reporter *reporter, const char *what);
 /* So many processes of a supd that died were killed before anything was started. */
-void report_leftovers(struct shell *shell, size_t n);
+void report_leftovers(const struct reporter *reporter, size_t n);
 
 #endif

@@ -10,9 +10,11 @@
 #include "daemon/processes/tasks.h"
 #include "daemon/processes/unkillable_text.h"
 #include "daemon/report/report_private.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
+#include "daemon/state/events.h"
+#include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
-#include "daemon/state/shell.h"
 #include "os/process/reap.h"
 
 /* Of the paths of a scope: there are more fields behind it. */
@@ -20,13 +22,13 @@
 
 /* The actor that an event is about: for an end told to a watcher, the watched actor. */
 const char *
-report_subject(const struct shell *shell, const struct action *action)
+report_subject(const struct reporter *reporter, const struct action *action)
 {
-	const struct actor *actor = actors_get(&shell->actors, action->ref);
+	const struct actor *actor = actors_get(reporter->actors, action->ref);
 
 	if (action->report != REPORT_TERMINATED || action->death.watch == 0 ||
 	    actor == NULL || action->death.watch > actor->conf->spec.n_watches)
-		return actors_path(&shell->actors, action->ref);
+		return actors_path(reporter->actors, action->ref);
 	return actor->conf->watches[action->death.watch - 1].path;
 }
 
@@ -40,41 +42,42 @@ report_origin(const struct action *action)
 }
 
 static void
-add_cause(struct shell *shell, const struct cause *cause, struct ref origin)
+add_cause(const struct reporter *reporter, const struct cause *cause, struct ref origin)
 {
-	events_cause(&shell->events, cause, cause_about(&shell->actors, cause, origin));
+	events_cause(reporter->events, cause,
+	             cause_about(reporter->actors, cause, origin));
 }
 
 static void
-add_rule(struct shell *shell, const struct action *action)
+add_rule(const struct reporter *reporter, const struct action *action)
 {
 	char memory[LINE_BYTES_MAX];
 	struct strbuf sb;
 
 	strbuf_borrow(&sb, memory, sizeof(memory));
-	rule_name(&sb, shell->actors.conf, action->ruling.preset, action->ruling.place,
-	          action->ruling.reason);
-	events_text(&shell->events, FIELD_RULE, strbuf_str(&sb));
+	rule_name(&sb, reporter->actors->conf, action->ruling.preset,
+	          action->ruling.place, action->ruling.reason);
+	events_text(reporter->events, FIELD_RULE, strbuf_str(&sb));
 }
 
 /* All actors that the directive concerns; of very many the first. */
 static void
-add_scope(struct shell *shell, const struct action *action)
+add_scope(const struct reporter *reporter, const struct action *action)
 {
-	struct events *events = &shell->events;
-	struct ref ref = action->group
-	                     ? core_scope_next(shell->engine.core, action->ref, REF_NONE)
-	                     : action->ref;
+	struct events *events = reporter->events;
+	struct ref ref =
+	    action->group ? core_scope_next(reporter->engine->core, action->ref, REF_NONE)
+	                  : action->ref;
 	size_t bytes = 0;
 
 	events_open(events, FIELD_SCOPE);
 	while (ref.slot != REF_NONE.slot && bytes < SCOPE_BYTES_MAX) {
-		const char *path = actors_path(&shell->actors, ref);
+		const char *path = actors_path(reporter->actors, ref);
 
 		bytes += strlen(path) + strlen("\"\",");
 		events_add(events, path, strlen(path));
 		ref = action->group
-		          ? core_scope_next(shell->engine.core, action->ref, ref)
+		          ? core_scope_next(reporter->engine->core, action->ref, ref)
 		          : REF_NONE;
 	}
 	events_close(events);
@@ -82,46 +85,46 @@ add_scope(struct shell *shell, const struct action *action)
 
 /* The strategy of the supervisor of the actor that the action is about. */
 static const char *
-report_strategy(struct shell *shell, const struct action *action)
+report_strategy(const struct reporter *reporter, const struct action *action)
 {
-	struct ref parent = core_parent(shell->engine.core, action->ref);
+	struct ref parent = core_parent(reporter->engine->core, action->ref);
 	struct node_view view;
 
 	if (parent.slot == REF_NONE.slot)
 		return strategy_names[STRATEGY_ONE_FOR_ONE];
-	engine_view(&shell->engine, parent, &view);
+	engine_view(reporter->engine, parent, &view);
 	return strategy_names[view.strategy];
 }
 
 static void
-add_failure(struct shell *shell, const struct action *action)
+add_failure(const struct reporter *reporter, const struct action *action)
 {
-	struct events *events = &shell->events;
+	struct events *events = reporter->events;
 
-	add_cause(shell, &action->cause, report_origin(action));
-	events_text(events, FIELD_ORIGIN, actors_path(&shell->actors, action->origin));
+	add_cause(reporter, &action->cause, report_origin(action));
+	events_text(events, FIELD_ORIGIN, actors_path(reporter->actors, action->origin));
 	events_text(events, FIELD_DIRECTIVE, directive_names[action->ruling.directive]);
-	add_rule(shell, action);
+	add_rule(reporter, action);
 	events_text(events, FIELD_REASON, decision_reason_names[action->ruling.reason]);
-	events_text(events, FIELD_STRATEGY, report_strategy(shell, action));
-	add_scope(shell, action);
+	events_text(events, FIELD_STRATEGY, report_strategy(reporter, action));
+	add_scope(reporter, action);
 	events_number(events, FIELD_WINDOW, action->window);
 	events_number(events, FIELD_LIMIT, action->limit);
 	events_number(events, FIELD_DELAY, (int64_t)action->delay_ms);
 	if (action->cause.kind == CAUSE_EXEC)
 		events_text(events, FIELD_STEP,
-		            proctable_failed_step(shell->proctable, action->origin));
+		            proctable_failed_step(reporter->proctable, action->origin));
 	else
-		words_of_actor(shell->messages, action->origin, events);
+		words_of_actor(reporter->messages, action->origin, events);
 }
 
 static void
-add_exited(struct shell *shell, const struct action *action)
+add_exited(const struct reporter *reporter, const struct action *action)
 {
-	const struct reap *end = proctable_last_end(shell->proctable, action->ref);
-	struct events *events = &shell->events;
+	const struct reap *end = proctable_last_end(reporter->proctable, action->ref);
+	struct events *events = reporter->events;
 
-	add_cause(shell, &action->cause, report_origin(action));
+	add_cause(reporter, &action->cause, report_origin(action));
 	if (end == NULL)
 		return;
 	if (end->pid != 0)
@@ -130,23 +133,24 @@ add_exited(struct shell *shell, const struct action *action)
 	events_number(events, FIELD_STIME, (int64_t)end->stime_us);
 	if (os_reap_is_own_memory(end))
 		events_number(events, FIELD_MAXRSS, (int64_t)end->maxrss_kib);
-	if (proctable_has_left(shell->proctable, action->ref))
+	if (proctable_has_left(reporter->proctable, action->ref))
 		events_flag(events, FIELD_LEFT, true);
 }
 
 static void
-add_gave_up(struct shell *shell, const struct action *action)
+add_gave_up(const struct reporter *reporter, const struct action *action)
 {
-	struct events *events = &shell->events;
+	struct events *events = reporter->events;
 
 	events_number(events, FIELD_INTENSITY, action->limit);
 	events_number(events, FIELD_WITHIN, (int64_t)action->delay_ms);
-	events_text(events, FIELD_OFFENDER, actors_path(&shell->actors, action->origin));
+	events_text(events, FIELD_OFFENDER,
+	            actors_path(reporter->actors, action->origin));
 }
 
 /* What an action says of a hook, or a command, that failed. */
 static void
-report_hook_failure(const struct shell *shell, const struct action *action,
+report_hook_failure(const struct reporter *reporter, const struct action *action,
                     struct hook_failure *ret)
 {
 	const bool is_run = action->death.watch != 0;
@@ -157,38 +161,38 @@ report_hook_failure(const struct shell *shell, const struct action *action,
 	                     : hook_reason_names[action->call.reason],
 	    .timed_out = action->timed_out,
 	    .cause = action->cause,
-	    .step = tasks_failed_step(shell->processes->tasks, action->ref,
+	    .step = tasks_failed_step(reporter->processes->tasks, action->ref,
 	                              is_run ? TASK_RUN : TASK_HOOK),
 	};
 }
 
 /* The fields of an event about it. */
 void
-report_hook_fields(struct shell *shell, const struct hook_failure *failure)
+report_hook_fields(const struct reporter *reporter, const struct hook_failure *failure)
 {
-	struct events *events = &shell->events;
+	struct events *events = reporter->events;
 
 	events_text(events, FIELD_HOOK, failure->hook);
 	events_text(events, FIELD_REASON, failure->reason);
 	events_flag(events, FIELD_TIMED_OUT, failure->timed_out);
-	add_cause(shell, &failure->cause, REF_NONE);
+	add_cause(reporter, &failure->cause, REF_NONE);
 	if (failure->step[0] != '\0')
 		events_text(events, FIELD_STEP, failure->step);
 }
 
 /* The end of an actor; with a watcher, that the watcher is told. */
 static void
-add_terminated(struct shell *shell, const struct action *action)
+add_terminated(const struct reporter *reporter, const struct action *action)
 {
-	struct events *events = &shell->events;
+	struct events *events = reporter->events;
 	bool is_told = action->death.watch != 0;
 
 	if (!is_told || action->death.child_failed)
-		add_cause(shell, &action->cause, report_origin(action));
+		add_cause(reporter, &action->cause, report_origin(action));
 	events_flag(events, FIELD_CONFIRMED, !is_told || action->death.confirmed);
 	if (!is_told)
 		return;
-	events_text(events, FIELD_WATCHER, actors_path(&shell->actors, action->ref));
+	events_text(events, FIELD_WATCHER, actors_path(reporter->actors, action->ref));
 	events_text(events, FIELD_REACTION, reaction_names[action->death.reaction]);
 	if (action->death.child_failed)
 		events_flag(events, FIELD_CHILD_FAILED, true);
@@ -196,80 +200,80 @@ add_terminated(struct shell *shell, const struct action *action)
 
 /* Which of its processes could not be killed, and why. */
 static void
-add_unkillable(struct shell *shell, const struct action *action)
+add_unkillable(const struct reporter *reporter, const struct action *action)
 {
-	struct events *events = &shell->events;
+	struct events *events = reporter->events;
 	struct strbuf why;
 
-	if (proctable_pid(shell->proctable, action->ref) != 0)
+	if (proctable_pid(reporter->proctable, action->ref) != 0)
 		events_number(events, FIELD_PID,
-		              proctable_pid(shell->proctable, action->ref));
+		              proctable_pid(reporter->proctable, action->ref));
 	strbuf_init(&why, LINE_BYTES_MAX);
-	unkillable_text(&why, shell, action->ref);
+	unkillable_text(&why, reporter->actors, action->ref);
 	events_text(events, FIELD_TEXT, strbuf_str(&why));
 	strbuf_done(&why);
 }
 
 /* Which level passed the failure on, by which rule. */
 static void
-add_escalated(struct shell *shell, const struct action *action)
+add_escalated(const struct reporter *reporter, const struct action *action)
 {
-	struct events *events = &shell->events;
+	struct events *events = reporter->events;
 
-	events_text(events, FIELD_TO, actors_path(&shell->actors, action->to));
-	add_rule(shell, action);
+	events_text(events, FIELD_TO, actors_path(reporter->actors, action->to));
+	add_rule(reporter, action);
 	events_text(events, FIELD_REASON, decision_reason_names[action->ruling.reason]);
-	add_cause(shell, &action->cause, report_origin(action));
-	events_text(events, FIELD_ORIGIN, actors_path(&shell->actors, action->origin));
+	add_cause(reporter, &action->cause, report_origin(action));
+	events_text(events, FIELD_ORIGIN, actors_path(reporter->actors, action->origin));
 }
 
 /* The fields of the event that has begun, besides its head. */
 void
-report_fields(struct shell *shell, const struct action *action)
+report_fields(const struct reporter *reporter, const struct action *action)
 {
-	struct events *events = &shell->events;
+	struct events *events = reporter->events;
 	struct hook_failure failure;
 
 	switch (action->report) {
 	case REPORT_STARTED:
-		if (proctable_pid(shell->proctable, action->ref) != 0)
+		if (proctable_pid(reporter->proctable, action->ref) != 0)
 			events_number(events, FIELD_PID,
-			              proctable_pid(shell->proctable, action->ref));
+			              proctable_pid(reporter->proctable, action->ref));
 		else
 			events_null(events, FIELD_PID);
 		if (action->window > 0)
 			events_number(events, FIELD_SHORTAGES, action->window);
 		break;
 	case REPORT_SHORTAGE:
-		add_cause(shell, &action->cause, action->ref);
+		add_cause(reporter, &action->cause, action->ref);
 		events_text(events, FIELD_STEP,
-		            proctable_failed_step(shell->proctable, action->ref));
+		            proctable_failed_step(reporter->proctable, action->ref));
 		events_number(events, FIELD_DELAY, (int64_t)action->delay_ms);
 		break;
 	case REPORT_EXITED:
-		add_exited(shell, action);
+		add_exited(reporter, action);
 		break;
 	case REPORT_FAILURE:
-		add_failure(shell, action);
+		add_failure(reporter, action);
 		break;
 	case REPORT_BACKOFF:
 		events_number(events, FIELD_DELAY, (int64_t)action->delay_ms);
 		break;
 	case REPORT_TERMINATED:
-		add_terminated(shell, action);
+		add_terminated(reporter, action);
 		break;
 	case REPORT_GAVE_UP:
-		add_gave_up(shell, action);
+		add_gave_up(reporter, action);
 		break;
 	case REPORT_ESCALATED:
-		add_escalated(shell, action);
+		add_escalated(reporter, action);
 		break;
 	case REPORT_HOOK_FAILED:
-		report_hook_failure(shell, action, &failure);
-		report_hook_fields(shell, &failure);
+		report_hook_failure(reporter, action, &failure);
+		report_hook_fields(reporter, &failure);
 		break;
 	case REPORT_UNKILLABLE:
-		add_unkillable(shell, action);
+		add_unkillable(reporter, action);
 		break;
 	case REPORT_KILLED_AFTER_TIMEOUT:
 		events_number(events, FIELD_WITHIN, (int64_t)action->delay_ms);

@@ -9,8 +9,8 @@
 #include "daemon/report/blame.h"
 #include "daemon/report/explain.h"
 #include "daemon/report/report_private.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 
 /* How loud a failure is: the rule's own level, else Akka's by directive (L-01). */
 static bool
@@ -66,7 +66,7 @@ level_of(const struct event_view *event, const struct action *action, enum log_l
 
 /* A line of the log about an event. */
 struct line {
-	const struct shell *shell;
+	const struct reporter *reporter;
 	const struct action *action; /* NULL: the core did not report it */
 	const struct event_view *event;
 };
@@ -78,8 +78,8 @@ say_blame(const struct line *line, struct strbuf *sb)
 	const struct action *action = line->action;
 
 	return action->cause.kind == CAUSE_EXEC &&
-	       blame_step(sb, line->shell,
-	                  actors_get(&line->shell->actors, action->origin),
+	       blame_step(sb, line->reporter,
+	                  actors_get(line->reporter->actors, action->origin),
 	                  action->cause.key);
 }
 
@@ -124,14 +124,15 @@ say_value(const void *user, struct strbuf *sb, const char *name)
 
 /* Put the newest event into the log, at its level. */
 void
-report_line(struct shell *shell, const struct action *action)
+report_line(const struct reporter *reporter, const struct action *action)
 {
 	struct event_view event;
-	const struct line line = {.shell = shell, .action = action, .event = &event};
+	const struct line line = {
+	    .reporter = reporter, .action = action, .event = &event};
 	enum log_level level;
 	struct strbuf sb;
 
-	events_view_newest(&shell->events, &event);
+	events_view_newest(reporter->events, &event);
 	if (!level_of(&event, action, &level) || !log_wants(level))
 		return;
 	strbuf_init(&sb, LINE_BYTES_MAX);

@@ -24,14 +24,16 @@ struct hook_failure {
 };
 
 /* report.c */
-bool report_is_for_stream(struct shell *shell, struct ref ref, enum report what);
+bool report_is_for_stream(const struct reporter *reporter, struct ref ref,
+                          enum report what);
 
 /* report_fields.c */
-const char *report_subject(const struct shell *shell, const struct action *action);
-void report_hook_fields(struct shell *shell, const struct hook_failure *failure);
-void report_fields(struct shell *shell, const struct action *action);
+const char *report_subject(const struct reporter *reporter, const struct action *action);
+void report_hook_fields(const struct reporter *reporter,
+                        const struct hook_failure *failure);
+void report_fields(const struct reporter *reporter, const struct action *action);
 
 /* report_line.c */
-void report_line(struct shell *shell, const struct action *action);
+void report_line(const struct reporter *reporter, const struct action *action);
 
 #endif

@@ -3,25 +3,27 @@
 #include "config.h"
 
 #include "daemon/report/report_private.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/events.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "os/process/reap.h"
 
 void
-report_process_adopted(struct shell *shell, const struct node_view *view, pid_t pid)
+report_process_adopted(const struct reporter *reporter, const struct node_view *view,
+                       pid_t pid)
 {
 	const struct event_head head = {
 	    .kind = NOTICE_ADOPTED,
-	    .path = actors_path(&shell->actors, view->ref),
+	    .path = actors_path(reporter->actors, view->ref),
 	    .incarnation = view->run.incarnation,
 	    .generation = view->run.generation,
 	};
 
-	events_begin(&shell->events, &head);
-	events_number(&shell->events, FIELD_PID, pid);
-	if (report_is_for_stream(shell, view->ref, REPORT_STARTED))
-		events_end(&shell->events);
-	report_line(shell, NULL);
+	events_begin(reporter->events, &head);
+	events_number(reporter->events, FIELD_PID, pid);
+	if (report_is_for_stream(reporter, view->ref, REPORT_STARTED))
+		events_end(reporter->events);
+	report_line(reporter, NULL);
 }
 
 static void
@@ -45,11 +47,11 @@ log_taken_over(const struct upgrade_story *story, const char *end)
 }
 
 void
-report_taken_over(struct shell *shell, const struct upgrade_story *story,
+report_taken_over(const struct reporter *reporter, const struct upgrade_story *story,
                   const struct reap *reap)
 {
 	const struct event_head head = {.kind = NOTICE_SUPD, .path = "/"};
-	struct events *events = &shell->events;
+	struct events *events = reporter->events;
 	char end[REAP_TEXT_MAX];
 
 	(void)os_reap_text(reap, end);
@@ -69,27 +71,27 @@ report_taken_over(struct shell *shell, const struct upgrade_story *story,
 }
 
 void
-report_supd(struct shell *shell, const char *what)
+report_supd(const struct reporter *reporter, const char *what)
 {
 	const struct event_head head = {.kind = NOTICE_SUPD, .path = "/"};
 
-	events_begin(&shell->events, &head);
-	events_text(&shell->events, FIELD_WHAT, what);
-	events_end(&shell->events);
+	events_begin(reporter->events, &head);
+	events_text(reporter->events, FIELD_WHAT, what);
+	events_end(reporter->events);
 	/* The event "started" is soon followed by the event "ready". */
 	log_line(strcmp(what, "started") == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_NOTICE,
 	         "supd %s: %s", PACKAGE_VERSION, what);
 }
 
 void
-report_leftovers(struct shell *shell, size_t n)
+report_leftovers(const struct reporter *reporter, size_t n)
 {
 	const struct event_head head = {.kind = NOTICE_SUPD, .path = "/"};
 
-	events_begin(&shell->events, &head);
-	events_text(&shell->events, FIELD_WHAT, "leftovers_killed");
-	events_number(&shell->events, FIELD_PROCESSES, (int64_t)n);
-	events_end(&shell->events);
+	events_begin(reporter->events, &head);
+	events_text(reporter->events, FIELD_WHAT, "leftovers_killed");
+	events_number(reporter->events, FIELD_PROCESSES, (int64_t)n);
+	events_end(reporter->events);
 	log_line(LOG_LEVEL_WARNING,
 	         "%zu processes of a supd that died were still there and were killed", n);
 }

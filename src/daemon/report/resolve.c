@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "daemon/report/report.h"
+#include "daemon/state/events.h"
 #include "daemon/state/glob.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/post.h"
 #include "daemon/state/system.h"
 
 /* Is it the reference to no actor? */
@@ -68,38 +70,38 @@ append(struct ref_list *list, struct ref ref)
 }
 
 static struct ref
-first(const struct shell *shell)
+first(const struct reporter *reporter)
 {
-	return core_ref(shell->engine.core, CORE_USER);
+	return core_ref(reporter->engine->core, CORE_USER);
 }
 
 static struct ref
-next(const struct shell *shell, struct ref ref)
+next(const struct reporter *reporter, struct ref ref)
 {
-	return core_next(shell->engine.core, first(shell), ref);
+	return core_next(reporter->engine->core, first(reporter), ref);
 }
 
 /* What a name can mean, in the order in which it is tried. */
-typedef bool meaning(const struct shell *shell, struct ref ref, const char *name);
+typedef bool meaning(const struct reporter *reporter, struct ref ref, const char *name);
 
 static bool
-is_glob_of_path(const struct shell *shell, struct ref ref, const char *name)
+is_glob_of_path(const struct reporter *reporter, struct ref ref, const char *name)
 {
-	return glob_selects(name, actors_path(&shell->actors, ref));
+	return glob_selects(name, actors_path(reporter->actors, ref));
 }
 
 static bool
-is_glob_of_last_name(const struct shell *shell, struct ref ref, const char *name)
+is_glob_of_last_name(const struct reporter *reporter, struct ref ref, const char *name)
 {
-	return glob_selects_last_name(name, actors_path(&shell->actors, ref));
+	return glob_selects_last_name(name, actors_path(reporter->actors, ref));
 }
 
 /* A replica's path, without "@N", with or without "/user/". */
 static bool
-is_base_of_path(const struct shell *shell, struct ref ref, const char *name)
+is_base_of_path(const struct reporter *reporter, struct ref ref, const char *name)
 {
-	const struct actor *actor = actors_get(&shell->actors, ref);
-	const char *path = actors_path(&shell->actors, ref);
+	const struct actor *actor = actors_get(reporter->actors, ref);
+	const char *path = actors_path(reporter->actors, ref);
 	const char *base;
 	size_t parent_len;
 
@@ -114,15 +116,15 @@ is_base_of_path(const struct shell *shell, struct ref ref, const char *name)
 }
 
 static bool
-is_last_name(const struct shell *shell, struct ref ref, const char *name)
+is_last_name(const struct reporter *reporter, struct ref ref, const char *name)
 {
-	return strcmp(glob_last_name(actors_path(&shell->actors, ref)), name) == 0;
+	return strcmp(glob_last_name(actors_path(reporter->actors, ref)), name) == 0;
 }
 
 static bool
-is_base_of_last_name(const struct shell *shell, struct ref ref, const char *name)
+is_base_of_last_name(const struct reporter *reporter, struct ref ref, const char *name)
 {
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct actor *actor = actors_get(reporter->actors, ref);
 
 	return actor != NULL && actor->conf != NULL && actor->conf->base != NULL &&
 	       strcmp(actor->conf->base, name) == 0;
@@ -130,14 +132,14 @@ is_base_of_last_name(const struct shell *shell, struct ref ref, const char *name
 
 /* Add all that the name means in this sense; how many they are, or -ENOMEM. */
 static int
-collect_below(const struct shell *shell, struct ref top, meaning *means, const char *name,
-              struct ref_list *list)
+collect_below(const struct reporter *reporter, struct ref top, meaning *means,
+              const char *name, struct ref_list *list)
 {
 	int found = 0;
 
 	for (struct ref ref = top; !ref_is_none(ref);
-	     ref = core_next(shell->engine.core, top, ref)) {
-		if (!means(shell, ref, name))
+	     ref = core_next(reporter->engine->core, top, ref)) {
+		if (!means(reporter, ref, name))
 			continue;
 		if (append(list, ref) < 0)
 			return -ENOMEM;
@@ -147,72 +149,74 @@ collect_below(const struct shell *shell, struct ref top, meaning *means, const c
 }
 
 static int
-collect(const struct shell *shell, meaning *means, const char *name,
+collect(const struct reporter *reporter, meaning *means, const char *name,
         struct ref_list *list)
 {
-	return collect_below(shell, first(shell), means, name, list);
+	return collect_below(reporter, first(reporter), means, name, list);
 }
 
 /* Add what the pattern matches: below /user, and only if it says so below /system. */
 static int
-collect_matches(const struct shell *shell, const char *name, struct ref_list *list)
+collect_matches(const struct reporter *reporter, const char *name, struct ref_list *list)
 {
-	const struct ref system = actors_find(&shell->actors, SYSTEM_PATH);
-	int r = collect(shell, is_glob_of_path, name, list);
+	const struct ref system = actors_find(reporter->actors, SYSTEM_PATH);
+	int r = collect(reporter, is_glob_of_path, name, list);
 
 	if (r == 0 && strncmp(name, SYSTEM_PATH, strlen(SYSTEM_PATH)) == 0 &&
 	    !ref_is_none(system))
-		r = collect_below(shell, system, is_glob_of_path, name, list);
+		r = collect_below(reporter, system, is_glob_of_path, name, list);
 	if (r == 0)
-		r = collect(shell, is_glob_of_last_name, name, list);
+		r = collect(reporter, is_glob_of_last_name, name, list);
 	return r;
 }
 
 /* An exact path, with or without "/user/": a lookup. */
 static struct ref
-find_path(const struct shell *shell, const char *name)
+find_path(const struct reporter *reporter, const char *name)
 {
 	static const char prefix[] = "/user/";
 	struct ref ref = REF_NONE;
 	char *path;
 
 	if (name[0] == '/')
-		ref = actors_find(&shell->actors, name);
+		ref = actors_find(reporter->actors, name);
 	else if (name[0] != '\0') {
 		path = malloc(sizeof(prefix) + strlen(name));
 		if (path == NULL)
 			return REF_NONE;
 		(void)stpcpy(stpcpy(path, prefix), name);
-		ref = actors_find(&shell->actors, path);
+		ref = actors_find(reporter->actors, path);
 		free(path);
 	}
 	/* A temporary actor that ended keeps its slot until its supervisor starts anew.
 	 */
-	if (ref.slot == CORE_ROOT || !core_valid(shell->engine.core, ref))
+	if (ref.slot == CORE_ROOT || !core_valid(reporter->engine->core, ref))
 		return REF_NONE;
 	return ref;
 }
 
 /* All of them must have the same parent: else the name is ambiguous. */
 static bool
-are_siblings(const struct shell *shell, const struct ref_list *list)
+are_siblings(const struct reporter *reporter, const struct ref_list *list)
 {
 	for (size_t i = 1; i < list->n; i++)
-		if (core_parent(shell->engine.core, list->at[i]).slot !=
-		    core_parent(shell->engine.core, list->at[0]).slot)
+		if (core_parent(reporter->engine->core, list->at[i]).slot !=
+		    core_parent(reporter->engine->core, list->at[0]).slot)
 			return false;
 	return true;
 }
 
 static void
-suggest_candidates(const struct shell *shell, const char *name, struct candidates *ret)
+suggest_candidates(const struct reporter *reporter, const char *name,
+                   struct candidates *ret)
 {
 	const char *wanted = glob_last_name(name);
 	struct suggest suggest;
 
 	suggest_init(&suggest, wanted);
-	for (struct ref ref = first(shell); !ref_is_none(ref); ref = next(shell, ref)) {
-		const char *path = actors_path(&shell->actors, ref);
+	for (struct ref ref = first(reporter); !ref_is_none(ref);
+	     ref = next(reporter, ref)) {
+		const char *path = actors_path(reporter->actors, ref);
 		size_t best = suggest.distance;
 
 		/* Right last name, wrong path: also worth a hint. */
@@ -227,26 +231,26 @@ suggest_candidates(const struct shell *shell, const char *name, struct candidate
 
 /* A last name: fine if only one actor has it, or if all are replicas of one. */
 static int
-resolve_last_name(const struct shell *shell, const char *name, struct ref_list *list,
-                  struct candidates *ret)
+resolve_last_name(const struct reporter *reporter, const char *name,
+                  struct ref_list *list, struct candidates *ret)
 {
 	struct ref_list found;
 	bool single;
 	int r;
 
 	ref_list_init(&found);
-	r = collect(shell, is_last_name, name, &found);
+	r = collect(reporter, is_last_name, name, &found);
 	single = r == 1;
 
 	if (r == 0) {
-		r = collect(shell, is_base_of_last_name, name, &found);
-		single = r > 0 && are_siblings(shell, &found);
+		r = collect(reporter, is_base_of_last_name, name, &found);
+		single = r > 0 && are_siblings(reporter, &found);
 	}
 	for (size_t i = 0; r > 0 && single && i < found.n; i++)
 		if (append(list, found.at[i]) < 0)
 			r = -ENOMEM;
 	for (size_t i = 0; r > 0 && !single && i < found.n && i < CANDIDATES_MAX; i++)
-		ret->at[ret->n++] = actors_path(&shell->actors, found.at[i]);
+		ret->at[ret->n++] = actors_path(reporter->actors, found.at[i]);
 	ref_list_done(&found);
 	return r > 0 && !single ? -ENOTUNIQ : r;
 }
@@ -259,26 +263,26 @@ resolve_last_name(const struct shell *shell, const char *name, struct ref_list *
  * last name; -ENOTUNIQ: several have that last name, they are the candidates; -ENOMEM.
  */
 int
-resolve_name(const struct shell *shell, const char *name, struct ref_list *list,
+resolve_name(const struct reporter *reporter, const char *name, struct ref_list *list,
              struct candidates *ret_candidates)
 {
-	struct ref ref = find_path(shell, name);
+	struct ref ref = find_path(reporter, name);
 	int r;
 
 	ret_candidates->n = 0;
 	if (!ref_is_none(ref))
 		return append(list, ref) < 0 ? -ENOMEM : 1;
 	if (glob_is_pattern(name)) {
-		r = collect_matches(shell, name, list);
+		r = collect_matches(reporter, name, list);
 		return r == 0 ? -ENOENT : r;
 	}
-	r = collect(shell, is_base_of_path, name, list);
+	r = collect(reporter, is_base_of_path, name, list);
 	if (r == 0 && strchr(name, '/') == NULL)
-		r = resolve_last_name(shell, name, list, ret_candidates);
+		r = resolve_last_name(reporter, name, list, ret_candidates);
 	if (r == 0 && strcmp(name, "all") == 0)
-		return append(list, first(shell)) < 0 ? -ENOMEM : 1;
+		return append(list, first(reporter)) < 0 ? -ENOMEM : 1;
 	if (r == 0) {
-		suggest_candidates(shell, name, ret_candidates);
+		suggest_candidates(reporter, name, ret_candidates);
 		r = -ENOENT;
 	}
 	return r;
@@ -289,9 +293,9 @@ resolve_name(const struct shell *shell, const char *name, struct ref_list *list,
  * /user, that is gone; valid until the next event is written.  false: the ring has none.
  */
 bool
-resolve_gone(const struct shell *shell, const char *name, struct event_view *ret)
+resolve_gone(const struct reporter *reporter, const char *name, struct event_view *ret)
 {
-	const struct events *events = &shell->events;
+	const struct events *events = reporter->events;
 
 	for (uint64_t seq = events->next_seq; seq-- > events->first_seq;) {
 		const char *below;
@@ -309,9 +313,11 @@ resolve_gone(const struct shell *shell, const char *name, struct event_view *ret
 /* All actors in start order, /user first, in a list that was empty and is to get no name;
  * -ENOMEM. */
 int
-resolve_all(const struct shell *shell, struct ref_list *list)
+resolve_all(const struct core *core, struct ref_list *list)
 {
-	for (struct ref ref = first(shell); !ref_is_none(ref); ref = next(shell, ref))
+	const struct ref top = core_ref(core, CORE_USER);
+
+	for (struct ref ref = top; !ref_is_none(ref); ref = core_next(core, top, ref))
 		if (append_new(list, ref) < 0)
 			return -ENOMEM;
 	return 0;

@@ -14,7 +14,7 @@
 #include "core/core.h"
 
 struct event_view;
-struct shell;
+struct reporter;
 
 /* Actors in start order, each once. */
 struct ref_list {
@@ -33,10 +33,11 @@ struct candidates {
 
 void ref_list_init(struct ref_list *list);
 void ref_list_done(struct ref_list *list);
-int resolve_all(const struct shell *shell, struct ref_list *list);
-int resolve_name(const struct shell *shell, const char *name, struct ref_list *list,
+int resolve_all(const struct core *core, struct ref_list *list);
+int resolve_name(const struct reporter *reporter, const char *name, struct ref_list *list,
                  struct candidates *ret_candidates);
-bool resolve_gone(const struct shell *shell, const char *name, struct event_view *ret);
+bool resolve_gone(const struct reporter *reporter, const char *name,
+                  struct event_view *ret);
 bool ref_is_none(struct ref ref);
 
 #endif

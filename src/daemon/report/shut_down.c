@@ -8,23 +8,22 @@
 #include "daemon/report/systemd.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 
 /*
  * Begin the shutdown: EVENT_SHUTDOWN stops all actors in order, EVENT_QUIT kills them.  A
  * further EVENT_SHUTDOWN changes nothing.
  */
 void
-shut_down(struct shell *shell, enum event_kind kind)
+shut_down(const struct reporter *reporter, enum event_kind kind)
 {
-	if (shell->recording.facts.shutting_down && kind == EVENT_SHUTDOWN)
+	if (reporter->recording->facts.shutting_down && kind == EVENT_SHUTDOWN)
 		return;
-	if (!shell->recording.facts.shutting_down) {
-		shell->recording.facts.shutting_down = true;
-		record_facts(&shell->recording);
-		systemd_stopping(shell);
-		report_supd(shell, "shutting_down");
+	if (!reporter->recording->facts.shutting_down) {
+		reporter->recording->facts.shutting_down = true;
+		record_facts(reporter->recording);
+		systemd_stopping(reporter);
+		report_supd(reporter, "shutting_down");
 	}
-	(void)post_event(shell->post,
+	(void)post_event(reporter->post,
 	                 &(struct event){.kind = kind, .ref = REF_NONE, .code = -1});
 }

@@ -5,8 +5,8 @@
 
 #include "core/core.h"
 
-struct shell;
+struct reporter;
 
-void shut_down(struct shell *shell, enum event_kind kind);
+void shut_down(const struct reporter *reporter, enum event_kind kind);
 
 #endif

@@ -5,15 +5,18 @@
 #include "daemon/report/systemd.h"
 
 #include <errno.h>
+#include <ev.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "daemon/report/report.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/events.h"
 #include "daemon/state/keeper.h"
+#include "daemon/state/options.h"
+#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "os/self/clock.h"
 #include "os/socket/sdnotify.h"
@@ -30,7 +33,7 @@
 #define STOPPING_OWN_MS UINT64_C(5000)
 
 static struct herald {
-	struct shell *shell; /* NULL: not open */
+	const struct reporter *reporter; /* NULL: not open */
 	struct notifier notifier;
 	ev_timer watchdog;
 	ev_timer count; /* something happened: STATUS= is due */
@@ -43,10 +46,10 @@ static struct herald {
 
 /* Have the walker say it, if there is a service manager. */
 static void
-say(struct shell *shell, const char *text)
+say(const struct reporter *reporter, const char *text)
 {
 	if (herald.notifier.fd >= 0)
-		keeper_notify(shell->keeper, text);
+		keeper_notify(reporter->keeper, text);
 }
 
 static void
@@ -55,7 +58,7 @@ on_watchdog(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)loop;
 	(void)timer;
 	(void)revents;
-	say(herald.shell, "WATCHDOG=1");
+	say(herald.reporter, "WATCHDOG=1");
 }
 
 static uint64_t
@@ -94,17 +97,18 @@ stop_time(const struct conf_actor *actor)
 
 /* The sum for all that run: no ordered stop takes longer (DECISIONS 57). */
 static uint64_t
-stop_times(const struct shell *shell)
+stop_times(const struct reporter *reporter)
 {
-	const struct ref root = core_ref(shell->engine.core, CORE_ROOT);
+	const struct ref root = core_ref(reporter->engine->core, CORE_ROOT);
 	uint64_t ms = STOPPING_OWN_MS;
 	struct node_view view;
 
-	for (struct ref ref = core_next(shell->engine.core, root, root);
-	     ref.slot != REF_NONE.slot; ref = core_next(shell->engine.core, root, ref)) {
-		const struct actor *actor = actors_get(&shell->actors, ref);
+	for (struct ref ref = core_next(reporter->engine->core, root, root);
+	     ref.slot != REF_NONE.slot;
+	     ref = core_next(reporter->engine->core, root, ref)) {
+		const struct actor *actor = actors_get(reporter->actors, ref);
 
-		engine_view(&shell->engine, ref, &view);
+		engine_view(reporter->engine, ref, &view);
 		if (actor != NULL && (view.process.alive || view.kind == NODE_SUPERVISOR))
 			ms = add_ms(ms, stop_time(actor->conf));
 	}
@@ -113,7 +117,7 @@ stop_times(const struct shell *shell)
 
 /* So much more time, but no more than until then. */
 static void
-ask_for_time(struct shell *shell, const char *first, uint64_t until_ms)
+ask_for_time(const struct reporter *reporter, const char *first, uint64_t until_ms)
 {
 	const uint64_t now_ms = clock_mono_ms();
 	uint64_t more_ms = until_ms > now_ms ? until_ms - now_ms : 0;
@@ -123,7 +127,7 @@ ask_for_time(struct shell *shell, const char *first, uint64_t until_ms)
 		more_ms = STOPPING_MORE_MS;
 	(void)snprintf(text, sizeof(text), "%sEXTEND_TIMEOUT_USEC=%llu", first,
 	               (unsigned long long)more_ms * 1000);
-	say(shell, text);
+	say(reporter, text);
 }
 
 static void
@@ -131,25 +135,25 @@ on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	(void)revents;
 	if (herald.stop_by_ms == 0)
-		herald.stop_by_ms = add_ms(clock_mono_ms(), stop_times(herald.shell));
+		herald.stop_by_ms = add_ms(clock_mono_ms(), stop_times(herald.reporter));
 	if (clock_mono_ms() < herald.stop_by_ms)
-		ask_for_time(herald.shell, "", herald.stop_by_ms);
+		ask_for_time(herald.reporter, "", herald.stop_by_ms);
 	else
 		ev_timer_stop(loop, timer);
 }
 
 /* "STATUS=42 running, 1 failed", and how many wait for others. */
 static void
-count(const struct shell *shell, char text[TEXT_MAX])
+count(const struct reporter *reporter, char text[TEXT_MAX])
 {
-	struct ref top = core_ref(shell->engine.core, CORE_USER);
+	struct ref top = core_ref(reporter->engine->core, CORE_USER);
 	unsigned int running = 0, failed = 0, waiting = 0;
 	int n;
 	struct node_view view;
 
 	for (struct ref ref = top; ref.slot != REF_NONE.slot;
-	     ref = core_next(shell->engine.core, top, ref)) {
-		engine_view(&shell->engine, ref, &view);
+	     ref = core_next(reporter->engine->core, top, ref)) {
+		engine_view(reporter->engine, ref, &view);
 		if (view.kind == NODE_SUPERVISOR)
 			continue;
 		running += view.state == STATE_RUNNING;
@@ -168,11 +172,11 @@ tell_status(void)
 
 	if (herald.notifier.fd < 0)
 		return;
-	count(herald.shell, text);
+	count(herald.reporter, text);
 	if (strcmp(text, herald.status) == 0)
 		return;
 	(void)snprintf(herald.status, sizeof(herald.status), "%s", text);
-	say(herald.shell, text);
+	say(herald.reporter, text);
 }
 
 static void
@@ -190,89 +194,91 @@ on_count(struct ev_loop *loop, ev_timer *timer, int revents)
  * its patience with a stop has to be asked for again and again.
  */
 static void
-say_again(struct shell *shell)
+say_again(const struct reporter *reporter)
 {
-	if (shell->recording.facts.shutting_down)
-		systemd_stopping(shell);
-	else if (shell->recording.facts.is_ready)
-		say(shell, "READY=1");
+	if (reporter->recording->facts.shutting_down)
+		systemd_stopping(reporter);
+	else if (reporter->recording->facts.is_ready)
+		say(reporter, "READY=1");
 }
 
 /* Listen to NOTIFY_SOCKET and WATCHDOG_USEC; without them nothing is ever sent. */
 void
-systemd_open(struct shell *shell)
+systemd_open(const struct reporter *reporter)
 {
 	double period;
 
 	/* WATCHDOG_PID is the walker, and the walker speaks for us. */
-	notifier_open(&herald.notifier, shell->origin.environ, shell->origin.walker_pid);
-	herald.shell = shell;
+	notifier_open(&herald.notifier, reporter->origin->environ,
+	              reporter->origin->walker_pid);
+	herald.reporter = reporter;
 	ev_timer_init(&herald.stopping, on_still_stopping, STOPPING_EVERY_S,
 	              STOPPING_EVERY_S);
 	ev_timer_init(&herald.count, on_count, STATUS_SECONDS, 0.);
-	say_again(shell);
+	say_again(reporter);
 	if (herald.notifier.watchdog_us == 0)
 		return;
 	period = (double)herald.notifier.watchdog_us / 1e6 / 2.;
 	/* At once, too: the last one to speak may have done so a while ago. */
 	ev_timer_init(&herald.watchdog, on_watchdog, 0., period);
-	ev_timer_start(shell->loop, &herald.watchdog);
+	ev_timer_start(reporter->loop, &herald.watchdog);
 }
 
 void
-systemd_close(struct shell *shell)
+systemd_close(const struct reporter *reporter)
 {
-	if (herald.shell != NULL) {
-		ev_timer_stop(shell->loop, &herald.watchdog);
-		ev_timer_stop(shell->loop, &herald.stopping);
-		ev_timer_stop(shell->loop, &herald.count);
+	if (herald.reporter != NULL) {
+		ev_timer_stop(reporter->loop, &herald.watchdog);
+		ev_timer_stop(reporter->loop, &herald.stopping);
+		ev_timer_stop(reporter->loop, &herald.count);
 	}
 	notifier_close(&herald.notifier);
-	herald.shell = NULL;
+	herald.reporter = NULL;
 }
 
 void
-systemd_on_turn(struct shell *shell)
+systemd_on_turn(const struct reporter *reporter)
 {
 	struct node_view view;
 
-	if (herald.shell == NULL || herald.told_seq == shell->events.next_seq)
+	if (herald.reporter == NULL || herald.told_seq == reporter->events->next_seq)
 		return;
-	herald.told_seq = shell->events.next_seq;
-	if (!shell->recording.facts.is_ready &&
-	    core_valid(shell->engine.core, core_ref(shell->engine.core, CORE_USER))) {
-		engine_view(&shell->engine, core_ref(shell->engine.core, CORE_USER),
+	herald.told_seq = reporter->events->next_seq;
+	if (!reporter->recording->facts.is_ready &&
+	    core_valid(reporter->engine->core,
+	               core_ref(reporter->engine->core, CORE_USER))) {
+		engine_view(reporter->engine, core_ref(reporter->engine->core, CORE_USER),
 		            &view);
 		if (view.state == STATE_RUNNING) {
-			shell->recording.facts.is_ready = true;
-			record_facts(&shell->recording);
-			report_supd(shell, "ready");
+			reporter->recording->facts.is_ready = true;
+			record_facts(reporter->recording);
+			report_supd(reporter, "ready");
 			/* Before READY, so that a reader of STATUS finds the text. */
 			tell_status();
-			say(shell, "READY=1");
+			say(reporter, "READY=1");
 		}
 	}
 	if (herald.notifier.fd < 0 || ev_is_active(&herald.count))
 		return;
 	ev_timer_set(&herald.count, STATUS_SECONDS, 0.);
-	ev_timer_start(shell->loop, &herald.count);
+	ev_timer_start(reporter->loop, &herald.count);
 }
 
 void
-systemd_reloading(struct shell *shell)
+systemd_reloading(const struct reporter *reporter)
 {
 	char text[TEXT_MAX];
 
 	(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
 	               (unsigned long long)(clock_mono_ns() / 1000));
-	say(shell, text);
+	say(reporter, text);
 }
 
 void
-systemd_reloaded(struct shell *shell)
+systemd_reloaded(const struct reporter *reporter)
 {
-	if (shell->recording.facts.is_ready)
-		say(shell, "READY=1");
+	if (reporter->recording->facts.is_ready)
+		say(reporter, "READY=1");
 }
 
 /*
@@ -282,16 +288,18 @@ systemd_reloaded(struct shell *shell)
  * started again.
  */
 void
-systemd_stopping(struct shell *shell)
+systemd_stopping(const struct reporter *reporter)
 {
 	/* A new guardian knows that supd stops, but has no core yet. */
-	const uint64_t until_ms =
-	    shell->engine.core == NULL ? 0 : add_ms(clock_mono_ms(), stop_times(shell));
+	const uint64_t until_ms = reporter->engine->core == NULL
+	                              ? 0
+	                              : add_ms(clock_mono_ms(), stop_times(reporter));
 
-	ask_for_time(shell, "STOPPING=1\n", until_ms == 0 ? DURATION_INFINITE : until_ms);
-	if (herald.shell == NULL)
+	ask_for_time(reporter, "STOPPING=1\n",
+	             until_ms == 0 ? DURATION_INFINITE : until_ms);
+	if (herald.reporter == NULL)
 		return;
 	herald.stop_by_ms = until_ms;
 	if (herald.notifier.fd >= 0)
-		ev_timer_start(shell->loop, &herald.stopping);
+		ev_timer_start(reporter->loop, &herald.stopping);
 }

@@ -3,14 +3,14 @@
 #ifndef DAEMON_SYSTEMD_H
 #define DAEMON_SYSTEMD_H
 
-struct shell;
+struct reporter;
 
-void systemd_open(struct shell *shell);
-void systemd_close(struct shell *shell);
+void systemd_open(const struct reporter *reporter);
+void systemd_close(const struct reporter *reporter);
 /* After every turn: READY once /user is up, STATUS when the numbers changed. */
-void systemd_on_turn(struct shell *shell);
-void systemd_reloading(struct shell *shell);
-void systemd_reloaded(struct shell *shell);
-void systemd_stopping(struct shell *shell);
+void systemd_on_turn(const struct reporter *reporter);
+void systemd_reloading(const struct reporter *reporter);
+void systemd_reloaded(const struct reporter *reporter);
+void systemd_stopping(const struct reporter *reporter);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* view.c - an actor as a reader sees it: the core's view joined with the shell's, as
- * JSON.
+/* view.c - an actor as a reader sees it: the core's view joined with what the guardian
+ * knows besides, as JSON.
  *
  * Written by hand, because ten thousand actors are to be shown in a few milliseconds.
  */
@@ -16,9 +16,10 @@
 #include "daemon/messages/output.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
+#include "daemon/report/report.h"
 #include "daemon/report/waiting.h"
 #include "daemon/state/cause.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/post.h"
 #include "os/process/usage.h"
 #include "os/self/clock.h"
 
@@ -98,8 +99,9 @@ add_backoff(struct strbuf *sb, const struct node_view *view, uint64_t now_ms)
 
 /* Type Failure, or null. */
 static void
-add_failure(struct strbuf *sb, const struct shell *shell, const struct view_clock *clock,
-            const struct actor *actor, const struct node_view *view)
+add_failure(struct strbuf *sb, const struct reporter *reporter,
+            const struct view_clock *clock, const struct actor *actor,
+            const struct node_view *view)
 {
 	struct strbuf rule;
 
@@ -110,14 +112,14 @@ add_failure(struct strbuf *sb, const struct shell *shell, const struct view_cloc
 	ADD(sb, "{\"cause\":");
 	cause_json(
 	    sb, &view->failure.cause,
-	    cause_about(&shell->actors, &view->failure.cause, view->failure.origin));
+	    cause_about(reporter->actors, &view->failure.cause, view->failure.origin));
 	ADD(sb, ",\"origin\":");
-	strbuf_add_json(sb, actors_path(&shell->actors, view->failure.origin));
+	strbuf_add_json(sb, actors_path(reporter->actors, view->failure.origin));
 	ADD(sb, ",\"directive\":\"");
 	strbuf_adds(sb, directive_names[view->failure.ruling.directive]);
 	ADD(sb, "\",\"rule\":");
 	strbuf_init(&rule, 4096);
-	rule_name(&rule, shell->actors.conf, view->failure.ruling.preset,
+	rule_name(&rule, reporter->actors->conf, view->failure.ruling.preset,
 	          view->failure.ruling.place, view->failure.ruling.reason);
 	strbuf_add_json(sb, strbuf_str(&rule));
 	strbuf_done(&rule);
@@ -145,11 +147,11 @@ add_uptime(struct strbuf *sb, const struct actor *actor, const struct node_view 
 }
 
 static void
-add_identity(struct strbuf *sb, const struct shell *shell, const struct actor *actor,
-             const struct node_view *view)
+add_identity(struct strbuf *sb, const struct reporter *reporter,
+             const struct actor *actor, const struct node_view *view)
 {
 	ADD(sb, "{\"path\":");
-	strbuf_add_json(sb, actors_path(&shell->actors, view->ref));
+	strbuf_add_json(sb, actors_path(reporter->actors, view->ref));
 	ADD(sb, ",\"kind\":\"");
 	strbuf_adds(sb, node_kind_names[view->kind]);
 	ADD(sb, "\",\"state\":\"");
@@ -181,9 +183,9 @@ view_is_well(const struct node_view *view, bool is_blocked)
 
 /* In words why the output of an actor cannot be written, for this errno; 0: NULL. */
 const char *
-view_output_trouble(const struct shell *shell, struct ref ref, int error)
+view_output_trouble(const struct reporter *reporter, struct ref ref, int error)
 {
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct actor *actor = actors_get(reporter->actors, ref);
 
 	if (error == 0)
 		return NULL;
@@ -196,16 +198,16 @@ view_output_trouble(const struct shell *shell, struct ref ref, int error)
 
 /* What keeps the log files of an actor from being written, and what was dropped. */
 static void
-add_output(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
+add_output(struct strbuf *sb, const struct reporter *reporter,
+           const struct node_view *view)
 {
 	uint64_t lost = 0;
 	int error = 0;
 
-	if (shell->messages->output != NULL)
-		error = output_blocked(shell->messages->output,
-		                       actors_path(&shell->actors, view->ref), &lost);
+	error = output_blocked(reporter->messages->output,
+	                       actors_path(reporter->actors, view->ref), &lost);
 	ADD(sb, ",\"output_blocked\":");
-	add_string(sb, view_output_trouble(shell, view->ref, error));
+	add_string(sb, view_output_trouble(reporter, view->ref, error));
 	ADD_NUMBER(sb, "output_lost", lost);
 	ADD(sb, ",\"health\":");
 	if (!view->has_health)
@@ -216,7 +218,7 @@ add_output(struct strbuf *sb, const struct shell *shell, const struct node_view 
 }
 
 static void
-add_policy(struct strbuf *sb, const struct shell *shell, const struct actor *actor,
+add_policy(struct strbuf *sb, const struct reporter *reporter, const struct actor *actor,
            const struct node_view *view)
 {
 	ADD(sb, ",\"strategy\":");
@@ -227,22 +229,24 @@ add_policy(struct strbuf *sb, const struct shell *shell, const struct actor *act
 	add_string(sb, actor != NULL && actor->conf != NULL ? actor->conf->description
 	                                                    : NULL);
 	ADD_NUMBER(sb, "dead_letters", actor != NULL ? actor->dead_letters : 0);
-	add_output(sb, shell, view);
+	add_output(sb, reporter, view);
 	ADD(sb, ",\"status\":");
 	add_string(sb, actor != NULL ? actor->status : NULL);
 	ADD(sb, ",\"waits_for\":");
-	waiting_json(sb, shell, view);
+	waiting_json(sb, reporter, view);
 }
 
 /* What the processes take of the machine; null without processes.  A field that few
  * kernels count is present only where it is counted. */
 static void
-add_resources(struct strbuf *sb, const struct shell *shell, const struct actor *actor)
+add_resources(struct strbuf *sb, const struct reporter *reporter,
+              const struct actor *actor)
 {
 	struct usage usage;
 
 	ADD(sb, ",\"resources\":");
-	if (actor == NULL || !procs_usage(shell->processes->procs, actor->ref, &usage)) {
+	if (actor == NULL ||
+	    !procs_usage(reporter->processes->procs, actor->ref, &usage)) {
 		ADD(sb, "null");
 		return;
 	}
@@ -327,14 +331,14 @@ add_bounds(struct strbuf *sb, const struct node_view *view)
 
 /* An object of type Actor, every field of it; the actor must be there. */
 void
-view_actor_json(struct strbuf *sb, const struct shell *shell,
+view_actor_json(struct strbuf *sb, const struct reporter *reporter,
                 const struct view_clock *clock, struct ref ref)
 {
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct actor *actor = actors_get(reporter->actors, ref);
 	struct node_view view;
 
-	core_view(shell->engine.core, ref, clock->mono_ms, &view);
-	add_identity(sb, shell, actor, &view);
+	core_view(reporter->engine->core, ref, clock->mono_ms, &view);
+	add_identity(sb, reporter, actor, &view);
 	ADD(sb, ",\"since\":");
 	add_time(sb, view_wall_us(clock, view.since_ms));
 	ADD(sb, ",\"uptime_ms\":");
@@ -347,18 +351,19 @@ view_actor_json(struct strbuf *sb, const struct shell *shell,
 	ADD(sb, ",\"backoff\":");
 	add_backoff(sb, &view, clock->mono_ms);
 	ADD(sb, ",\"last_failure\":");
-	add_failure(sb, shell, clock, actor, &view);
+	add_failure(sb, reporter, clock, actor, &view);
 	add_last_exit(sb, clock, actor, &view);
-	add_policy(sb, shell, actor, &view);
-	add_resources(sb, shell, (clock->wanted & VIEW_RESOURCES) != 0 ? actor : NULL);
+	add_policy(sb, reporter, actor, &view);
+	add_resources(sb, reporter, (clock->wanted & VIEW_RESOURCES) != 0 ? actor : NULL);
 	ADD(sb, ",\"details\":");
-	view_details_json(sb, shell, (clock->wanted & VIEW_DETAILS) != 0 ? actor : NULL);
+	view_details_json(sb, reporter,
+	                  (clock->wanted & VIEW_DETAILS) != 0 ? actor : NULL);
 	strbuf_addc(sb, '}');
 }
 
 /* An array of the actors of the list that still exist. */
 void
-view_actors_json(struct strbuf *sb, const struct shell *shell,
+view_actors_json(struct strbuf *sb, const struct reporter *reporter,
                  const struct ref_list *list, unsigned int wanted)
 {
 	struct view_clock clock;
@@ -368,11 +373,11 @@ view_actors_json(struct strbuf *sb, const struct shell *shell,
 	clock.wanted = wanted;
 	strbuf_addc(sb, '[');
 	for (size_t i = 0; i < list->n; i++) {
-		if (!core_valid(shell->engine.core, list->at[i]))
+		if (!core_valid(reporter->engine->core, list->at[i]))
 			continue;
 		if (any)
 			strbuf_addc(sb, ',');
-		view_actor_json(sb, shell, &clock, list->at[i]);
+		view_actor_json(sb, reporter, &clock, list->at[i]);
 		any = true;
 	}
 	strbuf_addc(sb, ']');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* view.h - an actor as a reader sees it: the core's view joined with the shell's, as
- * JSON. */
+/* view.h - an actor as a reader sees it: the core's view joined with what the guardian
+ * knows besides, as JSON. */
 #ifndef DAEMON_VIEW_H
 #define DAEMON_VIEW_H
 
@@ -9,7 +9,7 @@
 #include "daemon/report/resolve.h"
 
 struct actor;
-struct shell;
+struct reporter;
 
 /* What is told of an actor on top: what its processes take of the machine, which costs a
  * few system calls; and what the configuration says of it, in short. */
@@ -26,14 +26,15 @@ struct view_clock {
 void view_clock_init(struct view_clock *clock);
 uint64_t view_wall_us(const struct view_clock *clock, uint64_t at_ms);
 bool view_is_well(const struct node_view *view, bool is_blocked);
-const char *view_output_trouble(const struct shell *shell, struct ref ref, int error);
-void view_actor_json(struct strbuf *sb, const struct shell *shell,
+const char *view_output_trouble(const struct reporter *reporter, struct ref ref,
+                                int error);
+void view_actor_json(struct strbuf *sb, const struct reporter *reporter,
                      const struct view_clock *clock, struct ref ref);
-void view_actors_json(struct strbuf *sb, const struct shell *shell,
+void view_actors_json(struct strbuf *sb, const struct reporter *reporter,
                       const struct ref_list *list, unsigned int wanted);
 /* view_details.c */
-void view_conf_file(struct strbuf *sb, const struct shell *shell);
-void view_details_json(struct strbuf *sb, const struct shell *shell,
+void view_conf_file(struct strbuf *sb, const char *conf_file);
+void view_details_json(struct strbuf *sb, const struct reporter *reporter,
                        const struct actor *actor);
 
 #endif

@@ -8,9 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/report/report.h"
 #include "daemon/report/view.h"
 #include "daemon/sockets/grown.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/actors.h"
 
 static void
 add_command(struct strbuf *sb, char *const *argv)
@@ -102,7 +103,8 @@ add_log(struct strbuf *sb, const struct conf *conf, const struct conf_actor *act
 
 /* An object of type Details; null where nothing of the actor is configured. */
 void
-view_details_json(struct strbuf *sb, const struct shell *shell, const struct actor *actor)
+view_details_json(struct strbuf *sb, const struct reporter *reporter,
+                  const struct actor *actor)
 {
 	const struct conf *conf;
 
@@ -110,7 +112,7 @@ view_details_json(struct strbuf *sb, const struct shell *shell, const struct act
 		strbuf_adds(sb, "null");
 		return;
 	}
-	conf = conf_of_actor(&shell->actors, actor);
+	conf = conf_of_actor(reporter->actors, actor);
 	strbuf_adds(sb, "{\"command\":");
 	add_command(sb, actor->conf->process.argv);
 	strbuf_adds(sb, ",\"file\":");
@@ -118,18 +120,18 @@ view_details_json(struct strbuf *sb, const struct shell *shell, const struct act
 	strbuf_adds(sb, ",\"sockets\":");
 	add_sockets(sb, &actor->conf->process);
 	strbuf_adds(sb, ",\"log\":");
-	add_log(sb, shell->actors.conf, actor->conf);
+	add_log(sb, reporter->actors->conf, actor->conf);
 	strbuf_addc(sb, '}');
 }
 
 /* The path of the configuration file, from the root. */
 void
-view_conf_file(struct strbuf *sb, const struct shell *shell)
+view_conf_file(struct strbuf *sb, const char *conf_file)
 {
 	char path[2 * PATH_MAX] = "";
 
-	if (shell->origin.conf_file[0] != '/' && getcwd(path, PATH_MAX) != NULL)
+	if (conf_file[0] != '/' && getcwd(path, PATH_MAX) != NULL)
 		(void)strcat(path, "/");
-	(void)strncat(path, shell->origin.conf_file, PATH_MAX - 1);
+	(void)strncat(path, conf_file, PATH_MAX - 1);
 	strbuf_add_json(sb, path);
 }

@@ -8,15 +8,17 @@
 
 #include <string.h>
 
+#include "daemon/report/report.h"
 #include "daemon/report/resolve.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/post.h"
 
 /* So many of the replicas that are waited for are named; the rest is not. */
 #define NAMED_MAX 16
 
 /* Goes through the actors that an actor waits for. */
 struct waiting {
-	const struct shell *shell;
+	const struct reporter *reporter;
 	const struct node_view *view;
 	const char *path; /* whom */
 	const char *what; /* what they are to do */
@@ -36,15 +38,15 @@ lacks(const struct waiting *waiting, uint32_t need)
 static bool
 next_of_need(struct waiting *waiting, const struct conf_actor *conf)
 {
-	const struct shell *shell = waiting->shell;
+	const struct reporter *reporter = waiting->reporter;
 	const bool is_first = waiting->n++ == 0;
 
 	if (waiting->n > NAMED_MAX)
 		return false;
-	waiting->at = core_unmet_next(shell->engine.core, waiting->view->ref,
+	waiting->at = core_unmet_next(reporter->engine->core, waiting->view->ref,
 	                              waiting->need, waiting->at);
 	if (!ref_is_none(waiting->at))
-		waiting->path = actors_path(&shell->actors, waiting->at);
+		waiting->path = actors_path(reporter->actors, waiting->at);
 	else if (is_first)
 		waiting->path = conf->needs[waiting->need].path;
 	else
@@ -83,18 +85,18 @@ static bool
 next(struct waiting *waiting)
 {
 	const struct node_view *view = waiting->view;
-	const struct actor *actor = actors_get(&waiting->shell->actors, view->ref);
+	const struct actor *actor = actors_get(waiting->reporter->actors, view->ref);
 	const struct conf_actor *conf = actor == NULL ? NULL : actor->conf;
 
 	if (!waiting->elder_done) {
 		waiting->elder_done = true;
 		if (!ref_is_none(view->waits_for)) {
-			waiting->what = is_younger(waiting->shell->engine.core, view->ref,
-			                           view->waits_for)
+			waiting->what = is_younger(waiting->reporter->engine->core,
+			                           view->ref, view->waits_for)
 			                    ? "to be ready"
 			                    : "to be restarted";
 			waiting->path =
-			    actors_path(&waiting->shell->actors, view->waits_for);
+			    actors_path(waiting->reporter->actors, view->waits_for);
 			return true;
 		}
 	}
@@ -113,15 +115,16 @@ next(struct waiting *waiting)
 }
 
 static struct waiting
-begin(const struct shell *shell, const struct node_view *view)
+begin(const struct reporter *reporter, const struct node_view *view)
 {
-	return (struct waiting){.shell = shell, .view = view, .at = REF_NONE};
+	return (struct waiting){.reporter = reporter, .view = view, .at = REF_NONE};
 }
 
 void
-waiting_json(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
+waiting_json(struct strbuf *sb, const struct reporter *reporter,
+             const struct node_view *view)
 {
-	struct waiting waiting = begin(shell, view);
+	struct waiting waiting = begin(reporter, view);
 	char separator = '[';
 
 	if (ref_is_none(view->waits_for) && view->unmet == 0) {
@@ -137,9 +140,10 @@ waiting_json(struct strbuf *sb, const struct shell *shell, const struct node_vie
 }
 
 bool
-waiting_text(struct strbuf *sb, const struct shell *shell, const struct node_view *view)
+waiting_text(struct strbuf *sb, const struct reporter *reporter,
+             const struct node_view *view)
 {
-	struct waiting waiting = begin(shell, view);
+	struct waiting waiting = begin(reporter, view);
 	const char *separator = "";
 
 	while (next(&waiting)) {
@@ -150,9 +154,10 @@ waiting_text(struct strbuf *sb, const struct shell *shell, const struct node_vie
 }
 
 bool
-waiting_has(const struct shell *shell, const struct node_view *view, const char *path)
+waiting_has(const struct reporter *reporter, const struct node_view *view,
+            const char *path)
 {
-	struct waiting waiting = begin(shell, view);
+	struct waiting waiting = begin(reporter, view);
 
 	while (next(&waiting))
 		if (strcmp(waiting.path, path) == 0)

@@ -6,18 +6,18 @@
 #include "base/strbuf.h"
 #include "core/core.h"
 
-struct shell;
+struct reporter;
 
 /* An array of paths, or null where the actor waits for nothing. */
-void waiting_json(struct strbuf *sb, const struct shell *shell,
+void waiting_json(struct strbuf *sb, const struct reporter *reporter,
                   const struct node_view *view);
 
 /* "/user/db to be ready, /user/job to complete"; false: the actor waits for nothing. */
-bool waiting_text(struct strbuf *sb, const struct shell *shell,
+bool waiting_text(struct strbuf *sb, const struct reporter *reporter,
                   const struct node_view *view);
 
 /* True if the viewed actor waits for the actor of this path. */
-bool waiting_has(const struct shell *shell, const struct node_view *view,
+bool waiting_has(const struct reporter *reporter, const struct node_view *view,
                  const char *path);
 
 #endif

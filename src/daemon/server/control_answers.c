@@ -135,7 +135,7 @@ reply_unkillable(struct conn *conn, struct ref ref)
 	struct strbuf why;
 
 	strbuf_init(&why, 65536);
-	unkillable_text_below(&why, shell, ref);
+	unkillable_text_below(&why, &shell->engine, &shell->actors, ref);
 	strbuf_adds(&why, "; supd goes on without it");
 	reply_invalid_state(conn, ref, strbuf_str(&why));
 	strbuf_done(&why);
@@ -191,7 +191,8 @@ reply_actors(struct conn *conn)
 	struct strbuf *out = reply_begin(conn);
 
 	strbuf_adds(out, "{\"actors\":");
-	view_actors_json(out, conn->control->shell, &conn->call.list, conn->call.wanted);
+	view_actors_json(out, conn->control->shell->reporter, &conn->call.list,
+	                 conn->call.wanted);
 	strbuf_addc(out, '}');
 	reply_end(conn, false);
 }
@@ -214,7 +215,7 @@ reply_actor(struct conn *conn)
 	view_clock_init(&clock);
 	out = reply_begin(conn);
 	strbuf_adds(out, "{\"actor\":");
-	view_actor_json(out, shell, &clock, ref);
+	view_actor_json(out, shell->reporter, &clock, ref);
 	strbuf_addc(out, '}');
 	reply_end(conn, false);
 }
