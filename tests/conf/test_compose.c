@@ -316,8 +316,9 @@ START_TEST(faults_of_all_files_are_reported_in_their_order)
 	    "include: more.yaml\n"
 	    "children:\n"
 	    "  a: {command: [x], shutdown: 5}\n",
-	    "main.yaml:3:31: error: children.a.shutdown: `5` has no unit: write 5s for "
-	    "seconds, 5ms for milliseconds\n"
+	    "main.yaml:3:31: error: children.a.shutdown: `5` has no unit: write 5s, not "
+	    "5, "
+	    "for seconds, 5ms for milliseconds\n"
 	    "more.yaml:1:1: error: strategy: `strategy` cannot stand in an included "
 	    "file; that may have `children` and `templates`\n"
 	    "more.yaml:3:3: error: children.a: `a` is written twice, first at "

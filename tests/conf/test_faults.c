@@ -107,7 +107,7 @@ static const struct {
      "1:40: error: children.x.replicas", "write a number from 0 to 100000"},
     /* scalars */
     {"children: {a: {command: [x], shutdown: 5}}\n", "1:40: error: children.a.shutdown",
-     "`5` has no unit: write 5s for seconds, 5ms for milliseconds"},
+     "`5` has no unit: write 5s, not 5, for seconds, 5ms for milliseconds"},
     {"children: {a: {command: [x], shutdown: -5s}}\n", "1:40: error: children.a.shutdown",
      "`-5s` is not allowed here; write a duration such as 5s, `brutal_kill` or"},
     {"children: {a: {command: [x], shutdown: 400000d}}\n",
@@ -309,7 +309,7 @@ static const struct {
      "1:49: error: children.a.health.after",
      "interval, timeout, failures, successes, initial_delay"},
     {"children: {a: {command: [x], health: {unix: /s, timeout: 5}}}\n",
-     "1:58: error: children.a.health.timeout", "write 5s for seconds"},
+     "1:58: error: children.a.health.timeout", "write 5s, not 5"},
     /* sockets */
     {"children: {a: {command: [x], sockets: {web: 'tpc:127.0.0.1:80'}}}\n",
      "1:45: error: children.a.sockets.web", "tcp:ADDRESS:PORT"},
@@ -550,7 +550,7 @@ START_TEST(a_fault_of_a_template_is_reported_once_for_all_its_actors)
 	             "children:\n"
 	             "  a: {use: t}\n"
 	             "  b: {use: t, replicas: 5}\n",
-	             "1:41: error: templates.t.shutdown", "write 5s for seconds");
+	             "1:41: error: templates.t.shutdown", "write 5s, not 5");
 }
 END_TEST
 

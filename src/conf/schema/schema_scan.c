@@ -139,9 +139,9 @@ scan_duration(struct text_scan *scan)
 			        scan->text);
 		else if (scan_digits(scan->text, UINT64_MAX, &bare) == 0)
 			err_set(scan->why, 0,
-			        "`%s` has no unit: write %ss for seconds, %sms for "
-			        "milliseconds",
-			        scan->text, scan->text, scan->text);
+			        "`%s` has no unit: write %ss, not %s, for seconds, "
+			        "%sms for milliseconds",
+			        scan->text, scan->text, scan->text, scan->text);
 		return -EINVAL;
 	}
 	if (scan->type->min > 0 && ms < (uint64_t)scan->type->min) {
