@@ -168,7 +168,7 @@ def limit(box):
     equal([failure["rule"], failure["reason"], s.actor("a")["last_failure"]["rule"]],
           ["preset default", "limit exceeded", "preset default"], "who decided")
     has(s.ctl_ok("events").out, r"→ stop \(preset default \(limit exceeded\)", "the event")
-    has(s.ctl_ok("explain", "a").out, r"preset default.*last word \(limit exceeded\)",
+    has(s.ctl_ok("explain", "a").out, r"preset default\) were overruled \(limit exceeded\)",
         "the explanation")
 
 

@@ -120,15 +120,17 @@ say_rule(struct strbuf *sb, const struct facts *facts)
 {
 	const char *reason = report_overruled_by(facts->rule, facts->reason);
 	const char *colon = strrchr(facts->rule, ':');
+	const char *verb = "was";
 
-	if (strncmp(facts->rule, "preset ", 7) == 0)
+	if (strncmp(facts->rule, "preset ", 7) == 0) {
 		strbuf_addf(sb, "The built-in rules (%s)", facts->rule);
-	else if (colon != NULL)
+		verb = "were";
+	} else if (colon != NULL)
 		strbuf_addf(sb, "The rule at %s", facts->rule);
 	else
 		strbuf_addf(sb, "No rule (%s)", facts->rule);
 	if (reason != NULL)
-		strbuf_addf(sb, " did not have the last word (%s): it became", reason);
+		strbuf_addf(sb, " %s overruled (%s): it became", verb, reason);
 	else
 		strbuf_adds(sb, " decided");
 	strbuf_addf(sb, " %s.\n", meaning(facts->directive));
