@@ -90,9 +90,13 @@ def asked(box):
 
 @test("causes: a rule for one exit code, starts that fail, a kill, a normal end")
 def causes(box):
-    s = box.supd({"sup": {"decider": [{"when": {"exit": [3]}, "then": "stop"}, "default"],
+    s = box.supd({"sup": {"decider": [{"when": {"exit": [3]}, "then": "stop"},
+                                      {"when": {"self_report": ["disk"]}, "then": "stop"}, "default"],
                           "children": {"a": {"restart": "transient"}}}})
     s.started("a")
+    equal([of(s.json("simulate", "a", "--cause", x), "failure")[0]["delay_ms"] is None
+           for x in ("self_report", "self_report:net", "self_report:disk")],
+          [False, False, True], "which reports stop the actor")
     equal(of(s.json("simulate", "a", "--cause", "exit:3"), "failure")[0]["delay_ms"], None,
           "the delay of a stop")
     steps = s.json("simulate", "a", "--cause", "exec:EACCES", "--times", "2")
@@ -102,6 +106,9 @@ def causes(box):
         "the directive of a kill")
     equal([x["event"] for x in s.json("simulate", "a", "--cause", "normal")], ["terminated"],
           "a transient that ends normally")
+    proposed = next(x for x in s.ctl_ok("help", "simulate").out.split() if "|" in x)
+    equal([x for x in proposed.split("|") if refused(s, "a", "--cause", x)[0] == 2], [],
+          "words of the help that are none")
     status, text = refused(s, "a", "--cause", "bad")
     equal(status, 2, "the exit status of a cause that is none")
     has(text, "signal:SEGV", "the complaint")

@@ -155,7 +155,7 @@ static const struct verb_option options[] = {
      INTO(for_state)},
     {OPTION_LINES, "--lines", "-n", "N", "how many", INTO(lines)},
     {OPTION_CAUSE, "--cause", NULL,
-     "oom|killed|start_timeout|early_exit|watchdog|health|self_report|stopped|intensity",
+     "oom|killed|start_timeout|early_exit|watchdog|health|self_report|stopped|death_pact",
      "how it fails", INTO(cause)},
     {OPTION_TIMES, "--times", NULL, "N", "how often it fails", INTO(times)},
     {OPTION_USE, "--use", NULL, "TEMPLATE", "the template", INTO(use)},

@@ -338,7 +338,7 @@ say_bad_parameter(const struct ctl *ctl, const char *name, const json_t *paramet
 	if (strcmp(parameter, "cause") == 0)
 		form = ": write exit:3, signal:SEGV, core:ABRT, exec:ENOENT, normal, "
 		       "oom, killed, start_timeout, early_exit, watchdog, health, "
-		       "self_report, stopped or death_pact";
+		       "self_report, self_report:KEY, stopped or death_pact";
 	else if (strcmp(parameter, "times") == 0)
 		form = ": write a number from 1 to 1000";
 	else if (strncmp(parameter, "name", 4) == 0 || strcmp(parameter, "pattern") == 0)

@@ -38,6 +38,18 @@ parse_errno(const char *text, struct cause *ret)
 	return ret->error > 0;
 }
 
+/* The name that a process gives to a failure of its own; "": it gives none. */
+static bool
+parse_key(const char *text, struct cause *ret)
+{
+	size_t len = strlen(text);
+
+	if (len >= sizeof(ret->key))
+		return false;
+	memcpy(ret->key, text, len);
+	return true;
+}
+
 static bool
 parse_signal(const char *text, struct cause *ret)
 {
@@ -64,6 +76,8 @@ parse_detail(const char *text, struct cause *ret)
 		return parse_signal(is_usual ? "SEGV" : text, ret);
 	if (kind == CAUSE_EXEC)
 		return parse_errno(is_usual ? "ENOENT" : text, ret);
+	if (kind == CAUSE_SELF_REPORT)
+		return parse_key(text, ret);
 	if (kind == CAUSE_NORMAL)
 		ret->code = 0;
 	return is_usual;
