@@ -18,16 +18,37 @@ waiter_at(const struct core *core, uint32_t i)
 	return (struct waiter *)core_block(core, core->at.waiters) + i;
 }
 
+/* All waiters of a node; the body may fire the waiter i. */
+#define WAITERS_FOREACH(core, node, i)               \
+	for (uint32_t i = (node)->waiters, next_##i; \
+	     i != NONE && (next_##i = waiter_at(core, i)->next, true); i = next_##i)
+
+/* The place is free. */
+static void
+give_back(struct core *core, uint32_t i)
+{
+	*waiter_at(core, i) = (struct waiter){.next = core->waiters.vacant, .slot = NONE};
+	core->waiters.vacant = i;
+}
+
+/* Take waiter i off the list of its node. */
+static void
+take_off(struct core *core, struct node *node, uint32_t i)
+{
+	uint32_t *link = &node->waiters;
+
+	while (*link != i)
+		link = &waiter_at(core, *link)->next;
+	*link = waiter_at(core, i)->next;
+}
+
 /* An empty pool. */
 void
 wait_init(struct core *core)
 {
 	core->waiters.vacant = NONE;
-	for (uint32_t i = core->size.waiters; i-- > 0;) {
-		*waiter_at(core, i) =
-		    (struct waiter){.next = core->waiters.vacant, .slot = NONE};
-		core->waiters.vacant = i;
-	}
+	for (uint32_t i = core->size.waiters; i-- > 0;)
+		give_back(core, i);
 	core->waiters.fired_head = NONE;
 	core->waiters.fired_tail = NONE;
 }
@@ -37,13 +58,10 @@ void
 wait_move(struct core *core, const struct core *old)
 {
 	for (uint32_t i = core->size.waiters; i-- > 0;) {
-		if (i < old->size.waiters) {
+		if (i < old->size.waiters)
 			*waiter_at(core, i) = *waiter_at(old, i);
-			continue;
-		}
-		*waiter_at(core, i) =
-		    (struct waiter){.next = core->waiters.vacant, .slot = NONE};
-		core->waiters.vacant = i;
+		else
+			give_back(core, i);
 	}
 }
 
@@ -53,11 +71,8 @@ fire(struct core *core, struct node *node, uint32_t i, enum reply_result result,
      const struct cause *cause)
 {
 	struct waiter *waiter = waiter_at(core, i);
-	uint32_t *link = &node->waiters;
 
-	while (*link != i)
-		link = &waiter_at(core, *link)->next;
-	*link = waiter->next;
+	take_off(core, node, i);
 	waiter->next = NONE;
 	waiter->fired = true;
 	waiter->result = result;
@@ -139,11 +154,8 @@ refusal(const struct waiter *waiter, const struct node *node)
 void
 wait_state_changed(struct core *core, struct node *node)
 {
-	uint32_t i = node->waiters;
-
-	while (i != NONE) {
-		struct waiter *waiter = waiter_at(core, i);
-		uint32_t next = waiter->next;
+	WAITERS_FOREACH (core, node, i) {
+		const struct waiter *waiter = waiter_at(core, i);
 		int judged = judge(core, waiter, node);
 
 		if (judged > 0)
@@ -153,7 +165,6 @@ wait_state_changed(struct core *core, struct node *node)
 		else if (judged < 0)
 			fire(core, node, i, refusal(waiter, node),
 			     node_final_cause(node));
-		i = next;
 	}
 }
 
@@ -161,16 +172,12 @@ wait_state_changed(struct core *core, struct node *node)
 void
 wait_failed(struct core *core, struct node *node, const struct cause *cause)
 {
-	uint32_t i = node->waiters;
-
-	while (i != NONE) {
-		struct waiter *waiter = waiter_at(core, i);
-		uint32_t next = waiter->next;
+	WAITERS_FOREACH (core, node, i) {
+		const struct waiter *waiter = waiter_at(core, i);
 
 		if (waiter->command && waiter->wait_for == WAIT_READY &&
 		    !node_is_ready(node))
 			fire(core, node, i, REPLY_FAILED, cause);
-		i = next;
 	}
 }
 
@@ -178,16 +185,9 @@ wait_failed(struct core *core, struct node *node, const struct cause *cause)
 void
 wait_terminated(struct core *core, struct node *node)
 {
-	uint32_t i = node->waiters;
-
-	while (i != NONE) {
-		struct waiter *waiter = waiter_at(core, i);
-		uint32_t next = waiter->next;
-
-		if (waiter->wait_for == WAIT_TERMINATED)
+	WAITERS_FOREACH (core, node, i)
+		if (waiter_at(core, i)->wait_for == WAIT_TERMINATED)
 			fire(core, node, i, REPLY_DONE, node_final_cause(node));
-		i = next;
-	}
 }
 
 /* The node is no more: nothing that is still waited for can come. */
@@ -244,19 +244,12 @@ void
 wait_remove(struct core *core, uint64_t token)
 {
 	for (uint32_t i = 0; i < core->size.waiters; i++) {
-		struct waiter *waiter = waiter_at(core, i);
-		struct node *node = node_at(core, waiter->slot);
-		uint32_t *link;
+		const struct waiter *waiter = waiter_at(core, i);
 
 		if (waiter->slot == NONE || waiter->fired || !is_removed(waiter, token))
 			continue;
-		link = &node->waiters;
-		while (*link != i)
-			link = &waiter_at(core, *link)->next;
-		*link = waiter->next;
-		waiter->slot = NONE;
-		waiter->next = core->waiters.vacant;
-		core->waiters.vacant = i;
+		take_off(core, node_at(core, waiter->slot), i);
+		give_back(core, i);
 	}
 }
 
@@ -281,8 +274,7 @@ wait_flush(struct turn *turn)
 		core->waiters.fired_head = waiter->next;
 		if (core->waiters.fired_head == NONE)
 			core->waiters.fired_tail = NONE;
-		*waiter = (struct waiter){.next = core->waiters.vacant, .slot = NONE};
-		core->waiters.vacant = i;
+		give_back(core, i);
 	}
 	return false;
 }

@@ -59,18 +59,29 @@ end_unknown(pid_t pid)
 	return (struct reap){.pid = pid, .kind = REAP_SIGNALED, .status = SIGKILL};
 }
 
-/* Hold a process of the walker, to wait for its end by ourselves; the epoll reports
- * `data` then. -1: the process has ended with an unknown status. */
+/* Hold a process by a pidfd; the epoll reports `who` when it ends.  -1: it has ended, or
+ * there is no memory. */
 int
-held_take(struct procs *procs, pid_t pid, uint32_t who)
+held_open(const struct procs *procs, pid_t pid, uint32_t who)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = who};
 	int fd = fd_raise((int)syscall(SYS_pidfd_open, pid, 0));
 
-	/* The pid belongs to another process by now, or is free. */
-	if (fd >= 0 && (getsid(pid) != pid ||
-	                epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0))
+	if (fd >= 0 && epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
 		fd_close(&fd);
+	return fd;
+}
+
+/* Hold a process of the walker, to wait for its end by ourselves.  -1: the process has
+ * ended with an unknown status. */
+int
+held_take(struct procs *procs, pid_t pid, uint32_t who)
+{
+	int fd = held_open(procs, pid, who);
+
+	/* The pid belongs to another process by now, or is free. */
+	if (fd >= 0 && getsid(pid) != pid)
+		held_let_go(procs, &fd);
 	return fd;
 }
 

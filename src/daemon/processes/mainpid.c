@@ -7,26 +7,11 @@
  */
 #include "config.h"
 
-#include <errno.h>
-#include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/log.h"
 #include "os/self/fd.h"
-
-/* Hold a process, to be told of its end; -1: it has ended, or there is no memory. */
-static int
-hold(const struct procs *procs, uint32_t slot, pid_t pid)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.u32 = slot};
-	int fd = fd_raise((int)syscall(SYS_pidfd_open, pid, 0));
-
-	if (fd >= 0 && epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
-		fd_close(&fd);
-	return fd;
-}
 
 /* This process, which the map knows and `take_fd` holds, is the main process from now on.
  */
@@ -66,7 +51,7 @@ procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 		return;
 	fd = -1;
 	if (!map_get(&procs->table->by_pid, (uint64_t)pid, &who))
-		fd = hold(procs, ref.slot, pid);
+		fd = held_open(procs, pid, ref.slot);
 	if (fd < 0 || proc_look(pid, &parent, &start) < 0 || proc_is_ending(pid) ||
 	    map_put(&procs->table->by_pid, (uint64_t)pid, ref.slot) < 0) {
 		log_paced(&actor->pace, LOG_LEVEL_WARNING,
@@ -134,7 +119,7 @@ mainpid_adopt(struct procs *procs)
 
 		if (proc->leader == 0 || proc->child.pid == 0)
 			continue;
-		proc->child.pidfd = hold(procs, slot, proc->child.pid);
+		proc->child.pidfd = held_open(procs, proc->child.pid, slot);
 		if (proc->child.pidfd >= 0 &&
 		    proc_look(proc->child.pid, &parent, &start) == 0 &&
 		    start == proc->main_start)
@@ -150,7 +135,7 @@ take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
 {
 	uint64_t start;
 	pid_t parent;
-	int fd = hold(procs, proc->ref.slot, left->pid);
+	int fd = held_open(procs, left->pid, proc->ref.slot);
 
 	/* What is true of the pid now stays true of the pidfd. */
 	if (fd < 0 || proc_look(left->pid, &parent, &start) < 0 || start != left->start ||

@@ -101,6 +101,7 @@ struct procs {
 void proc_post(struct procs *procs, const struct proc *proc, struct event event);
 void proc_record(struct procs *procs, const struct proc *proc);
 void proc_post_failed(struct procs *procs, const struct proc *proc);
+int held_open(const struct procs *procs, pid_t pid, uint32_t who);
 int held_take(struct procs *procs, pid_t pid, uint32_t who);
 void held_let_go(const struct procs *procs, int *pidfd);
 struct reap end_unknown(pid_t pid);
