@@ -67,20 +67,20 @@ def count(box, most, listens=False, others=0, **spec):
               in sorted(best.items(), key=lambda item: -item[1])))
 
 
-@test("a restart takes no more than 18 system calls with a cgroup and a log", timeout=60)
+@test("a restart takes no more than 17 system calls with a cgroup and a log", timeout=60)
 def defaults(box):
-    count(box, 18)
+    count(box, 17)
 
 
-@test("one after a few lines of output takes no more than 21", timeout=60)
+@test("one after a few lines of output takes no more than 19", timeout=60)
 def talking(box):
-    count(box, 21, command=["/bin/sh", "-c", "echo one; echo two; echo three >&2; "
+    count(box, 19, command=["/bin/sh", "-c", "echo one; echo two; echo three >&2; "
                             'exec "$@" "$${SUPD_PATH##*/}"', "-", PROBE, box.dir])
 
 
-@test("one with a unix socket takes no more than 25", timeout=60)
+@test("one with a unix socket takes no more than 23", timeout=60)
 def listening(box):
-    count(box, 25, listens=True)
+    count(box, 23, listens=True)
 
 
 @test("one without either takes no more than 12", timeout=60)

@@ -425,6 +425,34 @@ START_TEST(a_second_life_finds_its_cgroup_empty_and_in_place)
 }
 END_TEST
 
+START_TEST(with_descriptors_in_plenty_one_tells_the_end_of_each_life)
+{
+	struct containment c;
+	struct spawn_result child;
+	int fd;
+
+	if (root.fd < 0)
+		return;
+	root.keeps_leaves = true;
+	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
+	start(&c, "plain", &child);
+	ck_assert(!containment_is_empty(&c, &root, NULL));
+	fd = c.events_fd;
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(containment_watch(&c, &root, 4711), 0);
+	containment_unwatch(&c, &root);
+	ck_assert_int_eq(c.events_fd, fd);
+	/* Not that of a leaf which is replaced. */
+	kill_all(&c);
+	close_result(&child);
+	ck_assert_int_eq(containment_prepare(&c, &root, &fd), 0);
+	ck_assert_int_eq(c.events_fd, -1);
+	containment_begun(&c, false);
+	ck_assert_int_eq(containment_close(&c, &root), 0);
+	root.keeps_leaves = false;
+}
+END_TEST
+
 START_TEST(a_stranger_in_the_cgroup_does_not_keep_the_next_life_from_its_start)
 {
 	struct containment c, other;
@@ -654,6 +682,7 @@ main(void)
 	tcase_add_test(tcase, a_second_life_finds_its_cgroup_empty_and_in_place);
 	tcase_add_test(
 	    tcase, a_stranger_in_the_cgroup_does_not_keep_the_next_life_from_its_start);
+	tcase_add_test(tcase, with_descriptors_in_plenty_one_tells_the_end_of_each_life);
 	tcase_add_test(tcase,
 	               what_another_supd_had_is_taken_over_with_all_that_lives_in_it);
 	tcase_add_test(tcase, two_supds_beside_each_other_have_different_directories);

@@ -139,7 +139,7 @@ proc_gone(struct procs *procs, struct proc *proc)
 
 /* Is nothing left of it, and of the helpers that a process of it had? */
 static bool
-is_empty(const struct procs *procs, const struct proc *proc)
+is_empty(const struct procs *procs, struct proc *proc)
 {
 	return !tasks_hold(procs->room->tasks, proc->ref) &&
 	       containment_is_empty(&proc->child.containment, procs->cgroups,

@@ -98,9 +98,9 @@ size_core(struct shell *shell, const struct conf *conf, uint32_t n_added,
 	return 0;
 }
 
-/* Of each actor a pidfd, a pipe and a leaf are open, and of descriptors half is left for
- * all else. */
-#define DESCRIPTORS_PER_ACTOR (2 * 3)
+/* Of each actor a pidfd, a pipe, a leaf and its events are open, and of descriptors half
+ * is left for all else. */
+#define DESCRIPTORS_PER_ACTOR (2 * 4)
 
 int
 reload_reserve(struct shell *shell, uint32_t slots, struct err *err)

@@ -62,7 +62,8 @@ int cgroup_leaf_make(const struct cgroup_root *root, const char *leaf);
 int cgroup_leaf_open(const struct cgroup_root *root, const char *leaf);
 int cgroup_leaf_renew(const struct cgroup_root *root, const char *leaf);
 int cgroup_leaf_remove(const struct cgroup_root *root, const char *leaf);
-int cgroup_leaf_watch(struct cgroup_root *root, const char *leaf, uint64_t token);
+int cgroup_leaf_events(const struct cgroup_root *root, const char *leaf);
+int cgroup_leaf_watch(struct cgroup_root *root, int events_fd, uint64_t token);
 int cgroup_leaf_populated(const struct cgroup_root *root, const char *leaf,
                           int events_fd);
 int cgroup_leaf_signal(const struct cgroup_root *root, const char *leaf, int signo);

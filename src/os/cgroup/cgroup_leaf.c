@@ -155,30 +155,31 @@ cgroup_leaf_populated(const struct cgroup_root *root, const char *leaf, int even
 	return at != NULL && at[strlen("populated ")] == '1';
 }
 
-/*
- * Let root->watch_fd tell, with this token, when the leaf changes: once for each change,
- * about ten milliseconds late (the kernel holds them back).  Ask cgroup_leaf_populated()
- * after this, not before.
- *
- * Returns a descriptor that the caller closes to end the watch, or -errno.
- */
+/* A descriptor of its cgroup.events, which the caller closes; or -errno. */
 int
-cgroup_leaf_watch(struct cgroup_root *root, const char *leaf, uint64_t token)
+cgroup_leaf_events(const struct cgroup_root *root, const char *leaf)
 {
-	struct epoll_event event = {.events = EPOLLPRI | EPOLLET, .data.u64 = token};
 	char name[LEAF_FILE_MAX];
-	int fd, r;
+	int fd;
 
 	file_name(leaf, "cgroup.events", name);
 	fd = openat(root->fd, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	fd = fd_raise(fd);
-	if (epoll_ctl(root->watch_fd, EPOLL_CTL_ADD, fd, &event) == 0)
-		return fd;
-	r = -errno;
-	(void)close(fd);
-	return r;
+	return fd < 0 ? -errno : fd_raise(fd);
+}
+
+/*
+ * Let root->watch_fd tell, with this token, when the leaf of cgroup_leaf_events()
+ * changes: once for each change, about ten milliseconds late (the kernel holds them
+ * back).  Ask cgroup_leaf_populated() after this, not before.  The watch ends with
+ * EPOLL_CTL_DEL.  Returns 0 or -errno.
+ */
+int
+cgroup_leaf_watch(struct cgroup_root *root, int events_fd, uint64_t token)
+{
+	struct epoll_event event = {.events = EPOLLPRI | EPOLLET, .data.u64 = token};
+
+	return epoll_ctl(root->watch_fd, EPOLL_CTL_ADD, events_fd, &event) < 0 ? -errno
+	                                                                       : 0;
 }
 
 /* Is this process in the leaf, or below? */

@@ -114,8 +114,8 @@ containment_adopt_limited(struct containment *c, const char *path)
 static void
 let_leaf_go(struct containment *c, struct cgroup_root *root)
 {
-	containment_unwatch(c, root);
 	fd_close(&c->leaf_fd);
+	containment_unwatch(c, root);
 }
 
 /*
@@ -203,6 +203,8 @@ containment_begun(struct containment *c, bool is_kept)
 {
 	if (!is_kept)
 		fd_close(&c->leaf_fd);
+	if (!is_kept && !c->is_watched)
+		fd_close(&c->events_fd);
 }
 
 /* The main process was started; it leads a session of its own. */
@@ -263,9 +265,11 @@ containment_needs_sweep(const struct containment *c)
  * or the last kill.  In doubt it is not empty.
  */
 bool
-containment_is_empty(const struct containment *c, const struct cgroup_root *root,
+containment_is_empty(struct containment *c, const struct cgroup_root *root,
                      const struct proc_sweep *sweep)
 {
+	if (c->leaf_fd >= 0 && c->events_fd < 0)
+		c->events_fd = cgroup_leaf_events(root, c->leaf);
 	if (c->is_cgroup)
 		return cgroup_leaf_populated(root, c->leaf, c->events_fd) == 0;
 	if (c->is_main_alive || c->told > 0)
@@ -471,10 +475,16 @@ containment_has(const struct containment *c, const struct cgroup_root *root, pid
 int
 containment_watch(struct containment *c, struct cgroup_root *root, uint64_t token)
 {
-	if (!c->is_cgroup || c->events_fd >= 0)
+	int r;
+
+	if (!c->is_cgroup || c->is_watched)
 		return 0;
-	c->events_fd = cgroup_leaf_watch(root, c->leaf, token);
-	return c->events_fd < 0 ? c->events_fd : 0;
+	if (c->events_fd < 0)
+		c->events_fd = cgroup_leaf_events(root, c->leaf);
+	r = c->events_fd < 0 ? c->events_fd
+	                     : cgroup_leaf_watch(root, c->events_fd, token);
+	c->is_watched = r == 0;
+	return r;
 }
 
 /* Wait no longer; no token comes after this. */
@@ -482,7 +492,9 @@ void
 containment_unwatch(struct containment *c, struct cgroup_root *root)
 {
 	/* Not left to close(2): a copy of it in a child would keep it in the set. */
-	if (c->events_fd >= 0)
+	if (c->is_watched)
 		(void)epoll_ctl(root->watch_fd, EPOLL_CTL_DEL, c->events_fd, NULL);
-	fd_close(&c->events_fd);
+	c->is_watched = false;
+	if (c->leaf_fd < 0)
+		fd_close(&c->events_fd);
 }

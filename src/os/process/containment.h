@@ -30,9 +30,10 @@ struct containment {
 	bool is_spent;      /* the leaf was killed, and cannot be born into */
 	bool is_limited;    /* the leaf may have controllers: a fresh one for each life */
 	bool is_frozen;     /* a process born into the leaf could not run */
-	int events_fd;      /* descriptor of cgroup.events while it is watched, or -1 */
-	int leaf_fd;        /* of its directory, from prepare to begun or longer, or -1 */
-	pid_t session;      /* the main process: also its session and group; 0 */
+	bool is_watched;    /* containment_watch() */
+	int events_fd; /* of cgroup.events, while it is watched or the leaf open; or -1 */
+	int leaf_fd;   /* of its directory, from prepare to begun or longer, or -1 */
+	pid_t session; /* the main process: also its session and group; 0 */
 	uint64_t leader_start; /* a child of ours that was the main process; 0: none */
 	char leaf[CGROUP_LEAF_MAX]; /* its name below the actors' directory */
 	char mark[PROC_MARK_MAX];   /* value of SUPD_ID */
@@ -57,7 +58,7 @@ void containment_born(struct containment *c, pid_t pid);
 void containment_told(struct containment *c, pid_t pid);
 void containment_reaped(struct containment *c);
 bool containment_needs_sweep(const struct containment *c);
-bool containment_is_empty(const struct containment *c, const struct cgroup_root *root,
+bool containment_is_empty(struct containment *c, const struct cgroup_root *root,
                           const struct proc_sweep *sweep);
 int containment_signal(const struct containment *c, const struct cgroup_root *root,
                        struct proc_sweep *sweep, int signo);
