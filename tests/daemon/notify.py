@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """What processes tell supd with sd_notify, and who is believed."""
+import functools
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import INSTRUMENTED, check, equal, main, test
+from chaos import Killer
+from harness import INSTRUMENTED, SUPCTL, alive, check, equal, main, test
+
+
+STOPS = 16  # entries and exits of system calls until the end of a process is known
 
 
 def notify_socket(box, s, name):
@@ -31,6 +37,38 @@ def ready_and_dead(box):
         kinds = [event["event"] for event in s.events if event.get("path") == "/user/" + name
                  and event["event"] in ("started", "ready", "exited")]
         equal(kinds, ["started", "ready", "exited"], f"the events of {name}")
+
+
+def ready_and_dead_meanwhile(box, adopted):
+    numbers = range(1, STOPS + 1)
+    s = box.supd({**{f"a{n}": {"ready": "notify", "restart": "transient"} for n in numbers},
+                  **{f"b{n}": {} for n in numbers}}, start="parallel", wait=False)
+    for n in numbers:
+        s.started(f"a{n}"), s.started(f"b{n}")
+    if adopted:
+        os.kill(s.guardian(), signal.SIGKILL)
+        s.caller = None
+    guardian = s.guardian()
+    for n in numbers:
+        # An end that supd looks at, and another one in the midst of that.
+        killer = Killer(box, guardian, n, signo="STOP")
+        os.kill(s.pids[f"b{n}"], signal.SIGKILL)
+        s.until(lambda k=killer: k.killed() or k.closed, f"stop {n}")
+        s.tell(f"a{n}", "ready")
+        s.tell(f"a{n}", "exit=0")
+        s.line("x", f"a{n}")
+        s.until(lambda p=s.pids[f"a{n}"]: not alive(p), "its end")
+        os.kill(guardian, signal.SIGCONT)
+        killer.end()
+        s.wait_for(f"a{n}", state="done")
+        s.started(f"b{n}", 2)
+    equal([one["path"] for one in s.seen("failure") if "/a" in one["path"]], [], "failures")
+
+
+for is_adopted in (False, True):
+    test("READY=1 and an exit right after it are seen in this order, wherever in its turn supd is then"
+         + (", of adopted processes, too" if is_adopted else ""), timeout=60)(
+             functools.partial(ready_and_dead_meanwhile, adopted=is_adopted))
 
 
 @test("the text of STATUS= is in the status, the newest one")

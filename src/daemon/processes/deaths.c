@@ -24,6 +24,7 @@
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
+#include "ledger/exits.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 #include "os/self/signals.h"
@@ -89,6 +90,25 @@ collect_one(struct procs *procs, uint32_t slot)
 	return true;
 }
 
+/* A program that says READY and dies must be seen ready first: what is known to be dead
+ * has said all that it had to say. */
+static void
+hear_first(struct procs *procs)
+{
+	if (post_is_stepping(procs->room->post))
+		return;
+	procs->is_unheard = false;
+	notify_drain(procs->room->messages->notify);
+}
+
+static void
+tell_ends(struct procs *procs)
+{
+	if (procs->is_unheard)
+		hear_first(procs);
+	gone_tell(procs);
+}
+
 /* Collect what is dead by now, as much as is for one turn; returns how many ends were
  * noted. */
 static size_t
@@ -98,6 +118,8 @@ collect(struct procs *procs)
 	const int n = epoll_wait(procs->epoll_fd, events, COLLECT_BATCH, 0);
 	size_t collected = 0;
 
+	if (n > 0)
+		hear_first(procs);
 	for (int i = 0; i < n; i++)
 		if (events[i].data.u32 == PROCS_NONE)
 			arm_walk(procs, WALK_SECONDS);
@@ -107,7 +129,7 @@ collect(struct procs *procs)
 		else
 			collected += collect_one(procs, events[i].data.u32);
 	if (collected > 0)
-		gone_tell(procs);
+		tell_ends(procs);
 	return collected;
 }
 
@@ -127,13 +149,13 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 	}
 	/* Before we look: what comes after this wakes us again. */
 	(void)signals_take(procs->child_fd);
-	notify_drain(procs->room->messages->notify);
 	n = collect(procs);
 	for (; n < COLLECT_BATCH && os_reap_peek_any(&reap) > 0; n++) {
 		struct proc *proc;
 		struct task *task;
 
 		births_meet(procs, reap.pid);
+		hear_first(procs);
 		proc = proc_by_pid(procs->table, reap.pid);
 		task = task_by_pid(procs->room->tasks, reap.pid);
 
@@ -154,7 +176,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 	}
 	if (n >= COLLECT_BATCH)
 		arm_walk(procs, 0.);
-	gone_tell(procs);
+	tell_ends(procs);
 }
 
 static void
@@ -182,18 +204,23 @@ procs_walker_died(struct procs *procs)
 		    procs->table->at[slot].child.pidfd < 0)
 			hold(procs, &procs->table->at[slot]);
 	tasks_hold_adopted(procs->room->tasks, false);
-	gone_tell(procs);
+	tell_ends(procs);
 }
 
 void
 procs_take_exits(struct procs *procs)
 {
+	struct reap reap;
+
 	/* In the midst of a turn nothing that was said is taken, and so no end is. */
 	if (post_is_stepping(procs->room->post))
 		return;
-	notify_drain(procs->room->messages->notify);
-	ends_take_exits(procs);
-	gone_tell(procs);
+	while (exits_peek(procs->exits, &reap)) {
+		hear_first(procs);
+		if (!ends_take_exit(procs))
+			break;
+	}
+	tell_ends(procs);
 }
 
 static void
@@ -205,8 +232,6 @@ on_death(struct ev_loop *loop, ev_io *io, int revents)
 	(void)revents;
 	if (post_is_stepping(procs->room->post))
 		return;
-	/* A program that says READY and dies must be seen ready first. */
-	notify_drain(procs->room->messages->notify);
 	(void)collect(procs);
 }
 

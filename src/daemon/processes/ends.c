@@ -121,7 +121,7 @@ void
 ends_take_exits(struct procs *procs)
 {
 	while (ends_take_exit(procs))
-		continue;
+		procs->is_unheard = true;
 }
 
 /* ---- signals ---- */

@@ -90,7 +90,8 @@ struct procs {
 	ev_timer walk;
 	ev_timer sweep;
 	struct proc_sweep *sweeper;
-	uint32_t leftovers;      /* first of the list */
+	uint32_t leftovers; /* first of the list */
+	bool is_unheard; /* an end was noted before what its process had said was taken */
 	struct leftovers strays; /* that wait to be held: strays.c */
 	uint32_t *unsettled;     /* slots, of cap */
 	uint32_t n_unsettled;
