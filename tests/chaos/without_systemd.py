@@ -17,7 +17,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Chaos
-from harness import SUPCTL, SUPD, Failure, Skip, alive, check, equal, has, main, test, unshare
+from harness import (PATIENCE, SUPCTL, SUPD, Failure, Skip, alive, check, equal, has, main, test,
+                     unshare)
 from machine import ROOT, look_at
 
 NOBODY = 65534
@@ -96,7 +97,7 @@ class First:
                        "".join(f"  {name}: {spec}\n" for name, spec in tree.items()))
 
     def until(self, condition, what, timeout=20):
-        end, ended = time.monotonic() + timeout, None
+        end, ended = time.monotonic() + timeout * PATIENCE, None
         while time.monotonic() < end and ended is None:
             ended = self.process.poll()
             value = condition()

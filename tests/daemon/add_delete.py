@@ -291,7 +291,8 @@ def in_parallel(box):
     s.pump(0)
     stops, ends = s.lines("t"), s.lines("x")
     equal((len(stops), len(ends)), (3, 3), "stops and ends")
-    check(max(line.ns for line in stops) < min(line.ns for line in ends), "they overlap")
+    stopping, exited = ([one["seq"] for one in s.seen(kind)] for kind in ("stopping", "exited"))
+    check(max(stopping) < min(exited), "they overlap")
     equal(s.paths(), ["/user", "/user/sup"], "who is left")
 
 

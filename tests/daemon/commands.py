@@ -37,10 +37,11 @@ def waits(box):
 
 @test("--no-wait returns at once")
 def no_wait(box):
-    s = box.supd({"a": {"do": ["delay=700"]}})
+    s = box.supd({"a": {"do": ["ignore"], "shutdown": "1h"}})
     s.started("a")
     s.ctl_ok("stop", "--no-wait", "a")
     equal(s.actor("a")["state"], "stopping", "the state")
+    s.tell("a", "exit=0")
     s.wait_for("a", state="stopped")
 
 
