@@ -416,12 +416,17 @@ class ExecFailure(Story):
 class StartTimeout(Story):
     """An actor that does not become ready is ended in time, and not started again."""
     tree = {**Story.tree, "a": {
-        "ready": "notify", "start_timeout": "150ms",
+        "ready": "notify", "start_timeout": "500ms",
         "on_failure": [{"when": "start_timeout", "then": "stop"}]}}
 
+    def tree_in(self, box):
+        tree = super().tree_in(box)
+        tree["a"]["do"] = [f"?{box.file('first')}:ready"]
+        return tree
+
     def prepare(self, s):
-        s.line("S", "a")
-        s.tell("a", "ready")
+        s.line("r", "a")
+        os.unlink(os.path.join(s.dir, "first"))
         super().prepare(s)
 
     def act(self, s):

@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import SUPCTL, alive, check, equal, has, main, test
+from harness import PATIENCE, SUPCTL, alive, check, equal, has, main, test
 from varlink import Varlink, VarlinkError
 from writers import Follower, readers
 
@@ -25,7 +25,7 @@ def lines(n, first=1):
 
 
 def until(condition, what, timeout=10):
-    end = time.monotonic() + timeout
+    end = time.monotonic() + timeout * PATIENCE
     while not condition():
         check(time.monotonic() < end, what)
         time.sleep(0.01)
