@@ -36,9 +36,9 @@ set_up(void)
 	(void)fake_add(fake, "/user/a", NODE_WORKER);
 	fake_boot(fake);
 	control_free(fake->shell.control);
-	fake->control_file = (struct control_file){&fake->shell.bounded, path};
+	fake->control_file = (struct control_file){&fake->shell.bounded, path, 0};
 	fake->conf.control_mode = 0600;
-	fake->shell.control = control_new(&fake->shell, &err);
+	fake->shell.control = control_new(&fake->uses, &err);
 	ck_assert_msg(fake->shell.control != NULL, "%s", err.text);
 }
 
@@ -78,7 +78,7 @@ START_TEST(a_live_socket_is_never_taken_over)
 	struct err err = {0};
 	struct client client;
 
-	ck_assert_ptr_null(control_new(&fake->shell, &err));
+	ck_assert_ptr_null(control_new(&fake->uses, &err));
 	ck_assert_int_eq(err.code, EADDRINUSE);
 	/* The holder of the socket still serves. */
 	connect_client(&client);

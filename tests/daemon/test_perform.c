@@ -90,8 +90,17 @@ NAMES_LIFE(procs_thaw)
 HAS_ACTION(prober_ask, struct prober)
 HAS_ACTION(tasks_hook, struct tasks)
 HAS_ACTION(tasks_react, struct tasks)
-HAS_ACTION(control_remember, struct shell)
 HAS_ACTION(report, const struct reporter)
+
+void
+control_remember(struct control *control, struct ledger *ledger,
+                 const struct engine *engine, const struct action *action)
+{
+	(void)control;
+	(void)ledger;
+	(void)engine;
+	act(action->life);
+}
 
 void
 procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)

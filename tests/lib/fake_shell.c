@@ -98,6 +98,38 @@ fill_reporter(struct fake *fake)
 	fake->shell.reporter = &fake->reporter;
 }
 
+/* The figures, and the control server without a socket. */
+static void
+open_control(struct fake *fake)
+{
+	fake->shell.control_file = &fake->control_file;
+	scraper_open(fake->shell.loop, &(struct scraped){
+	                                   .engine = &fake->shell.engine,
+	                                   .actors = &fake->shell.actors,
+	                                   .events = &fake->shell.events,
+	                                   .recording = &fake->shell.recording,
+	                                   .origin = &fake->shell.origin,
+	                                   .procs = fake->processes.procs,
+	                               });
+	fake->uses = (struct control_uses){
+	    .loop = fake->shell.loop,
+	    .engine = &fake->shell.engine,
+	    .actors = &fake->shell.actors,
+	    .events = &fake->shell.events,
+	    .recording = &fake->shell.recording,
+	    .post = fake->shell.post,
+	    .keeper = fake->shell.keeper,
+	    .origin = &fake->shell.origin,
+	    .procs = fake->processes.procs,
+	    .spawner = &fake->shell.spawner,
+	    .closers = &fake->shell.closers,
+	    .file = &fake->control_file,
+	    .reporter = &fake->reporter,
+	    .shell = &fake->shell,
+	};
+	fake->shell.control = control_alloc(&fake->uses);
+}
+
 struct fake *
 fake_new(void)
 {
@@ -138,16 +170,7 @@ fake_new(void)
 	events_attach(&fake->shell.events, calloc(1, sizeof(struct events_ring)));
 	fake->shell.recording.ledger = ledger_new(&size, NULL);
 	ASSERT(fake->shell.recording.ledger != NULL);
-	fake->shell.control_file = &fake->control_file;
-	scraper_open(fake->shell.loop, &(struct scraped){
-	                                   .engine = &fake->shell.engine,
-	                                   .actors = &fake->shell.actors,
-	                                   .events = &fake->shell.events,
-	                                   .recording = &fake->shell.recording,
-	                                   .origin = &fake->shell.origin,
-	                                   .procs = fake->processes.procs,
-	                               });
-	fake->shell.control = control_alloc(&fake->shell);
+	open_control(fake);
 	(void)fake_add(fake, "/user", NODE_SUPERVISOR);
 	return fake;
 }
@@ -294,7 +317,8 @@ perform(struct fake *fake, const struct action *action)
 			fake_dies(fake, actor->path, -1, 15);
 		break;
 	case ACTION_REPLY:
-		control_remember(&fake->shell, action);
+		control_remember(fake->shell.control, fake->shell.recording.ledger,
+		                 &fake->shell.engine, action);
 		control_on_reply(fake->shell.control, action);
 		break;
 	case ACTION_REPORT:
@@ -330,7 +354,7 @@ post(struct fake *fake, const struct event *event)
 	fake->n_unwaited += event->kind == EVENT_UNWAIT;
 	rig_post(&fake->rig, event);
 	if (event->token != 0 && event->kind != EVENT_UNWAIT)
-		control_on_posted(&fake->shell, event->token);
+		control_on_posted(fake->shell.recording.ledger, event->token);
 }
 
 static void

@@ -38,6 +38,7 @@ struct fake {
 	struct processes processes;
 	struct reporter reporter;
 	struct sockets sockets;
+	struct control_uses uses;
 	struct control_file control_file;
 	struct rig rig;
 	struct conf conf;

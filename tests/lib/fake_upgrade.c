@@ -96,8 +96,8 @@ fake_successor(struct fake *fake, const struct upgrade_story *story)
 {
 	control_free(fake->shell.control);
 	fake->gone = false;
-	fake->shell.control = control_alloc(&fake->shell);
 	fake_hand_over(fake);
+	fake->shell.control = control_alloc(&fake->uses);
 	control_answer_caller(fake->shell.control, story);
 	fake_settle(fake);
 }
@@ -113,7 +113,7 @@ fake_guardian_dies(struct fake *fake)
 	control_free(fake->shell.control);
 	queue_clear(&fake->shell.post->posted);
 	fake->cut = false;
-	fake->shell.control = control_alloc(&fake->shell);
+	fake->shell.control = control_alloc(&fake->uses);
 	tokens_init(fake->shell.control);
 	post_event(fake->shell.post, &others);
 }

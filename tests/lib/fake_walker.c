@@ -73,6 +73,7 @@ fake_begin_link(struct fake *fake)
 	qsort(handover->vault, handover->n, sizeof(*handover->vault), compare_keys);
 	fake->shell.keeper = fake->reporter.keeper = keeper_new(handover);
 	ASSERT(fake->shell.keeper != NULL);
+	fake->uses.keeper = fake->shell.keeper;
 	ASSERT(keeper_listen(fake->shell.keeper, fake->shell.loop, &fake->shell.closers,
 	                     &no_news) == 0);
 }

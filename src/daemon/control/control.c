@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "daemon/control/handlers.h"
+#include "daemon/sockets/control_file.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/events.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/rights.h"
@@ -34,7 +36,7 @@ static bool
 has_room_for(const struct control *control, uid_t uid)
 {
 	bool privileged = uid == 0 || uid == geteuid();
-	size_t max = control->shell->clients_max;
+	size_t max = control->uses.file->clients_max;
 
 	if (max == 0)
 		max = CONTROL_CONNS_MAX;
@@ -67,10 +69,10 @@ control_adopt(struct control *control, int take_fd, const struct sock_peer *peer
 static void
 pause_accepting(struct control *control)
 {
-	ev_io_stop(control->loop, &control->accept_io);
-	ev_timer_stop(control->loop, &control->accept_timer);
+	ev_io_stop(control->uses.loop, &control->accept_io);
+	ev_timer_stop(control->uses.loop, &control->accept_timer);
 	ev_timer_set(&control->accept_timer, CONTROL_ACCEPT_PAUSE, 0.);
-	ev_timer_start(control->loop, &control->accept_timer);
+	ev_timer_start(control->uses.loop, &control->accept_timer);
 }
 
 static void
@@ -127,15 +129,13 @@ on_accept(struct ev_loop *loop, ev_io *io, int revents)
 
 /* A server without a socket. NULL: out of memory. */
 struct control *
-control_alloc(struct shell *shell)
+control_alloc(const struct control_uses *uses)
 {
 	struct control *control = calloc(1, sizeof(*control));
 
 	if (control == NULL)
 		return NULL;
-	control->shell = shell;
-	control->loop = shell->loop;
-	control->actors = &shell->actors;
+	control->uses = *uses;
 	control->interfaces = control_interfaces;
 	control->listen_fd = -1;
 	control->reserve_fd = -1;
@@ -145,7 +145,7 @@ control_alloc(struct shell *shell)
 	TAILQ_INIT(&control->readers);
 	ev_init(&control->accept_timer, on_accept_again);
 	control->accept_timer.data = control;
-	control->seen_seq = shell->events.next_seq;
+	control->seen_seq = uses->events->next_seq;
 	return control;
 }
 
@@ -153,19 +153,18 @@ control_alloc(struct shell *shell)
 static int
 open_socket(struct control *control, struct err *err)
 {
-	const struct conf *conf = control->shell->actors.conf;
+	const struct conf *conf = control->uses.actors->conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : (gid_t)-1;
-	int fd =
-	    control_file_do(control->shell->control_file, SOCKWORK_OPEN, conf, gid, err);
+	int fd = control_file_do(control->uses.file, SOCKWORK_OPEN, conf, gid, err);
 	struct sockwork_seen seen;
 
 	if (fd < 0)
 		return fd;
 	/* Clients are to see that we are at the other end, not the child that made it. */
 	(void)listen(fd, CONTROL_CONNS_MAX);
-	keeper_keep(control->shell->keeper, VAULT_KEY(VAULT_CONTROL, 0), fd);
+	keeper_keep(control->uses.keeper, VAULT_KEY(VAULT_CONTROL, 0), fd);
 	control->owns_path = true;
-	(void)control_file_look(control->shell->control_file, false, &seen);
+	(void)control_file_look(control->uses.file, false, &seen);
 	control->file = seen;
 	return fd;
 }
@@ -173,7 +172,7 @@ open_socket(struct control *control, struct err *err)
 static int
 listen_at(struct control *control, struct err *err)
 {
-	int fd = keeper_take(control->shell->keeper, VAULT_KEY(VAULT_CONTROL, 0));
+	int fd = keeper_take(control->uses.keeper, VAULT_KEY(VAULT_CONTROL, 0));
 	struct sockwork_seen seen;
 
 	control->owns_path = fd >= 0;
@@ -187,7 +186,7 @@ listen_at(struct control *control, struct err *err)
 	if (fd < 0) {
 		fd = open_socket(control, err);
 		control->listen_fd = fd;
-	} else if (control_file_look(control->shell->control_file, true, &seen) == 0 &&
+	} else if (control_file_look(control->uses.file, true, &seen) == 0 &&
 	           seen.is_live) {
 		/* A guardian may have died between making its file and telling. */
 		control->file = seen;
@@ -201,7 +200,7 @@ control_is_found(const struct control *control)
 	struct sockwork_seen seen;
 
 	/* Where nothing can be seen, nothing can be made anew. */
-	if (control_file_look(control->shell->control_file, false, &seen) < 0)
+	if (control_file_look(control->uses.file, false, &seen) < 0)
 		return true;
 	return seen.ino != 0 && seen.dev == control->file.dev &&
 	       seen.ino == control->file.ino;
@@ -210,31 +209,31 @@ control_is_found(const struct control *control)
 int
 control_listen_again(struct control *control, struct err *err)
 {
-	struct shell *shell = control->shell;
+	const struct control_uses *uses = &control->uses;
 	const bool is_paused = ev_is_active(&control->accept_timer);
 	int fd = open_socket(control, err);
 
 	if (fd < 0)
 		return fd;
-	ev_io_stop(shell->loop, &control->accept_io);
+	ev_io_stop(uses->loop, &control->accept_io);
 	(void)close(control->listen_fd);
 	control->listen_fd = fd;
 	ev_io_set(&control->accept_io, fd, EV_READ);
 	if (!is_paused)
-		ev_io_start(shell->loop, &control->accept_io);
+		ev_io_start(uses->loop, &control->accept_io);
 	return 0;
 }
 
 /*
- * Serve shell->origin.control_path, with mode and group of the configuration.
+ * Serve at the path of the control socket, with mode and group of the configuration.
  *
  * NULL and a sentence when it cannot be had, in particular when another supd listens
  * there; the socket of a dead one is replaced.
  */
 struct control *
-control_new(struct shell *shell, struct err *err)
+control_new(const struct control_uses *uses, struct err *err)
 {
-	struct control *control = control_alloc(shell);
+	struct control *control = control_alloc(uses);
 
 	if (control == NULL) {
 		err_set(err, ENOMEM, "control server");
@@ -248,7 +247,7 @@ control_new(struct shell *shell, struct err *err)
 	conn_hold_reserve(control);
 	ev_io_init(&control->accept_io, on_accept, control->listen_fd, EV_READ);
 	control->accept_io.data = control;
-	ev_io_start(shell->loop, &control->accept_io);
+	ev_io_start(uses->loop, &control->accept_io);
 	return control;
 }
 
@@ -265,13 +264,12 @@ control_free(struct control *control)
 		conn_free(TAILQ_FIRST(&control->conns));
 	logs_free_all(control);
 	if (control->listen_fd >= 0) {
-		ev_io_stop(control->loop, &control->accept_io);
+		ev_io_stop(control->uses.loop, &control->accept_io);
 		fd_close(&control->listen_fd);
 	}
-	ev_timer_stop(control->loop, &control->accept_timer);
-	if (control->owns_path &&
-	    control_file_do(control->shell->control_file, SOCKWORK_REMOVE, NULL,
-	                    (gid_t)-1, &err) < 0)
+	ev_timer_stop(control->uses.loop, &control->accept_timer);
+	if (control->owns_path && control_file_do(control->uses.file, SOCKWORK_REMOVE,
+	                                          NULL, (gid_t)-1, &err) < 0)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
 	fd_close(&control->reserve_fd);
 	free(control->waiters);
@@ -301,8 +299,8 @@ control_on_turn(struct control *control)
 
 	control->turn++;
 	logs_on_turn(control);
-	if (control->seen_seq != control->shell->events.next_seq) {
-		control->seen_seq = control->shell->events.next_seq;
+	if (control->seen_seq != control->uses.events->next_seq) {
+		control->seen_seq = control->uses.events->next_seq;
 		if (control->n_followers > 0)
 			attend_followers(control);
 	}

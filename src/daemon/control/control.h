@@ -12,10 +12,10 @@
 #include "base/err.h"
 
 struct control;
-struct shell;
+struct control_uses;
 struct upgrade_story;
 
-struct control *control_new(struct shell *shell, struct err *err);
+struct control *control_new(const struct control_uses *uses, struct err *err);
 void control_free(struct control *control);
 
 /* True if the socket's file, by which clients find it, exists, or

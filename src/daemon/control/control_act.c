@@ -12,8 +12,9 @@
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/report/shut_down.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/recording.h"
 #include "os/process/proc.h"
 
 /* ---- names ------------------------------------------------------------------------ */
@@ -34,17 +35,17 @@ call_resolve_past(struct conn *conn, const char *name, struct ref_list *list,
                   struct event_view *gone)
 {
 	struct candidates candidates;
-	int r = resolve_name(conn->control->shell->reporter, name, list, &candidates);
+	int r = resolve_name(conn->control->uses.reporter, name, list, &candidates);
 
 	if (gone != NULL)
 		*gone = (struct event_view){0};
 	if (r == -ENOENT && gone != NULL &&
-	    resolve_gone(conn->control->shell->reporter, name, gone))
+	    resolve_gone(conn->control->uses.reporter, name, gone))
 		return true;
 	if (r == -ENOMEM)
 		reply_limit(conn, name, 0);
 	else if (r < 0 && conn->call.method->access == ACCESS_CONTROL &&
-	         conf_has_template(conn->control->shell->actors.conf, name))
+	         conf_has_template(conn->control->uses.actors->conf, name))
 		reply_error(
 		    conn, CONTROL_INTERFACE ".InvalidState",
 		    json_pack(
@@ -81,7 +82,7 @@ call_resolve(struct conn *conn, struct ref_list *list)
 bool
 call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	const char *name = param_string(conn, "name");
 	struct candidates candidates = {.n = 0};
 	struct ref_list *list = &conn->call.list;
@@ -91,7 +92,7 @@ call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone)
 	if (list->n > 1) {
 		for (size_t i = 0; i < list->n && i < CANDIDATES_MAX; i++)
 			candidates.at[candidates.n++] =
-			    actors_path(&shell->actors, list->at[i]);
+			    actors_path(uses->actors, list->at[i]);
 		reply_no_such_actor(conn, name, &candidates);
 		return false;
 	}
@@ -106,7 +107,7 @@ call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone)
 void
 command_fields(struct conn *conn, const char *verb)
 {
-	struct events *events = &conn->control->shell->events;
+	struct events *events = conn->control->uses.events;
 	struct caller *caller = &conn->caller;
 
 	events_text(events, FIELD_VERB, verb);
@@ -122,17 +123,17 @@ command_fields(struct conn *conn, const char *verb)
 static void
 begin_command_event(struct conn *conn, struct ref ref, const char *verb)
 {
-	struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	struct event_head head = {.kind = NOTICE_COMMAND, .path = "/"};
 	struct node_view view;
 
 	if (!ref_is_none(ref)) {
-		engine_view(&shell->engine, ref, &view);
-		head.path = actors_path(&shell->actors, ref);
+		engine_view(uses->engine, ref, &view);
+		head.path = actors_path(uses->actors, ref);
 		head.incarnation = view.run.incarnation;
 		head.generation = view.run.generation;
 	}
-	events_begin(&shell->events, &head);
+	events_begin(uses->events, &head);
 	command_fields(conn, verb);
 }
 
@@ -142,7 +143,7 @@ void
 command_event(struct conn *conn, struct ref ref, const char *verb)
 {
 	begin_command_event(conn, ref, verb);
-	events_end(&conn->control->shell->events);
+	events_end(conn->control->uses.events);
 }
 
 /* ---- start, stop, restart, reset, fail -------------------------------------------- */
@@ -161,22 +162,22 @@ struct command {
  * scenario 89).
  */
 static void
-warn_of_waiting(const struct shell *shell, struct ref ref)
+warn_of_waiting(const struct control_uses *uses, struct ref ref)
 {
 	struct node_view view, other;
 
-	engine_view(&shell->engine, ref, &view);
+	engine_view(uses->engine, ref, &view);
 	if (view.state != STATE_BACKOFF)
 		return;
-	for (struct ref at = core_first_child(shell->engine.core, view.parent);
-	     !ref_is_none(at); at = core_next_sibling(shell->engine.core, at)) {
-		engine_view(&shell->engine, at, &other);
+	for (struct ref at = core_first_child(uses->engine->core, view.parent);
+	     !ref_is_none(at); at = core_next_sibling(uses->engine->core, at)) {
+		engine_view(uses->engine, at, &other);
 		if (other.state == STATE_WAITING)
 			log_line(LOG_LEVEL_WARNING,
 			         "%s: stays down: its start waited for %s, which was "
 			         "stopped; start it, or restart their supervisor",
-			         actors_path(&shell->actors, at),
-			         actors_path(&shell->actors, ref));
+			         actors_path(uses->actors, at),
+			         actors_path(uses->actors, ref));
 	}
 }
 
@@ -198,7 +199,7 @@ carry_out(struct conn *conn, const struct command *command, enum token_state sta
 		if (state == TOKEN_NEW)
 			command_event(conn, event.ref, command->verb);
 		if (state == TOKEN_NEW && command->kind == EVENT_STOP)
-			warn_of_waiting(conn->control->shell, event.ref);
+			warn_of_waiting(&conn->control->uses, event.ref);
 		wait_post(conn, i, &event);
 	}
 	call->state = CALL_TARGETS;
@@ -206,14 +207,15 @@ carry_out(struct conn *conn, const struct command *command, enum token_state sta
 
 /* A supervisor of the list starts it: one above it that is down. */
 static bool
-comes_with_another(const struct shell *shell, const struct ref_list *list, struct ref ref)
+comes_with_another(const struct engine *engine, const struct ref_list *list,
+                   struct ref ref)
 {
 	struct node_view view;
 	uint32_t index;
 
-	engine_view(&shell->engine, ref, &view);
+	engine_view(engine, ref, &view);
 	while (!ref_is_none(view.parent)) {
-		engine_view(&shell->engine, view.parent, &view);
+		engine_view(engine, view.parent, &view);
 		if (map_get(&list->slots, view.ref.slot, &index) &&
 		    view.state != STATE_RUNNING && view.state != STATE_STARTING)
 			return true;
@@ -223,12 +225,12 @@ comes_with_another(const struct shell *shell, const struct ref_list *list, struc
 
 /* Start the supervisors of the list that are down, rather than what is below them. */
 static void
-leave_to_supervisors(const struct shell *shell, struct ref_list *list)
+leave_to_supervisors(const struct engine *engine, struct ref_list *list)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < list->n; i++)
-		if (!comes_with_another(shell, list, list->at[i]))
+		if (!comes_with_another(engine, list, list->at[i]))
 			list->at[n++] = list->at[i];
 	list->n = n;
 }
@@ -236,7 +238,7 @@ leave_to_supervisors(const struct shell *shell, struct ref_list *list)
 static bool
 refuses_starts(struct conn *conn)
 {
-	if (!conn->control->shell->recording.facts.shutting_down)
+	if (!conn->control->uses.recording->facts.shutting_down)
 		return false;
 	reply_invalid_state(conn, conn->call.list.at[0], "supd is shutting down");
 	return true;
@@ -253,7 +255,7 @@ resumes(struct conn *conn)
 	if (!token_is_orphaned(conn))
 		return false;
 	for (size_t i = 0; i < json_array_size(names); i++)
-		(void)resolve_name(conn->control->shell->reporter,
+		(void)resolve_name(conn->control->uses.reporter,
 		                   json_string_value(json_array_get(names, i)),
 		                   &conn->call.list, &candidates);
 	return token_waits_again(conn, reply_actors);
@@ -270,7 +272,7 @@ start_stop_restart(struct conn *conn, const struct command *command)
 	if (command->kind != EVENT_STOP && refuses_starts(conn))
 		return;
 	if (command->kind == EVENT_START)
-		leave_to_supervisors(conn->control->shell, &call->list);
+		leave_to_supervisors(conn->control->uses.engine, &call->list);
 	if (!wait_prepare(conn, call->list.n) || !token_begin(conn, &state))
 		return;
 	call->finish = reply_actors;
@@ -378,7 +380,7 @@ handle_fail(struct conn *conn)
 static int
 signal_one(struct conn *conn, struct ref ref, struct remembered *memory)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	const char *text = param_string(conn, "signal");
 	const int signo = signal_parse(text);
 	int r;
@@ -387,8 +389,8 @@ signal_one(struct conn *conn, struct ref ref, struct remembered *memory)
 		memory->n_tried = memory->n_done + 1;
 		atomic_store(&memory->state, REMEMBERED_DONE);
 	}
-	r = signo < 0 ? procs_reload(shell->processes->procs, ref)
-	              : procs_signal(shell->processes->procs, ref, signo);
+	r = signo < 0 ? procs_reload(uses->procs, ref)
+	              : procs_signal(uses->procs, ref, signo);
 	if (memory != NULL)
 		memory->n_done = memory->n_tried;
 	return r;
@@ -398,7 +400,7 @@ signal_one(struct conn *conn, struct ref ref, struct remembered *memory)
 static void
 signal_list(struct conn *conn, struct remembered *memory)
 {
-	struct events *events = &conn->control->shell->events;
+	struct events *events = conn->control->uses.events;
 	const struct ref_list *list = &conn->call.list;
 	const char *text = param_string(conn, "signal");
 	const int signo = signal_parse(text);
@@ -448,11 +450,11 @@ handle_signal(struct conn *conn)
 static bool
 answers_for_old_life(struct conn *conn, struct ref ref, enum wait_for wait_for)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	int64_t known = param_int(conn, "incarnation", -1);
 	struct node_view view;
 
-	engine_view(&shell->engine, ref, &view);
+	engine_view(uses->engine, ref, &view);
 	if (known < 0 || known == (int64_t)view.run.incarnation || wait_for == WAIT_READY)
 		return false;
 	if (wait_for == WAIT_STOPPED)
@@ -491,7 +493,7 @@ void
 handle_shutdown(struct conn *conn)
 {
 	command_event(conn, REF_NONE, "shutdown");
-	shut_down(conn->control->shell->reporter, EVENT_SHUTDOWN);
+	shut_down(conn->control->uses.reporter, EVENT_SHUTDOWN);
 	reply_empty(conn);
 	conn_flush(conn);
 	conn->awaits_end = true;

@@ -10,9 +10,14 @@
 #include "daemon/reload/additions.h"
 #include "daemon/reload/loading.h"
 #include "daemon/report/config_errors.h"
+#include "daemon/sockets/grown.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/events.h"
 #include "daemon/state/glob.h"
 #include "daemon/state/keeper.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/options.h"
+#include "daemon/state/post.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/system.h"
 
 /* ---- who is meant ----------------------------------------------------------------- */
@@ -31,7 +36,7 @@ grow_reply_state(struct conn *conn, const char *name, const char *state,
 bool
 grow_refuses(struct conn *conn, const char *name)
 {
-	if (!conn->control->shell->recording.facts.shutting_down)
+	if (!conn->control->uses.recording->facts.shutting_down)
 		return false;
 	grow_reply_state(conn, name, "stopping", "supd is shutting down");
 	return true;
@@ -41,7 +46,7 @@ grow_refuses(struct conn *conn, const char *name)
 static bool
 find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	const char *last = glob_last_name(name);
 	struct ref_list *list = &conn->call.list;
 	struct node_view view;
@@ -49,7 +54,7 @@ find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 	char *above;
 
 	if (last == name) {
-		*ret = core_ref(shell->engine.core, CORE_USER);
+		*ret = core_ref(uses->engine->core, CORE_USER);
 		return true;
 	}
 	above = strndup(name, (size_t)(last - name) - 1);
@@ -62,9 +67,9 @@ find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 	if (!found)
 		return false;
 	*ret = list->at[0];
-	engine_view(&shell->engine, *ret, &view);
+	engine_view(uses->engine, *ret, &view);
 	if (list->n == 1 && view.kind != NODE_WORKER &&
-	    !system_has(actors_get(&shell->actors, *ret)))
+	    !system_has(actors_get(uses->actors, *ret)))
 		return true;
 	reply_invalid_state(conn, *ret,
 	                    list->n > 1 ? "more than one actor has that name"
@@ -74,12 +79,12 @@ find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 
 /* The path of a child of this name; the caller's; NULL without memory. */
 char *
-grow_path(const struct shell *shell, struct ref parent, const char *name)
+grow_path(const struct control_uses *uses, struct ref parent, const char *name)
 {
 	struct strbuf sb;
 
 	strbuf_init(&sb, CONF_PATH_MAX + CONF_NAME_MAX + 2);
-	strbuf_addf(&sb, "%s/%s", actors_path(&shell->actors, parent), name);
+	strbuf_addf(&sb, "%s/%s", actors_path(uses->actors, parent), name);
 	return strbuf_take(&sb);
 }
 
@@ -87,16 +92,16 @@ grow_path(const struct shell *shell, struct ref parent, const char *name)
 static bool
 reply_if_taken(struct conn *conn, const char *path)
 {
-	const struct shell *shell = conn->control->shell;
-	struct ref ref = actors_find(&shell->actors, path);
+	const struct control_uses *uses = &conn->control->uses;
+	struct ref ref = actors_find(uses->actors, path);
 	struct node_view view;
 	bool is_up = true;
 
-	if (core_valid(shell->engine.core, ref)) {
-		engine_view(&shell->engine, ref, &view);
+	if (core_valid(uses->engine->core, ref)) {
+		engine_view(uses->engine, ref, &view);
 		is_up = view.state == STATE_STARTING || view.state == STATE_RUNNING ||
 		        view.state == STATE_SUSPENDED;
-	} else if (!additions_has_posted(shell, path)) {
+	} else if (!additions_has_posted(uses->shell, path)) {
 		return false;
 	}
 	reply_error(conn,
@@ -110,7 +115,7 @@ reply_if_taken(struct conn *conn, const char *path)
 void
 grow_event(struct conn *conn, const char *path, const char *verb)
 {
-	struct events *events = &conn->control->shell->events;
+	struct events *events = conn->control->uses.events;
 	const struct event_head head = {.kind = NOTICE_COMMAND, .path = path};
 
 	events_begin(events, &head);
@@ -124,8 +129,8 @@ grow_event(struct conn *conn, const char *path, const char *verb)
 void
 grow_reply_not_added(struct conn *conn, const struct target *target)
 {
-	const struct shell *shell = conn->control->shell;
-	const struct actor *above = actors_get(&shell->actors, target->ref);
+	const struct control_uses *uses = &conn->control->uses;
+	const struct actor *above = actors_get(uses->actors, target->ref);
 
 	if (target->result == REPLY_LIMIT && above != NULL)
 		reply_limit(conn, above->path,
@@ -141,14 +146,14 @@ grow_reply_not_added(struct conn *conn, const struct target *target)
 static void
 reply_not_deleted(struct conn *conn, const struct target *target)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	bool is_pending =
 	    target->state == STATE_WAITING || target->state == STATE_BACKOFF;
 
 	if (target->result != REPLY_INVALID_STATE)
 		reply_target_error(conn, target);
 	else
-		grow_reply_state(conn, actors_path(&shell->actors, target->ref),
+		grow_reply_state(conn, actors_path(uses->actors, target->ref),
 		                 is_pending ? "restarting" : "running",
 		                 "stop the actor first, then delete it");
 }
@@ -157,24 +162,25 @@ reply_not_deleted(struct conn *conn, const struct target *target)
 
 /* True if an actor, or replicas, of this path exist. */
 static bool
-exists_somewhere(const struct shell *shell, const struct conf *added, const char *path)
+exists_somewhere(const struct control_uses *uses, const struct conf *added,
+                 const char *path)
 {
-	const struct ref ref = actors_find(&shell->actors, path);
+	const struct ref ref = actors_find(uses->actors, path);
 
-	return core_valid(shell->engine.core, ref) ||
+	return core_valid(uses->engine->core, ref) ||
 	       conf_find(added, path) != CONF_NONE ||
-	       conf_has_replicas(shell->actors.conf, path);
+	       conf_has_replicas(uses->actors->conf, path);
 }
 
 /* Check that each needed actor exists; -ENOENT with a sentence. */
 static int
-check_needs(const struct shell *shell, const struct conf *added, struct err *err)
+check_needs(const struct control_uses *uses, const struct conf *added, struct err *err)
 {
 	for (uint32_t i = 0; i < added->n_actors; i++) {
 		const struct conf_actor *actor = &added->actors[i];
 
 		for (uint32_t k = 0; k < actor->spec.n_needs; k++) {
-			if (exists_somewhere(shell, added, actor->needs[k].path))
+			if (exists_somewhere(uses, added, actor->needs[k].path))
 				continue;
 			err_set(err, 0, "%s needs %s, and there is no such actor",
 			        actor->path, actor->needs[k].path);
@@ -189,7 +195,7 @@ static void
 reply_not_prepared(struct conn *conn, const char *name, bool has_conf,
                    const struct conf_reports *reports, const struct err *err)
 {
-	const char *file = conn->control->shell->origin.conf_file;
+	const char *file = conn->control->uses.origin->conf_file;
 
 	if (has_conf && (err->code == EDQUOT || err->code == ENOMEM))
 		reply_limit(conn, name, CONF_ACTORS_MAX);
@@ -202,15 +208,15 @@ reply_not_prepared(struct conn *conn, const char *name, bool has_conf,
 static struct grown *
 grow_prepare(struct conn *conn, struct ref parent, const struct conf_addition *addition)
 {
-	struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	struct conf_reports reports;
 	struct grown *grown = NULL;
 	struct conf *conf;
 	struct err err = {0};
 
-	conf = loading_add(shell, addition, &reports, &err);
-	if (conf != NULL && check_needs(shell, conf, &err) == 0)
-		grown = additions_prepare(shell, conf, parent, &err);
+	conf = loading_add(uses->shell, addition, &reports, &err);
+	if (conf != NULL && check_needs(uses, conf, &err) == 0)
+		grown = additions_prepare(uses->shell, conf, parent, &err);
 	if (grown == NULL)
 		reply_not_prepared(conn, addition->name, conf != NULL, &reports, &err);
 	conf_reports_done(&reports);
@@ -220,7 +226,7 @@ grow_prepare(struct conn *conn, struct ref parent, const struct conf_addition *a
 
 /* Replicas that are being made ready, one after the other. */
 struct replica_growth {
-	struct shell *shell;
+	const struct control_uses *uses;
 	struct ref parent;
 	struct grown **grown;
 	uint32_t n; /* so many are ready */
@@ -234,16 +240,16 @@ take_replica(void *user, uint32_t i, const struct conf *conf)
 	struct replica_growth *growth = user;
 	struct grown *grown = NULL;
 
-	if (check_needs(growth->shell, conf, &growth->err) == 0)
-		grown =
-		    additions_prepare(growth->shell, conf, growth->parent, &growth->err);
+	if (check_needs(growth->uses, conf, &growth->err) == 0)
+		grown = additions_prepare(growth->uses->shell, conf, growth->parent,
+		                          &growth->err);
 	growth->has_failed = grown == NULL;
 	if (growth->has_failed)
 		return false;
 	growth->grown[i] = grown;
 	growth->n++;
 	/* Thousands of them take a while. */
-	keeper_beat(growth->shell->keeper);
+	keeper_beat(growth->uses->keeper);
 	return true;
 }
 
@@ -254,12 +260,13 @@ grow_prepare_replicas(struct conn *conn, struct ref parent,
                       uint32_t n, struct grown **ret_grown)
 {
 	struct replica_growth growth = {
-	    .shell = conn->control->shell, .parent = parent, .grown = ret_grown};
+	    .uses = &conn->control->uses, .parent = parent, .grown = ret_grown};
 	const struct conf_taker taker = {take_replica, &growth};
 	struct conf_reports reports;
 	struct err err = {0};
 
-	loading_add_replicas(growth.shell, addition, numbers, n, &taker, &reports, &err);
+	loading_add_replicas(growth.uses->shell, addition, numbers, n, &taker, &reports,
+	                     &err);
 	if (growth.n < n)
 		reply_not_prepared(conn, addition->name, growth.has_failed, &reports,
 		                   growth.has_failed ? &growth.err : &err);
@@ -324,8 +331,8 @@ reply_added(struct conn *conn)
 static void
 add_one(struct conn *conn, struct ref parent, const char *name)
 {
-	struct shell *shell = conn->control->shell;
-	char *path = grow_path(shell, parent, name);
+	const struct control_uses *uses = &conn->control->uses;
+	char *path = grow_path(uses, parent, name);
 	const char **with = list_with(conn);
 	char **command = list_command(conn);
 	struct grown *grown;
@@ -336,7 +343,7 @@ add_one(struct conn *conn, struct ref parent, const char *name)
 	} else if (!token_resumes(conn, reply_added, grow_reply_not_added) &&
 	           !reply_if_taken(conn, path) && wait_prepare(conn, 1)) {
 		const struct conf_addition addition = {
-		    .parent = actors_path(&shell->actors, parent),
+		    .parent = actors_path(uses->actors, parent),
 		    .name = name,
 		    .use = param_string(conn, "use"),
 		    .with = with,
@@ -382,7 +389,7 @@ handle_add(struct conn *conn)
 void
 handle_delete(struct conn *conn)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	const char *name = param_string(conn, "name");
 	struct ref_list *list = &conn->call.list;
 	struct event event = {.kind = EVENT_DELETE};
@@ -399,8 +406,8 @@ handle_delete(struct conn *conn)
 		return;
 	}
 	event.ref = list->at[0];
-	engine_view(&shell->engine, event.ref, &view);
-	if (view.depth < 2 || system_has(actors_get(&shell->actors, event.ref))) {
+	engine_view(uses->engine, event.ref, &view);
+	if (view.depth < 2 || system_has(actors_get(uses->actors, event.ref))) {
 		reply_invalid_state(conn, event.ref, "it is part of supd itself");
 		return;
 	}

@@ -15,10 +15,11 @@
 
 #include "base/assert.h"
 #include "daemon/control/handlers.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/actors.h"
 #include "logd/read/reader.h"
 #include "os/process/reap.h"
 #include "os/self/fd.h"
+#include "os/spawn/spawn.h"
 
 /* So much is read at a time: one client never keeps the loop for long. */
 #define READ_BYTES (64 * 1024)
@@ -52,8 +53,8 @@ logs_free(struct logs *logs)
 
 	TAILQ_REMOVE(&control->readers, logs, link);
 	control->n_readers--;
-	ev_io_stop(control->loop, &logs->io);
-	ev_io_stop(control->loop, &logs->end_io);
+	ev_io_stop(control->uses.loop, &logs->io);
+	ev_io_stop(control->uses.loop, &logs->end_io);
 	fd_close(&logs->fd);
 	fd_close(&logs->pidfd);
 	strbuf_done(&logs->in);
@@ -83,7 +84,7 @@ release(struct conn *conn)
 	struct reap reap;
 
 	logs->conn = NULL;
-	ev_io_stop(logs->control->loop, &logs->io);
+	ev_io_stop(logs->control->uses.loop, &logs->io);
 	fd_close(&logs->fd);
 	strbuf_done(&logs->in);
 	/* As long as it is ours to reap the pid is its own. */
@@ -139,7 +140,7 @@ static int
 spawn_reader(struct control *control, int request_fd, int answer_fd,
              struct spawn_result *ret)
 {
-	struct shell *shell = control->shell;
+	const struct control_uses *uses = &control->uses;
 	char *const environment[] = {NULL};
 	char *const argv[] = {(char *)(uintptr_t) "supd", (char *)(uintptr_t)READER_ROLE,
 	                      NULL};
@@ -154,14 +155,14 @@ spawn_reader(struct control *control, int request_fd, int answer_fd,
 	    .umask = SPAWN_UMASK_INHERIT,
 	};
 
-	return os_spawn(&shell->spawner, &spawn, ret);
+	return os_spawn(uses->spawner, &spawn, ret);
 }
 
 static struct logs *
 logs_new(struct conn *conn, int take_fd, const struct spawn_result *result)
 {
 	struct control *control = conn->control;
-	struct ev_loop *loop = control->loop;
+	struct ev_loop *loop = control->uses.loop;
 	struct logs *logs = calloc(1, sizeof(*logs));
 
 	if (logs == NULL)
@@ -294,7 +295,7 @@ static bool
 progress(struct conn *conn)
 {
 	struct logs *logs = conn->call.logs;
-	struct ev_loop *loop = conn->control->loop;
+	struct ev_loop *loop = conn->control->uses.loop;
 	bool any = false;
 
 	while (conn->busy && conn_unsent(conn) < CONTROL_OUT_STREAM) {
@@ -349,7 +350,7 @@ handle_logs(struct conn *conn)
 		return;
 	}
 	conn->call.logs->grows = grows && conn->call.logs->follow;
-	conn->call.logs->n_set = conn->control->shell->actors.n_set;
+	conn->call.logs->n_set = conn->control->uses.actors->n_set;
 	conn->call.state = CALL_LOGS;
 	conn->call.progress = progress;
 	conn->call.release = release;
@@ -360,7 +361,7 @@ handle_logs(struct conn *conn)
 void
 logs_on_turn(struct control *control)
 {
-	const uint64_t n_set = control->shell->actors.n_set;
+	const uint64_t n_set = control->uses.actors->n_set;
 	struct logs *logs;
 
 	TAILQ_FOREACH (logs, &control->readers, link) {
@@ -371,7 +372,7 @@ logs_on_turn(struct control *control)
 			continue;
 		logs->grows = false;
 		logs->is_over = true;
-		ev_io_stop(control->loop, &logs->io);
+		ev_io_stop(control->uses.loop, &logs->io);
 		control_attend(logs->conn);
 	}
 }

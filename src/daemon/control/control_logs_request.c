@@ -13,9 +13,11 @@
 #include "base/moment.h"
 #include "daemon/control/handlers.h"
 #include "daemon/report/resolve.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/glob.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/options.h"
+#include "daemon/state/post.h"
 #include "logd/read/reader.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
@@ -122,7 +124,7 @@ place_of(struct wanted *wanted, const char *path, size_t n, bool has_times,
 
 struct request {
 	struct conn *conn;
-	const struct shell *shell;
+	const struct control_uses *uses;
 	struct wanted wanted;
 	struct strbuf text;
 	struct map slots; /* slots of the actors in the request, see key_of_gone() */
@@ -154,7 +156,7 @@ static void
 add_log_file(struct request *request, const char *path)
 {
 	strbuf_addf(&request->text, "%s%s.log",
-	            request->shell->actors.conf->log_directory, path);
+	            request->uses->actors->conf->log_directory, path);
 	strbuf_addc(&request->text, '\0');
 }
 
@@ -179,7 +181,7 @@ add_source(struct request *request, const struct actor *actor, size_t n,
 	if (output->kind == OUTPUT_FILE)
 		add_owner(sb, &actor->conf->process);
 	else if (format == READER_JOURNAL)
-		strbuf_addf(sb, " %s", request->shell->origin.control_path);
+		strbuf_addf(sb, " %s", request->uses->origin->control_path);
 	strbuf_addc(sb, '\0');
 	add_text(sb, place_of(&request->wanted, actor->path, n,
 	                      format == READER_TIMED || format == READER_JSON, place));
@@ -204,7 +206,7 @@ is_readable(const struct request *request, const struct conf_output *output)
 static bool
 add_sources(struct request *request, struct ref ref)
 {
-	const struct actor *actor = actors_get(&request->shell->actors, ref);
+	const struct actor *actor = actors_get(request->uses->actors, ref);
 	const struct conf_process *process;
 	uint32_t index;
 	size_t n = 0;
@@ -261,7 +263,7 @@ add_gone(struct request *request, const struct event_view *gone)
 static void
 reply_not_captured(struct conn *conn, struct ref ref)
 {
-	const struct actor *actor = actors_get(&conn->control->shell->actors, ref);
+	const struct actor *actor = actors_get(conn->control->uses.actors, ref);
 	const struct conf_output *output = &actor->conf->process.output.out;
 	struct strbuf text;
 
@@ -293,7 +295,7 @@ reply_not_captured(struct conn *conn, struct ref ref)
 static bool
 add_subtree(struct request *request, struct ref top)
 {
-	const struct core *core = request->shell->engine.core;
+	const struct core *core = request->uses->engine->core;
 	bool any = false;
 
 	for (struct ref ref = core_next(core, top, top); !ref_is_none(ref);
@@ -303,9 +305,9 @@ add_subtree(struct request *request, struct ref top)
 }
 
 static bool
-is_supervisor(const struct shell *shell, struct ref ref)
+is_supervisor(const struct control_uses *uses, struct ref ref)
 {
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct actor *actor = actors_get(uses->actors, ref);
 
 	return actor != NULL && actor->conf->spec.kind != NODE_WORKER;
 }
@@ -324,7 +326,7 @@ is_own_log(const struct request *request, const char *name)
 		return false;
 	ref_list_init(&list);
 	is_actor =
-	    resolve_name(request->shell->reporter, name, &list, &candidates) != -ENOENT;
+	    resolve_name(request->uses->reporter, name, &list, &candidates) != -ENOENT;
 	ref_list_done(&list);
 	return !is_actor;
 }
@@ -381,11 +383,11 @@ add_name(struct request *request, const char *name, struct ref_list *list)
 	if (gone.record != NULL)
 		return add_gone(request, &gone);
 	request->grows = request->grows || glob_is_pattern(name) || list->n > 1 ||
-	                 is_supervisor(request->shell, list->at[0]);
+	                 is_supervisor(request->uses, list->at[0]);
 	for (size_t i = 0; i < list->n; i++) {
 		any = add_sources(request, list->at[i]) || any;
 		/* A pattern selects supervisors' children by itself. */
-		if (!glob_is_pattern(name) && is_supervisor(request->shell, list->at[i]))
+		if (!glob_is_pattern(name) && is_supervisor(request->uses, list->at[i]))
 			any = add_subtree(request, list->at[i]) || any;
 	}
 	if (!any)
@@ -460,7 +462,7 @@ make_file(const struct strbuf *text)
 int
 logs_request(struct conn *conn, bool *ret_grows)
 {
-	struct request request = {.conn = conn, .shell = conn->control->shell};
+	struct request request = {.conn = conn, .uses = &conn->control->uses};
 	int fd = -1;
 
 	strbuf_init(&request.text, READER_BYTES_MAX);

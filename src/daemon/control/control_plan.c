@@ -13,8 +13,11 @@
 #include "daemon/report/config_errors.h"
 #include "daemon/report/describe.h"
 #include "daemon/sockets/grown.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/options.h"
+#include "daemon/state/post.h"
+#include "daemon/state/recording.h"
 #include "os/self/clock.h"
 
 /* All that is wrong with the file; where the file is not the reason, one sentence. */
@@ -40,7 +43,7 @@ reply_plan(struct conn *conn, const char *plan)
 static void
 reply_taken_back(struct conn *conn, const struct trial_result *result)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	char since[CLOCK_TEXT_MAX];
 	struct strbuf cause;
 
@@ -54,7 +57,7 @@ reply_taken_back(struct conn *conn, const struct trial_result *result)
 	}
 	strbuf_init(&cause, 4096);
 	cause_json(&cause, &result->cause,
-	           cause_about(&shell->actors, &result->cause, result->who));
+	           cause_about(uses->actors, &result->cause, result->who));
 	reply_error(conn, CONTROL_INTERFACE ".StartFailed",
 	            json_pack("{s:s,s:o*,s:s}", "name", result->path, "cause",
 	                      json_loads(strbuf_str(&cause), 0, NULL), "rolled_back_to",
@@ -65,14 +68,14 @@ reply_taken_back(struct conn *conn, const struct trial_result *result)
 static void
 forget_trial(struct conn *conn)
 {
-	trial_forget(conn->control->shell->trial);
+	trial_forget(conn->control->uses.trial);
 }
 
 static void
 on_trial_end(void *user, const struct trial_result *result)
 {
 	struct conn *conn = user;
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 
 	switch (result->end) {
 	case TRIAL_KEPT:
@@ -87,7 +90,7 @@ on_trial_end(void *user, const struct trial_result *result)
 		                    "could not be put back: the log says why");
 		break;
 	case TRIAL_LEFT:
-		reply_invalid_state(conn, core_ref(shell->engine.core, CORE_USER),
+		reply_invalid_state(conn, core_ref(uses->engine->core, CORE_USER),
 		                    "supd is shutting down");
 		break;
 	}
@@ -100,13 +103,13 @@ on_trial_end(void *user, const struct trial_result *result)
 static int
 apply_it(struct conn *conn, struct reload *reload, uint64_t trial_ms, struct err *err)
 {
-	struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 
 	command_event(conn, REF_NONE, "apply");
 	return trial_ms > 0
-	           ? trial_apply(shell->trial, reload, trial_ms,
+	           ? trial_apply(uses->trial, reload, trial_ms,
 	                         param_bool(conn, "commit_when_ready", false), err)
-	           : reload_apply(shell, reload, err);
+	           : reload_apply(uses->shell, reload, err);
 }
 
 /* Its turn has come to have the file read, or to go on with what came of it. */
@@ -162,7 +165,7 @@ is_one_loading(const struct control *control)
 static bool
 begin_loading(struct conn *conn, const char *file, enum loading_use use)
 {
-	struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 
 	if (conn->call.loading != NULL && loading_is_current(conn->call.loading))
 		return false;
@@ -170,8 +173,9 @@ begin_loading(struct conn *conn, const char *file, enum loading_use use)
 	conn->call.loading = NULL;
 	if (!is_one_loading(conn->control)) {
 		if (file == NULL)
-			file = shell->origin.conf_file;
-		conn->call.loading = loading_begin(shell, file, use, on_ready, conn);
+			file = uses->origin->conf_file;
+		conn->call.loading =
+		    loading_begin(uses->shell, file, use, on_ready, conn);
 		if (conn->call.loading == NULL)
 			return false;
 	}
@@ -183,7 +187,7 @@ begin_loading(struct conn *conn, const char *file, enum loading_use use)
 static void
 diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 {
-	struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	const char *file = param_string(conn, "file");
 	const bool undo = param_bool(conn, "undo", false);
 	struct reload reload = {0};
@@ -198,34 +202,34 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 	if (!undo && begin_loading(conn, file, apply ? LOADING_APPLY : LOADING_DIFF))
 		return;
 	strbuf_init(&plan, VARLINK_REPLY_MAX);
-	r = undo ? before_prepare(shell, &reload, &err)
-	         : reload_prepare(shell, file, conn->call.loading, &reload, &err);
+	r = undo ? before_prepare(uses->shell, &reload, &err)
+	         : reload_prepare(uses->shell, file, conn->call.loading, &reload, &err);
 	if (!undo)
 		release_loading(conn);
 	reload.rerun = param_bool(conn, "rerun", false);
 	if (r == 0) {
 		/* Before it is applied: the plan borrows from both configurations. */
-		plan_json(&plan, shell, &reload);
+		plan_json(&plan, uses->shell, &reload);
 		if (plan.failed)
 			r = -ENOMEM;
 		else if (apply)
 			r = apply_it(conn, &reload, trial_ms, &err);
 	}
 	if (r == -ENODATA) {
-		reply_invalid_state(conn, core_ref(shell->engine.core, CORE_USER),
+		reply_invalid_state(conn, core_ref(uses->engine->core, CORE_USER),
 		                    err.text);
 	} else if (r < 0) {
 		reply_config_invalid(conn, &reload, &err);
-	} else if (apply && trial_is_on(shell->trial)) {
+	} else if (apply && trial_is_on(uses->trial)) {
 		conn->call.plan = strbuf_take(&plan);
 		conn->call.state = CALL_TRIAL;
 		conn->call.release = forget_trial;
-		trial_await(shell->trial, on_trial_end, conn);
+		trial_await(uses->trial, on_trial_end, conn);
 	} else {
 		reply_plan(conn, strbuf_str(&plan));
 	}
 	strbuf_done(&plan);
-	reload_done(shell, &reload);
+	reload_done(uses->shell, &reload);
 }
 
 /* What applying the file would do; changes nothing. */
@@ -242,7 +246,7 @@ handle_diff(struct conn *conn)
 void
 handle_apply(struct conn *conn)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	const uint64_t trial_ms = (uint64_t)param_int(conn, "rollback_ms", 0);
 	const char *why = NULL;
 
@@ -250,12 +254,12 @@ handle_apply(struct conn *conn)
 		reply_invalid_parameter(conn, "rollback_ms");
 		return;
 	}
-	if (shell->recording.facts.shutting_down)
+	if (uses->recording->facts.shutting_down)
 		why = "supd is shutting down";
-	else if (trial_is_on(shell->trial))
+	else if (trial_is_on(uses->trial))
 		why = "a configuration is being tried: wait until that is over";
 	if (why != NULL)
-		reply_invalid_state(conn, core_ref(shell->engine.core, CORE_USER), why);
+		reply_invalid_state(conn, core_ref(uses->engine->core, CORE_USER), why);
 	else
 		diff_or_apply(conn, true, trial_ms);
 }
@@ -265,17 +269,16 @@ handle_apply(struct conn *conn)
 void
 handle_describe(struct conn *conn)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	const struct actor *actor;
 	struct ref ref;
 
 	if (!call_resolve_one(conn, &ref, NULL))
 		return;
-	actor = actors_get(&shell->actors, ref);
+	actor = actors_get(uses->actors, ref);
 	if (actor == NULL || actor->conf == NULL) {
 		reply_invalid_state(conn, ref, "it is not configured any more");
 		return;
 	}
-	reply_json(conn,
-	           describe_json(conf_of_actor(&shell->actors, actor), actor->conf));
+	reply_json(conn, describe_json(conf_of_actor(uses->actors, actor), actor->conf));
 }

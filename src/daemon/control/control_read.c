@@ -10,7 +10,8 @@
 #include "daemon/control/handlers.h"
 #include "daemon/report/explain.h"
 #include "daemon/report/view.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/options.h"
+#include "daemon/state/recording.h"
 #include "os/self/clock.h"
 
 /* The actors of some names, or all; in one reply, or with `more` one in each. */
@@ -22,7 +23,7 @@ handle_status(struct conn *conn)
 	call->wanted = param_bool(conn, "resources", false) ? VIEW_RESOURCES : 0;
 	call->wanted |= param_bool(conn, "details", false) ? VIEW_DETAILS : 0;
 	if (param_array(conn, "names") == NULL) {
-		if (resolve_all(conn->control->shell->engine.core, &call->list) < 0) {
+		if (resolve_all(conn->control->uses.engine->core, &call->list) < 0) {
 			reply_limit(conn, call->method->name, 0);
 			return;
 		}
@@ -46,7 +47,7 @@ handle_explain(struct conn *conn)
 	if (!call_resolve_one(conn, &ref, &gone))
 		return;
 	out = reply_begin(conn);
-	explain_json(out, conn->control->shell->reporter, ref, &gone);
+	explain_json(out, conn->control->uses.reporter, ref, &gone);
 	reply_end(conn, false);
 }
 
@@ -54,15 +55,15 @@ handle_explain(struct conn *conn)
 void
 handle_ping(struct conn *conn)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	struct strbuf *out = reply_begin(conn);
 
 	strbuf_addf(out,
 	            "{\"version\":\"%s\",\"pid\":%d,\"walker_pid\":%d,"
 	            "\"uptime_ms\":%" PRIu64 ",\"config\":",
-	            PACKAGE_VERSION, (int)getpid(), (int)shell->origin.walker_pid,
-	            clock_mono_ms() - shell->recording.facts.started_ms);
-	view_conf_file(out, shell->origin.conf_file);
+	            PACKAGE_VERSION, (int)getpid(), (int)uses->origin->walker_pid,
+	            clock_mono_ms() - uses->recording->facts.started_ms);
+	view_conf_file(out, uses->origin->conf_file);
 	strbuf_addc(out, '}');
 	reply_end(conn, false);
 }

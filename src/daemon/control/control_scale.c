@@ -8,8 +8,9 @@
 
 #include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/glob.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/post.h"
 
 #define SCALE_MAX WAITERS_MAX
 
@@ -37,10 +38,10 @@ replicas_done(struct replicas *replicas)
 
 /* The number of this child among the replicas; 0: it is no replica of them. */
 static uint32_t
-replicas_number_of(const struct shell *shell, const struct replicas *replicas,
+replicas_number_of(const struct control_uses *uses, const struct replicas *replicas,
                    struct ref ref)
 {
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct actor *actor = actors_get(uses->actors, ref);
 
 	if (actor == NULL || actor->conf->base == NULL || actor->conf_owner != NULL ||
 	    strcmp(actor->conf->base, replicas->base) != 0)
@@ -67,19 +68,19 @@ replicas_note_surplus(struct replicas *replicas, struct ref ref)
 
 /* Count the existing replicas, and note those above the wanted number; -ENOMEM. */
 static int
-replicas_count(const struct shell *shell, struct replicas *replicas)
+replicas_count(const struct control_uses *uses, struct replicas *replicas)
 {
-	struct ref ref = core_first_child(shell->engine.core, replicas->parent);
+	struct ref ref = core_first_child(uses->engine->core, replicas->parent);
 
 	replicas->is_there = calloc(replicas->wanted + 1, sizeof(bool));
 	if (replicas->is_there == NULL)
 		return -ENOMEM;
 	replicas->n_missing = replicas->wanted;
-	for (; !ref_is_none(ref); ref = core_next_sibling(shell->engine.core, ref)) {
-		uint32_t number = replicas_number_of(shell, replicas, ref);
+	for (; !ref_is_none(ref); ref = core_next_sibling(uses->engine->core, ref)) {
+		uint32_t number = replicas_number_of(uses, replicas, ref);
 		struct node_view view;
 
-		engine_view(&shell->engine, ref, &view);
+		engine_view(uses->engine, ref, &view);
 		if (number == 0 || view.growth.removing)
 			continue;
 		if (number > replicas->wanted) {
@@ -102,7 +103,7 @@ reply_scaled(struct conn *conn)
 
 	ref_list_done(&call->list);
 	/* None is left: that is an answer, too. */
-	(void)resolve_name(conn->control->shell->reporter, call->base_path, &call->list,
+	(void)resolve_name(conn->control->uses.reporter, call->base_path, &call->list,
 	                   &candidates);
 	reply_actors(conn);
 }
@@ -112,7 +113,7 @@ static bool
 replicas_add(struct conn *conn, const struct replicas *replicas, struct grown **grown)
 {
 	const struct conf_addition addition = {
-	    .parent = actors_path(&conn->control->shell->actors, replicas->parent),
+	    .parent = actors_path(conn->control->uses.actors, replicas->parent),
 	    .name = replicas->base,
 	};
 	uint32_t *numbers = calloc(replicas->n_missing + 1, sizeof(*numbers));
@@ -168,27 +169,26 @@ replicas_scale(struct conn *conn, struct replicas *replicas)
 static char *
 replicas_find_base(struct conn *conn, const char *name)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	struct ref_list *list = &conn->call.list;
 	const struct actor *actor;
-	char *path =
-	    name[0] == '/'
-	        ? strdup(name)
-	        : grow_path(shell, core_ref(shell->engine.core, CORE_USER), name);
+	char *path = name[0] == '/'
+	                 ? strdup(name)
+	                 : grow_path(uses, core_ref(uses->engine->core, CORE_USER), name);
 
 	/* As it is written, even if none is there. */
-	if (path != NULL && conf_has_replicas(shell->actors.conf, path))
+	if (path != NULL && conf_has_replicas(uses->actors->conf, path))
 		return path;
 	free(path);
 	if (!call_resolve_name(conn, name, list))
 		return NULL;
-	actor = actors_get(&shell->actors, list->at[0]);
+	actor = actors_get(uses->actors, list->at[0]);
 	path = NULL;
 	if (actor != NULL && actor->conf->base != NULL &&
 	    strcmp(glob_last_name(name), actor->conf->base) == 0)
-		path = grow_path(shell, core_parent(shell->engine.core, list->at[0]),
+		path = grow_path(uses, core_parent(uses->engine->core, list->at[0]),
 		                 actor->conf->base);
-	if (path != NULL && conf_has_replicas(shell->actors.conf, path))
+	if (path != NULL && conf_has_replicas(uses->actors->conf, path))
 		return path;
 	free(path);
 	reply_invalid_state(conn, list->at[0],
@@ -201,7 +201,7 @@ replicas_find_base(struct conn *conn, const char *name)
 void
 handle_scale(struct conn *conn)
 {
-	struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	const char *name = param_string(conn, "name");
 	int64_t wanted = param_int(conn, "replicas", 0);
 	struct replicas replicas = {.parent = REF_NONE};
@@ -225,15 +225,15 @@ handle_scale(struct conn *conn)
 	replicas.base = glob_last_name(replicas.path);
 	above = strndup(replicas.path, (size_t)(replicas.base - replicas.path) - 1);
 	if (above != NULL)
-		replicas.parent = actors_find(&shell->actors, above);
+		replicas.parent = actors_find(uses->actors, above);
 	if (wanted > SCALE_MAX)
 		reply_limit(conn, replicas.path, SCALE_MAX);
-	else if (!core_valid(shell->engine.core, replicas.parent))
+	else if (!core_valid(uses->engine->core, replicas.parent))
 		grow_reply_state(conn, replicas.path, "stopped",
 		                 "its supervisor is not there");
 	else {
 		replicas.wanted = (uint32_t)wanted;
-		if (replicas_count(shell, &replicas) < 0)
+		if (replicas_count(uses, &replicas) < 0)
 			reply_limit(conn, replicas.path, 0);
 		else
 			replicas_scale(conn, &replicas);

@@ -6,7 +6,8 @@
 
 #include "daemon/control/handlers.h"
 #include "daemon/forecast/simulate.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/post.h"
 
 static const char *
 path_of(const void *user, struct ref ref)
@@ -21,13 +22,13 @@ struct workers {
 
 /* This actor, or all below it that have a process; false: too many. */
 static bool
-add_workers(const struct shell *shell, struct ref top, struct workers *workers)
+add_workers(const struct control_uses *uses, struct ref top, struct workers *workers)
 {
 	struct node_view view;
 
 	for (struct ref ref = top; ref.slot != REF_NONE.slot;
-	     ref = core_next(shell->engine.core, top, ref)) {
-		engine_view(&shell->engine, ref, &view);
+	     ref = core_next(uses->engine->core, top, ref)) {
+		engine_view(uses->engine, ref, &view);
 		if (view.kind == NODE_SUPERVISOR)
 			continue;
 		if (workers->n == SIMULATE_ACTORS_MAX)
@@ -44,17 +45,17 @@ add_workers(const struct shell *shell, struct ref top, struct workers *workers)
 static bool
 select_workers(struct conn *conn, const char *name, struct workers *workers)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	struct ref_list *list = &conn->call.list;
 	bool fits = true;
 
 	if (name == NULL)
 		fits =
-		    add_workers(shell, core_ref(shell->engine.core, CORE_USER), workers);
+		    add_workers(uses, core_ref(uses->engine->core, CORE_USER), workers);
 	else if (!call_resolve_name(conn, name, list))
 		return false;
 	for (size_t i = 0; i < list->n && fits; i++)
-		fits = add_workers(shell, list->at[i], workers);
+		fits = add_workers(uses, list->at[i], workers);
 	if (!fits)
 		reply_limit(conn, name != NULL ? name : "/user", SIMULATE_ACTORS_MAX);
 	return fits;
@@ -71,7 +72,7 @@ reply_failure(struct conn *conn, struct ref ref, int r)
 	else if (r == -EOVERFLOW)
 		reply_invalid_state(conn, ref, "there is no end in sight");
 	else
-		reply_limit(conn, actors_path(&conn->control->shell->actors, ref),
+		reply_limit(conn, actors_path(conn->control->uses.actors, ref),
 		            SIMULATE_BYTES_MAX);
 }
 
@@ -120,13 +121,13 @@ add_worker(struct conn *conn, const struct simulation *simulation, struct ref re
 void
 handle_simulate(struct conn *conn)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	struct simulation simulation = {
-	    .core = shell->engine.core,
-	    .conf = shell->actors.conf,
-	    .now_ms = shell->engine.now_ms,
+	    .core = uses->engine->core,
+	    .conf = uses->actors->conf,
+	    .now_ms = uses->engine->now_ms,
 	    .path = path_of,
-	    .user = &shell->actors,
+	    .user = uses->actors,
 	    .json = true,
 	};
 	struct workers workers = {.n = 0};

@@ -13,9 +13,11 @@
 #include "base/assert.h"
 #include "daemon/control/handlers.h"
 #include "daemon/report/view.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
+#include "daemon/state/events.h"
 #include "daemon/state/glob.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/post.h"
 
 /* ---- Status with `more` ----------------------------------------------------------- */
 
@@ -26,7 +28,7 @@ next_valid(const struct conn *conn, size_t at)
 	const struct ref_list *list = &conn->call.list;
 
 	while (at < list->n &&
-	       !core_valid(conn->control->shell->engine.core, list->at[at]))
+	       !core_valid(conn->control->uses.engine->core, list->at[at]))
 		at++;
 	return at;
 }
@@ -34,7 +36,7 @@ next_valid(const struct conn *conn, size_t at)
 static void
 list_progress(struct conn *conn)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	struct served_call *call = &conn->call;
 	size_t at = next_valid(conn, call->position);
 	struct view_clock clock;
@@ -50,7 +52,7 @@ list_progress(struct conn *conn)
 		/* The list may be empty now: its last actors went away since the reply
 		 * before. */
 		if (at < call->list.n)
-			view_actor_json(out, shell->reporter, &clock, call->list.at[at]);
+			view_actor_json(out, uses->reporter, &clock, call->list.at[at]);
 		strbuf_adds(out, "]}");
 		last = next == call->list.n;
 		reply_end(conn, !last);
@@ -67,7 +69,7 @@ list_progress(struct conn *conn)
 static uint64_t
 next_match(const struct conn *conn, uint64_t seq)
 {
-	const struct events *events = &conn->control->shell->events;
+	const struct events *events = conn->control->uses.events;
 	const struct served_call *call = &conn->call;
 	uint64_t end =
 	    call->until_seq < events->next_seq ? call->until_seq : events->next_seq;
@@ -84,7 +86,7 @@ send_event(struct conn *conn, uint64_t seq, bool continues)
 	struct event_view event;
 
 	strbuf_adds(out, "{\"event\":");
-	if (events_view(&conn->control->shell->events, seq, &event))
+	if (events_view(conn->control->uses.events, seq, &event))
 		event_json(out, &event);
 	else
 		strbuf_adds(out, "{}");
@@ -96,7 +98,7 @@ send_event(struct conn *conn, uint64_t seq, bool continues)
 static bool
 has_lost(struct conn *conn)
 {
-	const struct events *events = &conn->control->shell->events;
+	const struct events *events = conn->control->uses.events;
 	const struct served_call *call = &conn->call;
 
 	if (call->next_seq >= events->first_seq)
@@ -130,7 +132,7 @@ static void
 follow_progress(struct conn *conn)
 {
 	struct served_call *call = &conn->call;
-	const uint64_t end = conn->control->shell->events.next_seq;
+	const uint64_t end = conn->control->uses.events->next_seq;
 
 	while (conn_unsent(conn) < CONTROL_OUT_STREAM) {
 		call->next_seq = next_match(conn, call->next_seq);
@@ -202,7 +204,7 @@ forget_follower(struct conn *conn)
 void
 handle_events(struct conn *conn)
 {
-	const struct events *events = &conn->control->shell->events;
+	const struct events *events = conn->control->uses.events;
 	struct served_call *call = &conn->call;
 
 	if (!share_has_stream(conn, CALL_EVENTS, CONTROL_FOLLOWERS_UID)) {
@@ -258,9 +260,9 @@ send_terminated(struct conn *conn, const struct target *target, bool continues)
 	else if (target->state == STATE_STOPPED)
 		cause_json(out, &by_hand, NULL);
 	else
-		cause_json(out, &target->cause,
-		           cause_about(&conn->control->shell->actors, &target->cause,
-		                       target->ref));
+		cause_json(
+		    out, &target->cause,
+		    cause_about(conn->control->uses.actors, &target->cause, target->ref));
 	strbuf_addf(out, ",\"state\":\"%s\",\"existence_confirmed\":%s}", state,
 	            target->confirmed ? "true" : "false");
 	reply_end(conn, continues);
@@ -300,13 +302,13 @@ watch_progress(struct conn *conn)
 static void
 watch_actor(struct conn *conn, size_t i, struct ref ref, int64_t since)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	const struct event event = {
 	    .kind = EVENT_WAIT, .ref = ref, .wait_for = WAIT_TERMINATED};
 	struct target *target = &conn->call.targets[i];
 	struct node_view view;
 
-	engine_view(&shell->engine, ref, &view);
+	engine_view(uses->engine, ref, &view);
 	target->ref = ref;
 	target->incarnation = view.run.incarnation;
 	target->state = view.state;
@@ -355,14 +357,14 @@ register_watches(struct conn *conn, const struct watch_request *watches, size_t 
 
 /* Append what a name means; how many, -ENOTUNIQ, -ENOMEM or -E2BIG. */
 static int
-add_watches(const struct shell *shell, const char *name, int64_t since,
+add_watches(const struct control_uses *uses, const char *name, int64_t since,
             struct watch_request *watches, size_t *n, struct candidates *candidates)
 {
 	struct ref_list list;
 	int r;
 
 	ref_list_init(&list);
-	r = resolve_name(shell->reporter, name, &list, candidates);
+	r = resolve_name(uses->reporter, name, &list, candidates);
 	if (r == -ENOENT) {
 		watches[(*n)++] = (struct watch_request){REF_NONE, name, since};
 		r = 1;
@@ -371,7 +373,7 @@ add_watches(const struct shell *shell, const char *name, int64_t since,
 	} else if (r > 0) {
 		for (size_t i = 0; i < list.n; i++)
 			watches[(*n)++] = (struct watch_request){
-			    list.at[i], actors_path(&shell->actors, list.at[i]), since};
+			    list.at[i], actors_path(uses->actors, list.at[i]), since};
 	}
 	ref_list_done(&list);
 	return r;
@@ -387,7 +389,7 @@ watch_names(struct conn *conn, const json_t *names, const json_t *since,
 		const char *name = json_string_value(json_array_get(names, i));
 		const json_t *known = json_array_get(since, i);
 		struct candidates candidates;
-		int r = add_watches(conn->control->shell, name,
+		int r = add_watches(&conn->control->uses, name,
 		                    known != NULL ? json_integer_value(known) : -1,
 		                    watches, &n, &candidates);
 

@@ -16,7 +16,7 @@
 #include "daemon/control/handlers.h"
 #include "daemon/recovery/upgrade.h"
 #include "daemon/state/keeper.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/recording.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 
@@ -42,7 +42,7 @@ refuse(struct conn *conn, const char *sentence)
 
 	reply_error(conn, CONTROL_INTERFACE ".InvalidState",
 	            json_pack("{s:s,s:s,s:s}", "name",
-	                      upgrade_path(conn->control->shell, path), "state", "",
+	                      upgrade_path(conn->control->uses.shell, path), "state", "",
 	                      "message", sentence));
 }
 
@@ -79,7 +79,7 @@ handle_upgrade(struct conn *conn)
 	struct control *control = conn->control;
 	struct err err = {0};
 
-	if (control->shell->recording.facts.shutting_down) {
+	if (control->uses.recording->facts.shutting_down) {
 		refuse(conn, "supd is shutting down");
 		return;
 	}
@@ -87,7 +87,7 @@ handle_upgrade(struct conn *conn)
 		refuse(conn, "another upgrade is under way");
 		return;
 	}
-	conn->call.upgrade = upgrade_new(control->shell, on_checked, conn, &err);
+	conn->call.upgrade = upgrade_new(control->uses.shell, on_checked, conn, &err);
 	if (conn->call.upgrade == NULL) {
 		refuse(conn, err.text);
 		return;
@@ -126,10 +126,10 @@ pack(const struct conn *conn)
 }
 
 static void
-forget_caller(struct shell *shell)
+forget_caller(const struct control_uses *uses)
 {
-	keeper_release(shell->keeper, CALLER_CONNECTION);
-	keeper_release(shell->keeper, CALLER_BYTES);
+	keeper_release(uses->keeper, CALLER_CONNECTION);
+	keeper_release(uses->keeper, CALLER_BYTES);
 }
 
 /* A last attempt to hand out what is queued, never blocking. */
@@ -145,27 +145,26 @@ control_flush(struct control *control)
 		if (!conn->awaits_end)
 			continue;
 		conn->is_kept = true;
-		keeper_keep(control->shell->keeper, VAULT_KEY(VAULT_CALLER, n++),
-		            conn->fd);
+		keeper_keep(control->uses.keeper, VAULT_KEY(VAULT_CALLER, n++), conn->fd);
 	}
 }
 
 static int
 make_room(struct conn *conn)
 {
-	struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	int fd = pack(conn);
 	int r;
 
 	if (fd < 0)
 		return fd;
-	keeper_keep(shell->keeper, CALLER_BYTES, fd);
-	keeper_keep(shell->keeper, CALLER_CONNECTION, conn->fd);
+	keeper_keep(uses->keeper, CALLER_BYTES, fd);
+	keeper_keep(uses->keeper, CALLER_CONNECTION, conn->fd);
 	(void)close(fd);
 	r = upgrade_go(conn->call.upgrade);
 	conn->is_kept = r == 0;
 	if (r < 0)
-		forget_caller(shell);
+		forget_caller(uses);
 	return r;
 }
 
@@ -177,7 +176,7 @@ control_upgrade_if_due(struct control *control)
 
 	if (conn == NULL)
 		return;
-	if (control->shell->recording.facts.shutting_down) {
+	if (control->uses.recording->facts.shutting_down) {
 		refuse(conn, "supd is shutting down");
 	} else if (upgrade_verdict(conn->call.upgrade) != UPGRADE_FIT) {
 		return;
@@ -273,13 +272,13 @@ answer(struct control *control, int take_fd, int bytes_fd,
 void
 control_answer_caller(struct control *control, const struct upgrade_story *story)
 {
-	struct shell *shell = control->shell;
-	int fd = keeper_take(shell->keeper, CALLER_CONNECTION);
-	int bytes_fd = keeper_take(shell->keeper, CALLER_BYTES);
+	const struct control_uses *uses = &control->uses;
+	int fd = keeper_take(uses->keeper, CALLER_CONNECTION);
+	int bytes_fd = keeper_take(uses->keeper, CALLER_BYTES);
 
 	if (fd >= 0)
 		answer(control, fd, bytes_fd, story);
 	if (fd >= 0 || bytes_fd >= 0)
-		forget_caller(shell);
+		forget_caller(uses);
 	fd_close(&bytes_fd);
 }

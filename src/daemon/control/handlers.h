@@ -22,7 +22,7 @@
 #include "daemon/server/control_private.h"
 
 /* control.c */
-struct control *control_alloc(struct shell *shell);
+struct control *control_alloc(const struct control_uses *uses);
 void control_adopt(struct control *control, int take_fd, const struct sock_peer *peer);
 
 /* control_methods.c */
@@ -68,7 +68,7 @@ int logs_request(struct conn *conn, bool *ret_grows);
 struct grown;
 struct conf_addition;
 bool grow_refuses(struct conn *conn, const char *name);
-char *grow_path(const struct shell *shell, struct ref parent, const char *name);
+char *grow_path(const struct control_uses *uses, struct ref parent, const char *name);
 void grow_event(struct conn *conn, const char *path, const char *verb);
 void grow_reply_state(struct conn *conn, const char *name, const char *state,
                       const char *message);

@@ -88,7 +88,7 @@ post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 	}
 	core_post(loop->shell->engine.core, now_ms, &complete, &loop->post->actions);
 	if (queue_is_command(event))
-		control_on_posted(loop->shell, event->token);
+		control_on_posted(loop->shell->recording.ledger, event->token);
 	standin_touch(loop->shell->sockets->standin, event->ref);
 	return true;
 }

@@ -99,7 +99,7 @@ send_signal(struct shell *shell, const struct action *action)
 static void
 reply(struct shell *shell, const struct action *action)
 {
-	control_remember(shell, action);
+	control_remember(shell->control, shell->recording.ledger, &shell->engine, action);
 	if (shell->control != NULL)
 		control_on_reply(shell->control, action);
 }

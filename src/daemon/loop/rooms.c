@@ -36,6 +36,7 @@
 #include "daemon/reload/trial.h"
 #include "daemon/report/report.h"
 #include "daemon/report/systemd.h"
+#include "daemon/server/server.h"
 #include "daemon/sockets/control_file.h"
 #include "daemon/sockets/given.h"
 #include "daemon/sockets/helpers.h"
@@ -246,13 +247,37 @@ rooms_open(struct shell *shell, struct start *start, const struct keeper_news *n
 		shell->origin.control_path =
 		    start_control_path(start->conf, shell->origin.runtime_dir);
 	open_reporter(shell);
-	*shell->control_file =
-	    (struct control_file){&shell->bounded, shell->origin.control_path};
+	shell->control_file->bounded = &shell->bounded;
+	shell->control_file->path = shell->origin.control_path;
 	if (shell->origin.control_path == NULL) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}
 	return 0;
+}
+
+struct control *
+rooms_open_control(struct shell *shell, struct err *err)
+{
+	const struct control_uses uses = {
+	    .loop = shell->loop,
+	    .engine = &shell->engine,
+	    .actors = &shell->actors,
+	    .events = &shell->events,
+	    .recording = &shell->recording,
+	    .post = shell->post,
+	    .keeper = shell->keeper,
+	    .origin = &shell->origin,
+	    .procs = shell->processes->procs,
+	    .trial = shell->trial,
+	    .spawner = &shell->spawner,
+	    .closers = &shell->closers,
+	    .file = shell->control_file,
+	    .reporter = shell->reporter,
+	    .shell = shell,
+	};
+
+	return control_new(&uses, err);
 }
 
 void

@@ -4,6 +4,8 @@
 #ifndef DAEMON_ROOMS_H
 #define DAEMON_ROOMS_H
 
+struct control;
+struct err;
 struct keeper_news;
 struct shell;
 struct start;
@@ -11,6 +13,9 @@ struct start;
 /* Open everything that runs around the tree, each room with what it uses of those below
  * it.  0 or an exit status. */
 int rooms_open(struct shell *shell, struct start *start, const struct keeper_news *news);
+
+/* The control server, when all other rooms are open; NULL and a sentence. */
+struct control *rooms_open_control(struct shell *shell, struct err *err);
 
 /* Close what was opened, and give all memory back. */
 void rooms_close(struct shell *shell, const struct start *start);

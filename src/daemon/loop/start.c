@@ -21,6 +21,7 @@
 #include "daemon/control/control.h"
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
+#include "daemon/loop/rooms.h"
 #include "daemon/loop/seat.h"
 #include "daemon/loop/supd.h"
 #include "daemon/messages/messages.h"
@@ -436,7 +437,7 @@ start_begin(struct shell *shell, struct start *start)
 		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
 		return EX_OSERR;
 	}
-	shell->control = control_new(shell, &err);
+	shell->control = rooms_open_control(shell, &err);
 	if (shell->control == NULL) {
 		log_line(LOG_LEVEL_ERROR, "control socket: %s", err.text);
 		return err.code == EADDRINUSE ? EX_UNAVAILABLE : EX_OSERR;

@@ -306,7 +306,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	struct shell shell = {0};
 	struct launcher launcher = {0};
 	struct reporter reporter = {0};
-	struct control_file control_file = {0};
+	struct control_file control_file = {.clients_max = CONTROL_CONNS_MAX};
 	struct start start = {0};
 	struct err err;
 	int status;
@@ -319,7 +319,6 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	shell.sockets = calloc(1, sizeof(*shell.sockets));
 	shell.recording.actors = &shell.actors;
 	shell.keeper = keeper_new(handover);
-	shell.clients_max = CONTROL_CONNS_MAX;
 	shell.launcher = &launcher;
 	shell.reporter = &reporter;
 	shell.control_file = &control_file;

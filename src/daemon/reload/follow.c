@@ -69,7 +69,7 @@ follow_limits(struct shell *shell, const struct conf *conf)
 	struct rlimit limit;
 	struct err err;
 
-	shell->clients_max = CONTROL_CONNS_MAX;
+	shell->control_file->clients_max = CONTROL_CONNS_MAX;
 	if (fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) == 0)
 		return;
 	log_line(LOG_LEVEL_WARNING,
@@ -79,9 +79,9 @@ follow_limits(struct shell *shell, const struct conf *conf)
 		return;
 	if (limit.rlim_cur < needed + CLIENTS_MIN)
 		needed -= os_spawn_give_window(&shell->spawner);
-	shell->clients_max = CLIENTS_MIN;
+	shell->control_file->clients_max = CLIENTS_MIN;
 	if (limit.rlim_cur > needed + CLIENTS_MIN)
-		shell->clients_max = (uint32_t)(limit.rlim_cur - needed);
+		shell->control_file->clients_max = (uint32_t)(limit.rlim_cur - needed);
 }
 
 void

@@ -7,8 +7,10 @@
 #include "daemon/processes/unkillable_text.h"
 #include "daemon/report/view.h"
 #include "daemon/server/control_private.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/post.h"
+#include "daemon/state/recording.h"
 
 /* ---- errors ------------------------------------------------------------------------ */
 
@@ -35,13 +37,13 @@ reply_invalid_parameter(struct conn *conn, const char *name)
 
 /* The state of an actor, in words; of an actor that is gone `stopped`. */
 const char *
-control_state_of(const struct shell *shell, struct ref ref)
+control_state_of(const struct engine *engine, struct ref ref)
 {
 	struct node_view view;
 
-	if (!core_valid(shell->engine.core, ref))
+	if (!core_valid(engine->core, ref))
 		return node_state_names[STATE_STOPPED];
-	engine_view(&shell->engine, ref, &view);
+	engine_view(engine, ref, &view);
 	return node_state_names[view.state];
 }
 
@@ -49,11 +51,12 @@ control_state_of(const struct shell *shell, struct ref ref)
 void
 reply_invalid_state(struct conn *conn, struct ref ref, const char *message)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 
 	reply_error(conn, CONTROL_INTERFACE ".InvalidState",
-	            json_pack("{s:s,s:s,s:s}", "name", actors_path(&shell->actors, ref),
-	                      "state", control_state_of(shell, ref), "message", message));
+	            json_pack("{s:s,s:s,s:s}", "name", actors_path(uses->actors, ref),
+	                      "state", control_state_of(uses->engine, ref), "message",
+	                      message));
 }
 
 /* There is more of something than supd has room for. */
@@ -78,7 +81,7 @@ name_of(const struct conn *conn, const struct target *target)
 {
 	return target->path != NULL
 	           ? target->path
-	           : actors_path(&conn->control->shell->actors, target->ref);
+	           : actors_path(conn->control->uses.actors, target->ref);
 }
 
 static void
@@ -88,9 +91,8 @@ reply_start_failed(struct conn *conn, const struct target *target)
 	json_t *object;
 
 	strbuf_init(&cause, 4096);
-	cause_json(
-	    &cause, &target->cause,
-	    cause_about(&conn->control->shell->actors, &target->cause, target->ref));
+	cause_json(&cause, &target->cause,
+	           cause_about(conn->control->uses.actors, &target->cause, target->ref));
 	object = json_loads(strbuf_str(&cause), 0, NULL);
 	strbuf_done(&cause);
 	reply_error(
@@ -102,21 +104,21 @@ reply_start_failed(struct conn *conn, const struct target *target)
 static void
 reply_not_now(struct conn *conn, struct ref ref)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	const bool wants_up = strcmp(conn->call.method->name, "Start") == 0 ||
 	                      strcmp(conn->call.method->name, "Restart") == 0;
 	struct node_view view = {.parent = REF_NONE, .state = STATE_STOPPED};
 	struct strbuf why;
 
 	strbuf_init(&why, 65536);
-	if (core_valid(shell->engine.core, ref))
-		engine_view(&shell->engine, ref, &view);
+	if (core_valid(uses->engine->core, ref))
+		engine_view(uses->engine, ref, &view);
 	if (wants_up && view.held) {
 		strbuf_adds(&why, "it is held down; 'start' releases the hold");
-	} else if (wants_up && core_valid(shell->engine.core, view.parent)) {
+	} else if (wants_up && core_valid(uses->engine->core, view.parent)) {
 		strbuf_addf(&why,
 		            "its supervisor %s does not run; start the supervisor first",
-		            actors_path(&shell->actors, view.parent));
+		            actors_path(uses->actors, view.parent));
 	} else {
 		strbuf_adds(&why,
 		            view.state == STATE_STOPPING
@@ -131,11 +133,11 @@ reply_not_now(struct conn *conn, struct ref ref)
 static void
 reply_unkillable(struct conn *conn, struct ref ref)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	struct strbuf why;
 
 	strbuf_init(&why, 65536);
-	unkillable_text_below(&why, &shell->engine, &shell->actors, ref);
+	unkillable_text_below(&why, uses->engine, uses->actors, ref);
 	strbuf_adds(&why, "; supd goes on without it");
 	reply_invalid_state(conn, ref, strbuf_str(&why));
 	strbuf_done(&why);
@@ -145,7 +147,7 @@ reply_unkillable(struct conn *conn, struct ref ref)
 void
 reply_target_error(struct conn *conn, const struct target *target)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 
 	switch (target->result) {
 	case REPLY_FAILED:
@@ -164,14 +166,14 @@ reply_target_error(struct conn *conn, const struct target *target)
 		    json_pack("{s:s,s:[]}", "name", name_of(conn, target), "candidates"));
 		break;
 	case REPLY_BUSY:
-		reply_limit(conn, actors_path(&shell->actors, target->ref), WAITERS_MAX);
+		reply_limit(conn, actors_path(uses->actors, target->ref), WAITERS_MAX);
 		break;
 	case REPLY_LIMIT:
-		reply_limit(conn, actors_path(&shell->actors, target->ref), 0);
+		reply_limit(conn, actors_path(uses->actors, target->ref), 0);
 		break;
 	case REPLY_SUPERSEDED:
 		reply_invalid_state(conn, target->ref,
-		                    shell->recording.facts.shutting_down
+		                    uses->recording->facts.shutting_down
 		                        ? "supd shuts down"
 		                        : "a later command wanted something else");
 		break;
@@ -191,7 +193,7 @@ reply_actors(struct conn *conn)
 	struct strbuf *out = reply_begin(conn);
 
 	strbuf_adds(out, "{\"actors\":");
-	view_actors_json(out, conn->control->shell->reporter, &conn->call.list,
+	view_actors_json(out, conn->control->uses.reporter, &conn->call.list,
 	                 conn->call.wanted);
 	strbuf_addc(out, '}');
 	reply_end(conn, false);
@@ -201,12 +203,12 @@ reply_actors(struct conn *conn)
 void
 reply_actor(struct conn *conn)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	struct ref ref = conn->call.list.at[0];
 	struct view_clock clock;
 	struct strbuf *out;
 
-	if (!core_valid(shell->engine.core, ref)) {
+	if (!core_valid(uses->engine->core, ref)) {
 		const struct target gone = {.ref = ref, .result = REPLY_NO_SUCH_ACTOR};
 
 		reply_target_error(conn, &gone);
@@ -215,7 +217,7 @@ reply_actor(struct conn *conn)
 	view_clock_init(&clock);
 	out = reply_begin(conn);
 	strbuf_adds(out, "{\"actor\":");
-	view_actor_json(out, shell->reporter, &clock, ref);
+	view_actor_json(out, uses->reporter, &clock, ref);
 	strbuf_addc(out, '}');
 	reply_end(conn, false);
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "daemon/server/control_private.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/actors.h"
 
 /*
  * May this client do what needs `access`?  Asked for each call, with the present
@@ -15,7 +15,7 @@
 bool
 auth_allows(const struct conn *conn, enum access access)
 {
-	const struct conf *conf = conn->control->shell->actors.conf;
+	const struct conf *conf = conn->control->uses.actors->conf;
 	const struct sock_peer *peer = &conn->peer;
 
 	if (access == ACCESS_EVERYBODY || peer->uid == 0 || peer->uid == geteuid())

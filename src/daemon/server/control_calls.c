@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "daemon/server/control_private.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
 
 static const struct method *
 find(const struct method *methods, const char *name)
@@ -61,7 +61,7 @@ look_up(struct conn *conn)
 static void
 refuse(struct conn *conn, enum access access)
 {
-	const struct conf *conf = conn->control->shell->actors.conf;
+	const struct conf *conf = conn->control->uses.actors->conf;
 
 	reply_error(
 	    conn, SERVICE_INTERFACE ".PermissionDenied",
@@ -80,12 +80,12 @@ refuse(struct conn *conn, enum access access)
 static bool
 is_early(const struct conn *conn)
 {
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	const enum beginning begins = conn->call.method->begins;
 
-	if (post_is_stepping(shell->post))
+	if (post_is_stepping(uses->post))
 		return begins == AT_REST;
-	return begins == AFTER_NEWS && conn->call.turn == 0 && post_has_news(shell->post);
+	return begins == AFTER_NEWS && conn->call.turn == 0 && post_has_news(uses->post);
 }
 
 /* Begin it after the turn. */

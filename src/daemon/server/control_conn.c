@@ -13,7 +13,6 @@
 #include "base/assert.h"
 #include "daemon/server/control_private.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
 #include "os/self/fd.h"
 #include "os/socket/rights.h"
 
@@ -100,7 +99,7 @@ watch_hangup(struct conn *conn)
 	}
 	ev_io_init(&conn->hangup_io, on_hangup, conn->hangup_fd, EV_READ);
 	conn->hangup_io.data = conn;
-	ev_io_start(conn->control->loop, &conn->hangup_io);
+	ev_io_start(conn->control->uses.loop, &conn->hangup_io);
 }
 
 static void
@@ -108,7 +107,7 @@ unwatch_hangup(struct conn *conn)
 {
 	if (conn->hangup_fd < 0)
 		return;
-	ev_io_stop(conn->control->loop, &conn->hangup_io);
+	ev_io_stop(conn->control->uses.loop, &conn->hangup_io);
 	fd_close(&conn->hangup_fd);
 }
 
@@ -117,7 +116,7 @@ update_watcher(struct conn *conn)
 {
 	int events =
 	    (wants_input(conn) ? EV_READ : 0) | (conn_unsent(conn) > 0 ? EV_WRITE : 0);
-	struct ev_loop *loop = conn->control->loop;
+	struct ev_loop *loop = conn->control->uses.loop;
 
 	if (events == 0)
 		watch_hangup(conn);
@@ -160,8 +159,8 @@ conn_closed(struct control *control)
 		return;
 	conn_hold_reserve(control);
 	if (ev_is_active(&control->accept_timer)) {
-		ev_timer_stop(control->loop, &control->accept_timer);
-		ev_io_start(control->loop, &control->accept_io);
+		ev_timer_stop(control->uses.loop, &control->accept_timer);
+		ev_io_start(control->uses.loop, &control->accept_io);
 	}
 }
 
@@ -218,7 +217,7 @@ conn_free(struct conn *conn)
 	control->n_conns--;
 	unwatch_hangup(conn);
 	/* Before the close: the kernel is to forget the number while it is still ours. */
-	ev_io_stop(control->loop, &conn->io);
+	ev_io_stop(control->uses.loop, &conn->io);
 	if (conn->is_kept)
 		(void)close(conn->fd);
 	else
@@ -239,7 +238,7 @@ call_finish(struct conn *conn)
 	struct served_call *call = &conn->call;
 
 	wait_forget(conn);
-	ev_timer_stop(conn->control->loop, &call->timer);
+	ev_timer_stop(conn->control->uses.loop, &call->timer);
 	for (size_t i = 0; i < call->n_targets; i++)
 		free(call->targets[i].path);
 	free(call->targets);
@@ -291,7 +290,7 @@ call_is_early(const struct conn *conn)
 {
 	const enum call_state state = conn->call.state;
 
-	return post_is_stepping(conn->control->shell->post) &&
+	return post_is_stepping(conn->control->uses.post) &&
 	       (state == CALL_HELD || state == CALL_NEXT_TURN || state == CALL_TARGETS ||
 	        state == CALL_AGAIN || state == CALL_WATCH);
 }

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "daemon/server/control_private.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/post.h"
+#include "daemon/state/recording.h"
 #include "ledger/ledger.h"
 
 _Static_assert(sizeof(struct remembered) * CONTROL_TOKENS_MAX <= LEDGER_TOKENS_BYTES,
@@ -17,7 +18,7 @@ _Static_assert(sizeof(struct remembered) * CONTROL_TOKENS_MAX <= LEDGER_TOKENS_B
 static struct remembered *
 memories(const struct control *control)
 {
-	return ledger_tokens(control->shell->recording.ledger);
+	return ledger_tokens(control->uses.recording->ledger);
 }
 
 /*
@@ -106,22 +107,23 @@ token_memory(struct conn *conn)
 
 /* Take the core's answer about a target with a known actor. */
 void
-wait_target(const struct shell *shell, struct target *target, const struct action *action)
+wait_target(const struct engine *engine, struct target *target,
+            const struct action *action)
 {
 	struct node_view view;
 
 	target->result = action->result;
 	target->cause = action->cause;
 	target->state = NODE_STATE_MAX; /* gone */
-	if (core_valid(shell->engine.core, target->ref)) {
-		engine_view(&shell->engine, target->ref, &view);
+	if (core_valid(engine->core, target->ref)) {
+		engine_view(engine, target->ref, &view);
 		target->state = view.state;
 	}
 }
 
 /* The memory that a token of the core belongs to, and which of its targets; or NULL. */
 static struct remembered *
-memory_of(const struct shell *shell, uint64_t token, uint32_t *ret_target)
+memory_of(struct ledger *ledger, uint64_t token, uint32_t *ret_target)
 {
 	uint32_t i = ((uint32_t)token & ~(uint32_t)TOKEN_KEPT) >> TOKEN_MEMORY_SHIFT;
 	struct remembered *memory;
@@ -129,7 +131,7 @@ memory_of(const struct shell *shell, uint64_t token, uint32_t *ret_target)
 
 	if (i == 0 || i > CONTROL_TOKENS_MAX)
 		return NULL;
-	memory = (struct remembered *)ledger_tokens(shell->recording.ledger) + i - 1;
+	memory = (struct remembered *)ledger_tokens(ledger) + i - 1;
 	target = (uint32_t)(token >> 32) - memory->first_serial;
 	if (target >= memory->n_targets || memory->n_targets > WAITERS_MAX)
 		return NULL;
@@ -138,10 +140,10 @@ memory_of(const struct shell *shell, uint64_t token, uint32_t *ret_target)
 }
 
 void
-control_on_posted(struct shell *shell, uint64_t token)
+control_on_posted(struct ledger *ledger, uint64_t token)
 {
 	uint32_t target;
-	struct remembered *memory = memory_of(shell, token, &target);
+	struct remembered *memory = memory_of(ledger, token, &target);
 
 	if (memory == NULL)
 		return;
@@ -165,17 +167,18 @@ wake(struct control *control, const struct remembered *memory)
 }
 
 void
-control_remember(struct shell *shell, const struct action *action)
+control_remember(struct control *control, struct ledger *ledger,
+                 const struct engine *engine, const struct action *action)
 {
 	uint32_t i;
-	struct remembered *memory = memory_of(shell, action->token, &i);
+	struct remembered *memory = memory_of(ledger, action->token, &i);
 	struct target target = {.ref = action->ref};
 
 	if (memory == NULL)
 		return;
 	/* The index comes last: after a death in the midst this is done once more. */
 	if (action->result != REPLY_DONE && i <= memory->failed) {
-		wait_target(shell, &target, action);
+		wait_target(engine, &target, action);
 		memory->ref = action->ref;
 		memory->result = target.result;
 		memory->cause = target.cause;
@@ -183,8 +186,8 @@ control_remember(struct shell *shell, const struct action *action)
 		memory->failed = i;
 	}
 	memory->answered[i / 8] |= (uint8_t)(1u << i % 8);
-	if (shell->control != NULL)
-		wake(shell->control, memory);
+	if (control != NULL)
+		wake(control, memory);
 }
 
 /* The answer of a call, its NUL included: keep it if the call has a token. */

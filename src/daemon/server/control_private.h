@@ -32,6 +32,7 @@
 #include "daemon/report/resolve.h"
 #include "daemon/server/server.h"
 #include "daemon/sockets/control_file.h"
+#include "daemon/state/events.h"
 #include "daemon/state/post.h"
 #include "os/process/proc.h"
 #include "os/socket/sock.h"
@@ -117,7 +118,6 @@ struct param {
 
 struct conn;
 struct logs;
-struct shell;
 struct upgrade;
 
 struct method {
@@ -307,9 +307,7 @@ struct left {
 };
 
 struct control {
-	struct shell *shell;
-	struct ev_loop *loop;
-	const struct actors *actors;
+	struct control_uses uses;
 	const struct interface *interfaces;
 	int listen_fd;
 	int reserve_fd; /* given up to serve one more when descriptors ran out */
@@ -405,7 +403,7 @@ void wait_start_timer(struct conn *conn);
 void wait_finish(struct conn *conn);
 
 /* control_answers.c */
-const char *control_state_of(const struct shell *shell, struct ref ref);
+const char *control_state_of(const struct engine *engine, struct ref ref);
 void reply_no_such_actor(struct conn *conn, const char *name,
                          const struct candidates *candidates);
 void reply_invalid_parameter(struct conn *conn, const char *name);
@@ -436,7 +434,7 @@ struct remembered *memory_add(struct conn *conn, const char *token);
 void memory_use(struct conn *conn, const struct remembered *memory);
 struct remembered *token_memory(struct conn *conn);
 void token_answer(struct conn *conn, const char *message, size_t len);
-void wait_target(const struct shell *shell, struct target *target,
+void wait_target(const struct engine *engine, struct target *target,
                  const struct action *action);
 
 #endif

@@ -14,7 +14,6 @@
 #include "base/assert.h"
 #include "daemon/server/control_private.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "os/socket/closer.h"
 #include "os/socket/rights.h"
 
@@ -53,7 +52,7 @@ rights_close(struct control *control, int take_fd, uid_t uid)
 		(void)close(take_fd);
 		return;
 	}
-	if (closer_close(&control->shell->closers, owner_of(uid), &take_fd, 1) == 0)
+	if (closer_close(control->uses.closers, owner_of(uid), &take_fd, 1) == 0)
 		return;
 	(void)shutdown(take_fd, SHUT_RDWR);
 	ASSERT(control->n_left < CONTROL_LEFT_MAX);
@@ -73,8 +72,8 @@ rights_tend(struct control *control)
 		control->n_left--;
 		memmove(control->left, control->left + 1, control->n_left * sizeof(left));
 		/* The others have their turn before it is tried again. */
-		if (closer_close(&control->shell->closers, owner_of(left.uid), &left.fd,
-		                 1) < 0)
+		if (closer_close(control->uses.closers, owner_of(left.uid), &left.fd, 1) <
+		    0)
 			control->left[control->n_left++] = left;
 	}
 	return control->n_left + control->n_conns < CONTROL_LEFT_MAX;

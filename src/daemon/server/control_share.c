@@ -102,7 +102,7 @@ share_has_stream(const struct conn *conn, enum call_state kind, size_t max)
 bool
 share_may_search(struct conn *conn, const json_t *names)
 {
-	const struct actors *actors = conn->control->actors;
+	const struct actors *actors = conn->control->uses.actors;
 	size_t n = 0;
 
 	if (!conn->observes)

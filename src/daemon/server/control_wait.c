@@ -11,7 +11,6 @@
 #include "daemon/server/control_private.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
 
 /* ---- tokens ----------------------------------------------------------------------- */
 
@@ -127,7 +126,7 @@ wait_post(struct conn *conn, size_t target, const struct event *event)
 	conn->call.targets[target].ref = event->ref;
 	conn->call.targets[target].token = with_token.token;
 	conn->call.n_open++;
-	if (!post_event(control->shell->post, &with_token))
+	if (!post_event(control->uses.post, &with_token))
 		control_on_reply(control, &(struct action){
 		                              .kind = ACTION_REPLY,
 		                              .ref = with_token.ref,
@@ -171,7 +170,7 @@ wait_forget(struct conn *conn)
 		call->n_open--;
 		/* A kept one is answered to the memory of its call. */
 		if (!control->closing && call->keeps != KEEP_ALWAYS)
-			post_event(control->shell->post, &unwait);
+			post_event(control->uses.post, &unwait);
 	}
 }
 
@@ -190,7 +189,7 @@ control_on_reply(struct control *control, const struct action *action)
 	target = &conn->call.targets[waiter->target];
 	wait_answered(conn, waiter->target);
 	free_waiter(control, action->token);
-	wait_target(control->shell, target, action);
+	wait_target(control->uses.engine, target, action);
 	conn->call.n_open--;
 	control_attend(conn);
 }
@@ -199,7 +198,7 @@ static void
 on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	struct conn *conn = timer->data;
-	const struct shell *shell = conn->control->shell;
+	const struct control_uses *uses = &conn->control->uses;
 	const struct served_call *call = &conn->call;
 	const struct target *target = call->targets;
 	struct ref ref = call->list.n > 0 ? call->list.at[0] : REF_NONE;
@@ -215,8 +214,8 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 		ref = target->ref;
 	}
 	reply_error(conn, CONTROL_INTERFACE ".Timeout",
-	            json_pack("{s:s,s:s}", "name", actors_path(&shell->actors, ref),
-	                      "state", control_state_of(shell, ref)));
+	            json_pack("{s:s,s:s}", "name", actors_path(uses->actors, ref),
+	                      "state", control_state_of(uses->engine, ref)));
 	call_finish(conn);
 	conn_run(conn);
 }
@@ -226,7 +225,7 @@ void
 wait_start_timer(struct conn *conn)
 {
 	ev_timer *timer = &conn->call.timer;
-	struct ev_loop *loop = conn->control->loop;
+	struct ev_loop *loop = conn->control->uses.loop;
 	int64_t timeout_ms = param_int(conn, "timeout_ms", -1);
 
 	if (timeout_ms < 0)

@@ -5,16 +5,51 @@
 
 #include "core/core.h"
 
+struct actors;
+struct bounded;
 struct control;
+struct control_file;
+struct engine;
+struct ev_loop;
+struct events;
+struct keeper;
+struct ledger;
+struct origin;
+struct post;
+struct procs;
+struct recording;
+struct reporter;
 struct shell;
+struct spawner;
+struct trial;
+
+/* What calls read, and change; borrowed. */
+struct control_uses {
+	struct ev_loop *loop;
+	const struct engine *engine;
+	struct actors *actors;
+	struct events *events;
+	struct recording *recording;
+	struct post *post;
+	struct keeper *keeper;
+	const struct origin *origin;
+	struct procs *procs;
+	struct trial *trial;
+	struct spawner *spawner;
+	struct bounded *closers; /* of descriptors that clients send */
+	const struct control_file *file;
+	const struct reporter *reporter;
+	struct shell *shell;
+};
 
 /* A command is in the journal and the core has it: the call that it came with counts as
  * carried out, also for a guardian after this one. */
-void control_on_posted(struct shell *shell, uint64_t token);
+void control_on_posted(struct ledger *ledger, uint64_t token);
 
 /* An ACTION_REPLY of the core, during perform: what became of a command, for the call
- * that asks again.  Also while there is no control server yet. */
-void control_remember(struct shell *shell, const struct action *action);
+ * that asks again.  Also while there is no control server yet: NULL. */
+void control_remember(struct control *control, struct ledger *ledger,
+                      const struct engine *engine, const struct action *action);
 
 /* An ACTION_REPLY of the core, during perform: remember it and answer the caller. */
 void control_on_reply(struct control *control, const struct action *action);

@@ -7,6 +7,7 @@
 #define DAEMON_CONTROL_FILE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "os/socket/sockwork.h"
@@ -20,6 +21,9 @@ struct conf;
 struct control_file {
 	struct bounded *bounded; /* the child is of these; borrowed */
 	const char *path;        /* borrowed; NULL: not known yet */
+	/* So many connections leave the actors their descriptors; 0: CONTROL_CONNS_MAX.
+	 */
+	uint32_t clients_max;
 };
 
 /* Look at the file of the socket, and with `connects` whether it is live: as

@@ -64,12 +64,8 @@ struct shell {
 	struct control_file *control_file;
 	struct bounded closers; /* of what others have sent: notify.c */
 	struct bounded bounded; /* what else is done in children */
-	/* So many connections leave the actors their descriptors; 0: CONTROL_CONNS_MAX.
-	 */
-	uint32_t clients_max;
-
-	struct keeper *keeper; /* what the walker keeps for us */
-	struct exits *exits;   /* how its children ended */
+	struct keeper *keeper;  /* what the walker keeps for us */
+	struct exits *exits;    /* how its children ended */
 };
 
 #endif
