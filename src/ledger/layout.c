@@ -111,6 +111,7 @@ layout_shape(void)
 	    sizeof(struct ledger_spawn),
 	    FIELD(ledger_spawn, task),
 	    FIELD(ledger_spawn, trace),
+	    FIELD(ledger_spawn, begun_ms),
 	    sizeof(struct ledger_facts),
 	    FIELD(ledger_facts, upgrade_ms),
 	    FIELD(ledger_facts, version),

@@ -35,7 +35,7 @@
 #include "os/spawn/spawn.h"
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 24
+#define LEDGER_VERSION 25
 
 struct ledger;
 
@@ -189,6 +189,7 @@ struct ledger_spawn {
 	    task; /* 0: the main process of an actor; else the place of a task, + 1 */
 	struct ref ref;
 	struct spawn_trace trace;
+	uint64_t begun_ms; /* its time runs from here */
 };
 
 struct ledger_spawn *ledger_spawn(const struct ledger *ledger, uint32_t place);

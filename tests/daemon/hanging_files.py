@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 """Files of an actor that do not answer: its start fails, and nothing else waits for it."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -87,6 +88,47 @@ def queue(box):
     equal(s.counts["S", "late"], 1, "starts of late")
     fuse.answer()
     for name in hanging:
+        s.started(name)
+        equal(len(s.seen("started", name)), 1, "starts")
+
+
+def killed(s):
+    """Processes that were killed and do not end, of this guardian and of those before it."""
+    def is_killed(pid):
+        try:
+            with open(f"/proc/{pid}/status", encoding="utf8") as file:
+                pending = re.search(r"^ShdPnd:\s*(\w+)$", file.read(), re.M)
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        return pending is not None and int(pending[1], 16) >> (signal.SIGKILL - 1) & 1
+    return [pid for pid in children(s.pid) + children(s.guardian()) if is_killed(pid)]
+
+
+@test("a guardian dies while a program and a hook hang: the next one goes on with their starts, "
+      "which end by their own time, and supervises meanwhile", root=True)
+def crashed(box):
+    if INSTRUMENTED:
+        raise Skip("with a sanitizer a child is forked, and its pid written later")
+    fuse, late = (Fuse(box, "read", content=content) for content in (PROBE, "/bin/true"))
+    s = box.supd({"h": {"binary": fuse.path(), **CALM},
+                  "k": {"hooks": {"pre_start": [late.path()]}, **CALM}, **OTHERS},
+                 start="parallel", wait=False)
+    hanging = [fuse.held("read"), late.held("read")]
+    os.kill(s.guardian(), signal.SIGKILL)
+    s.caller = None
+    s.until(lambda: s.ctl("ping").code == 0, "an answer of the next guardian")
+    others_work(s)
+    failed_start(s, "h", "exec: timeout")
+    taken = s.seen("supd", "/")[-1]["mono"]
+    begun = [event for event in s.seen("started", "clock")
+             if taken < event["mono"] < s.seen("failure", "h")[0]["mono"]]
+    check(len(begun) >= 2, f"{len(begun)} starts of another actor before the first failure")
+    equal(s.event("shortage", "h")["cause"]["errno"], "EBUSY", "the second attempt")
+    equal(sorted(killed(s)), sorted(hanging), "what was killed and hangs")
+    fuse.answer()
+    late.answer()
+    equal(s.event("hook_failed", "k")["hook"], "pre_start", "the hook")
+    for name in "hk":
         s.started(name)
         equal(len(s.seen("started", name)), 1, "starts")
 

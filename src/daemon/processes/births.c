@@ -75,6 +75,21 @@ free_place(const struct births *births)
 	return place;
 }
 
+/* A start is under way at this place. */
+static void
+enter(struct procs *procs, uint8_t place, uint32_t who, pid_t pid, bool is_slow)
+{
+	struct births *births = &procs->births;
+	struct birth *birth = &births->at[place];
+
+	birth->who = who;
+	birth->pid = pid;
+	birth->ledger = procs->room->recording->ledger;
+	birth->is_slow = is_slow;
+	birth->waited_us = 0;
+	births->order[births->n++] = place;
+}
+
 static void
 begin(struct procs *procs, uint32_t who)
 {
@@ -87,6 +102,7 @@ begin(struct procs *procs, uint32_t who)
 	int r;
 
 	intent->trace = (struct spawn_trace){0};
+	intent->begun_ms = clock_mono_ms();
 	r = births->ways->begin(procs, who, &birth->launch, intent, &birth->start,
 	                        &result);
 	if (r < 0) {
@@ -94,12 +110,24 @@ begin(struct procs *procs, uint32_t who)
 		atomic_store(&intent->life, 0);
 		return;
 	}
-	birth->who = who;
-	birth->pid = result.pid;
-	birth->ledger = procs->room->recording->ledger;
-	birth->is_slow = false;
-	birth->waited_us = 0;
-	births->order[births->n++] = place;
+	enter(procs, place, who, result.pid, false);
+}
+
+/*
+ * Go on with a start that the guardian before us had under way, at this place of the
+ * ledger: its child is another process's, which tells of its end.  0 or -errno.
+ */
+int
+births_adopt(struct procs *procs, uint8_t place, uint32_t who)
+{
+	struct ledger_spawn *intent = ledger_spawn(procs->room->recording->ledger, place);
+	const pid_t pid = intent->trace.pid;
+	int r = os_spawn_adopt(procs->room->spawner, pid, intent->begun_ms,
+	                       &intent->trace, &procs->births.at[place].start);
+
+	if (r == 0)
+		enter(procs, place, who, pid, true);
+	return r;
 }
 
 /* The i-th start is over, or given up. */

@@ -99,9 +99,13 @@ ends_take_exit(struct procs *procs)
 	struct task *task;
 	struct proc *proc;
 	struct reap reap;
+	uint32_t who;
 
 	if (!exits_peek(exits, &reap))
 		return false;
+	/* An earlier process of this pid comes first. */
+	if (!map_get(&procs->table->by_pid, (uint64_t)reap.pid, &who))
+		births_meet(procs, reap.pid);
 	proc = proc_by_pid(procs->table, reap.pid);
 	task = task_by_pid(procs->room->tasks, reap.pid);
 	if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {

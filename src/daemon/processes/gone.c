@@ -81,14 +81,6 @@ tell_core(struct procs *procs, const struct proc *proc, bool is_gone)
 	proc_post(procs, proc, event);
 }
 
-/* Remove a process from the list of processes that are ending. */
-void
-gone_drop(struct procs *procs, struct proc *proc)
-{
-	leftover_remove(procs, proc);
-	proc->rest.is_news = false;
-}
-
 /*
  * The main process ended under a guardian before us, or while there was none.  With
  * is_news the core was not told yet: gone_tell() does.

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -51,8 +50,11 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	proc->child.pid = result->pid;
 	proc->child.pidfd = result->pidfd;
 	containment_born(&proc->child.containment, result->pid);
-	/* Take older news of this pid first: they are about an earlier process. */
-	ends_take_exits(procs);
+	proc->child.containment.is_foreign = proc->child.adopted;
+	/* Take older news of this pid first: they are about an earlier process.  Those of
+	 * before an adoption were taken then. */
+	if (!proc->child.adopted)
+		ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
 	(void)map_put(&procs->table->by_pid, (uint64_t)result->pid, proc->ref.slot);
 	proc->uncompared = procs->room->engine->is_replaying;
@@ -196,30 +198,6 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	}
 	proc_enter(proc, PROC_AFTER_ELDER);
 	proc_record(procs, proc);
-}
-
-/*
- * The dead guardian was between clone and exec.  A child of such a clone goes on without
- * its parent.
- */
-bool
-procs_is_born(struct procs *procs, const struct ledger_spawn *spawn, uint64_t end_ms,
-              const struct spawned *child)
-{
-	const pid_t pid = spawn->trace.pid;
-
-	while (spawn->trace.step == SPAWN_STEP_NONE) {
-		ends_take_exits(procs);
-		/* The child records its failed step before it ends. */
-		if (child->pid == 0 || proc_has_execed(pid))
-			return spawn->trace.step == SPAWN_STEP_NONE;
-		if (clock_mono_ms() > end_ms) {
-			(void)kill(pid, SIGKILL);
-			break;
-		}
-		(void)poll(NULL, 0, 1);
-	}
-	return false;
 }
 
 /* True if a predecessor of the same name has to go first.  A deleted predecessor is gone,

@@ -57,14 +57,6 @@ void procs_on_turn(struct procs *procs);
 int procs_signal(struct procs *procs, struct ref ref, int signo);
 
 struct ledger;
-struct ledger_spawn;
-struct spawned;
-
-/* Did a child that the guardian before us was starting when it died get to its program?
- * Waits until it has, has failed, has ended (child->pid is 0), or that time has come:
- * then it is killed.  True if there is a process, alive or dead. */
-bool procs_is_born(struct procs *procs, const struct ledger_spawn *spawn, uint64_t end_ms,
-                   const struct spawned *child);
 
 /* Tell of the starts that are over by now. */
 void procs_look(struct procs *procs);

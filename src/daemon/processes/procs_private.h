@@ -118,6 +118,7 @@ int births_init(struct procs *procs, const struct birth_ways *ways, struct err *
 void births_done(struct procs *procs);
 int births_reserve(struct births *births, uint32_t slots);
 void births_order(struct procs *procs, uint32_t who);
+int births_adopt(struct procs *procs, uint8_t place, uint32_t who);
 void births_meet(struct procs *procs, pid_t pid);
 void births_on_turn(struct procs *procs);
 
@@ -143,7 +144,6 @@ void gone_unwatch(struct procs *procs);
 void gone_tell(struct procs *procs);
 void gone_close(struct procs *procs, struct proc *proc);
 void gone_adopt(struct procs *procs, struct proc *proc, bool is_news);
-void gone_drop(struct procs *procs, struct proc *proc);
 
 /* deaths.c */
 int deaths_watch(struct procs *procs);

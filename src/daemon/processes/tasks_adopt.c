@@ -81,76 +81,29 @@ tasks_restore(struct tasks *tasks)
 	}
 }
 
-static struct task *
-task_of_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
-{
-	return &tasks->at[(spawn->task - 1) % LEDGER_TASKS_MAX];
-}
-
-/* Is there no such task any more, or is it known what became of its process? */
-bool
-tasks_know_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
-{
-	const struct task *task = task_of_spawn(tasks, spawn);
-
-	return !task_is_used(task) ||
-	       actors_get(tasks->room->actors, task->order.ref) == NULL ||
-	       task->child.pid != 0 || task->ended || task->result.error != 0;
-}
-
-/* The guardian died between clone and exec of a task, of which the tables do not know. */
-void
-tasks_enter_spawn(struct tasks *tasks, const struct ledger_spawn *spawn)
+/*
+ * The guardian before us had a task under way to its program: its start goes on, unless
+ * the tables know what became of it.  0 or -errno.
+ */
+int
+tasks_adopt_start(struct tasks *tasks, uint8_t place)
 {
 	struct processes *room = tasks->room;
-	const pid_t pid = spawn->trace.pid;
-	struct task *task = task_of_spawn(tasks, spawn);
+	const uint32_t at =
+	    (ledger_spawn(room->recording->ledger, place)->task - 1) % LEDGER_TASKS_MAX;
+	struct task *task = &tasks->at[at];
+	const struct actor *actor = actors_get(room->actors, task->order.ref);
 	char leaf[PROC_MARK_MAX];
 
-	task->child.pid = pid;
-	task->child.adopted = true;
-	task_leaf((uint32_t)(task - tasks->at), leaf);
-	if (!task->child.containment.is_cgroup &&
-	    launch_in_cgroup(room->cgroups, actors_get(room->actors, task->order.ref)))
+	if (!task_is_used(task) || actor == NULL || task->child.pid != 0 || task->ended ||
+	    task->result.error != 0)
+		return 0;
+	task->child.adopted = task->is_coming = true;
+	task_leaf(at, leaf);
+	if (!task->child.containment.is_cgroup && launch_in_cgroup(room->cgroups, actor))
 		containment_adopt(&task->child.containment, room->cgroups, leaf,
 		                  task->child.containment.mark);
-	containment_born(&task->child.containment, pid);
-	task->child.containment.is_foreign = true;
-	(void)map_put(&room->proctable->by_pid, (uint64_t)pid,
-	              PROCS_TASK | (uint32_t)(task - tasks->at));
-}
-
-/* What became of the process of a task that was entered?  Waits for its exec until then.
- */
-void
-tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn, uint64_t end_ms)
-{
-	struct processes *room = tasks->room;
-	struct task *task = task_of_spawn(tasks, spawn);
-
-	if (procs_is_born(room->procs, spawn, end_ms, &task->child)) {
-		if (!task->ended && task->order.timeout_ms != DURATION_INFINITE)
-			task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
-		task_record(tasks, task);
-		return;
-	}
-	if (task->ended) {
-		task->ended = false;
-		task->result.end = (struct reap){0};
-		tasks->n_ended--;
-	} else {
-		map_remove(&room->proctable->by_pid, (uint64_t)task->child.pid);
-		containment_reaped(&task->child.containment);
-	}
-	task->child.pid = 0;
-	task->child.adopted = false;
-	/* Without a step: killed on its way, and to be started by tasks_adopt(). */
-	if (spawn->trace.step != SPAWN_STEP_NONE) {
-		task->result.step = (enum spawn_step)spawn->trace.step;
-		task->result.error = spawn->trace.code;
-		tasks->n_ended++;
-	}
-	task_record(tasks, task);
+	return births_adopt(room->procs, place, PROCS_TASK | at);
 }
 
 /* The core waits for what was never started, or was killed as it waited. */

@@ -95,10 +95,7 @@ void tasks_hold_adopted(struct tasks *tasks, bool only_fosters);
 
 /* tasks_adopt.c */
 void tasks_restore(struct tasks *tasks);
-bool tasks_know_spawn(struct tasks *tasks, const struct ledger_spawn *spawn);
-void tasks_enter_spawn(struct tasks *tasks, const struct ledger_spawn *spawn);
-void tasks_finish_spawn(struct tasks *tasks, const struct ledger_spawn *spawn,
-                        uint64_t end_ms);
+int tasks_adopt_start(struct tasks *tasks, uint8_t place);
 void tasks_adopt(struct tasks *tasks);
 
 #endif

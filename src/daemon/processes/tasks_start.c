@@ -292,8 +292,10 @@ born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
 	task->child.pid = result->pid;
 	task->child.pidfd = fd_raise(result->pidfd);
 	containment_born(&task->child.containment, result->pid);
-	/* Take older news of this pid first: they are about an earlier process. */
-	ends_take_exits(procs);
+	task->child.containment.is_foreign = task->child.adopted;
+	/* Take older news of this pid first: see proc_born(). */
+	if (!task->child.adopted)
+		ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
 	(void)map_put(&procs->table->by_pid, (uint64_t)result->pid, who);
 	if (task->child.pidfd >= 0)

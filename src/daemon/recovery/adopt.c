@@ -32,10 +32,6 @@
 #include "daemon/state/system.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
-#include "os/self/clock.h"
-
-/* How long children that were on their way to exec may take to get there. */
-#define EXEC_TIMEOUT_MS 5000
 
 /* ---- is it whole? ------------------------------------------------------------------ */
 
@@ -222,27 +218,15 @@ restore_slots(struct shell *shell, uint32_t slots, struct err *err)
 	return 0;
 }
 
-/* ---- the spawn under way ---- */
-
-/* Forget the child that did not get as far as its program. */
-static void
-undo_birth(struct procs *procs, struct proc *proc)
-{
-	map_remove(&procs->table->by_pid, (uint64_t)proc->child.pid);
-	actors_get(procs->actors, proc->ref)->pid = 0;
-	proc->child.pid = 0;
-	proc->child.adopted = false;
-	containment_reaped(&proc->child.containment);
-}
+/* ---- starts under way ---- */
 
 /* The containment of a child that was started without an acknowledgement. */
 static void
-enter_containment(struct shell *shell, struct proc *proc, const struct actor *actor,
-                  uint32_t life)
+enter_containment(struct shell *shell, struct proc *proc, const struct actor *actor)
 {
 	char mark[PROC_MARK_MAX];
 
-	launch_mark(&shell->recording.facts, proc->ref.slot, life, mark);
+	launch_mark(&shell->recording.facts, proc->ref.slot, proc->life, mark);
 	if (launch_in_cgroup(&shell->cgroups, actor)) {
 		/* Not where it was before, if limits were given or taken meanwhile. */
 		containment_adopt(&proc->child.containment, &shell->cgroups, actor->path,
@@ -251,164 +235,61 @@ enter_containment(struct shell *shell, struct proc *proc, const struct actor *ac
 			containment_adopt_limited(&proc->child.containment, actor->path);
 	}
 	containment_mark(&proc->child.containment, mark);
-	containment_born(&proc->child.containment, proc->child.pid);
-	proc->child.containment.is_foreign = true;
 }
 
-/*
- * The child did not get as far as its program: the start has failed in a step, or, if the
- * child was killed before that, there was no start at all.  In that case the action that
- * asks for it again starts it, or, if that action was performed already, compare() or the
- * end of its predecessor does.
- */
-static void
-fail_spawn(struct procs *procs, struct proc *proc, const struct ledger_spawn *spawn,
-           bool was_deferred)
+/* The process of an actor was on its way to its program: its start goes on, unless the
+ * tables know what became of it. */
+static int
+adopt_actor_start(struct shell *shell, uint8_t place)
 {
-	if (!proc_has_ended(proc))
-		undo_birth(procs, proc);
-	proc_enter(proc, PROC_NONE);
-	gone_drop(procs, proc);
-	proc->failed.step = (enum spawn_step)spawn->trace.step;
-	proc->failed.which = spawn->trace.which;
-	proc->failed.error = proc->failed.step != SPAWN_STEP_NONE ? spawn->trace.code : 0;
-	if (proc->failed.step != SPAWN_STEP_NONE)
-		return;
-	if (was_deferred)
-		proc_enter(proc, PROC_AFTER_ELDER);
-	else
-		proc->life--;
-}
-
-/* A start that the dead guardian had under way. */
-struct unfinished {
-	struct ledger_spawn *spawn;
-	bool is_entered; /* its child is in the tables, and what became of it is asked */
-	bool is_known;   /* there is none, or the tables had it before */
-	bool was_deferred;
-};
-
-/* Is there nothing to be found out about this start? */
-static bool
-is_known(const struct shell *shell, const struct ledger_spawn *spawn)
-{
-	const struct proc *proc = &shell->processes->procs->table->at[spawn->ref.slot];
+	const struct ledger_spawn *spawn = ledger_spawn(shell->recording.ledger, place);
+	const struct actor *actor = actors_get(&shell->actors, spawn->ref);
 	const uint32_t life = atomic_load(&spawn->life);
-
-	if (life == 0 || spawn->trace.pid == 0)
-		return true;
-	if (spawn->task != 0)
-		return tasks_know_spawn(shell->processes->tasks, spawn);
-	return actors_get(&shell->actors, spawn->ref) == NULL ||
-	       (proc->life == life && (proc->child.pid != 0 || proc_has_ended(proc) ||
-	                               proc->failed.error != 0));
-}
-
-static bool
-is_pid_taken(const struct shell *shell, pid_t pid)
-{
-	return proc_by_pid(shell->proctable, pid) != NULL ||
-	       task_by_pid(shell->processes->tasks, pid) != NULL;
-}
-
-static void
-enter_spawn(struct shell *shell, struct unfinished *start)
-{
-	const struct ledger_spawn *spawn = start->spawn;
-	struct actor *actor = actors_get(&shell->actors, spawn->ref);
 	struct procs *procs = shell->processes->procs;
-	const pid_t pid = spawn->trace.pid;
 	struct proc *proc;
 
-	start->is_entered = true;
-	if (spawn->task != 0) {
-		tasks_enter_spawn(shell->processes->tasks, spawn);
-		return;
-	}
+	if (actor == NULL)
+		return 0;
 	proc = &procs->table->at[spawn->ref.slot];
-	start->was_deferred =
-	    proc->life == atomic_load(&spawn->life) && proc_is_coming(proc);
+	if (proc->life == life &&
+	    (proc->child.pid != 0 || proc_has_ended(proc) || proc->failed.error != 0))
+		return 0;
 	*proc = (struct proc){
-	    .child = {.pid = pid,
-	              .pidfd = -1,
+	    .child = {.pidfd = -1,
 	              .adopted = true,
 	              .containment = proc->child.containment},
 	    .ref = spawn->ref,
-	    .life = atomic_load(&spawn->life),
-	    .state = PROC_RUNS,
+	    .life = life,
+	    .state = PROC_UNDER_WAY,
 	    .uncompared = true,
 	    .told = proc->told,
 	};
-	enter_containment(shell, proc, actor, proc->life);
-	actor->pid = pid;
-	actor->process_started_ms = shell->engine.now_ms;
-	(void)map_put(&procs->table->by_pid, (uint64_t)pid, spawn->ref.slot);
+	enter_containment(shell, proc, actor);
+	return births_adopt(procs, place, spawn->ref.slot);
 }
 
-/* Enter all that can be; true: of the others, earlier processes of their pids have ended,
- * and the walker has told of that. */
-static bool
-enter_spawns(struct shell *shell, struct unfinished starts[LEDGER_SPAWNS])
+/* Starts of the dead guardian go on, as if they were ours; the places of those that are
+ * over are free. */
+static int
+adopt_starts(struct shell *shell, struct err *err)
 {
-	bool is_left = false;
+	int r = 0;
 
-	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++) {
-		struct unfinished *start = &starts[place];
+	for (uint8_t place = 0; place < LEDGER_SPAWNS && r == 0; place++) {
+		struct ledger_spawn *spawn = ledger_spawn(shell->recording.ledger, place);
 
-		if (start->is_known || start->is_entered)
+		if (atomic_load(&spawn->life) == 0)
 			continue;
-		if (is_pid_taken(shell, start->spawn->trace.pid))
-			is_left = true;
-		else
-			enter_spawn(shell, start);
+		if (spawn->trace.pid != 0)
+			r = spawn->task != 0
+			        ? tasks_adopt_start(shell->processes->tasks, place)
+			        : adopt_actor_start(shell, place);
+		if (shell->processes->procs->births.at[place].start == NULL)
+			atomic_store(&spawn->life, 0);
 	}
-	return is_left;
-}
-
-/* What became of a start that was under way? */
-static void
-finish_spawn(struct shell *shell, struct unfinished *start, uint64_t end_ms)
-{
-	struct procs *procs = shell->processes->procs;
-	const struct ledger_spawn *spawn = start->spawn;
-	struct proc *proc = &procs->table->at[spawn->ref.slot];
-
-	if (spawn->task != 0) {
-		tasks_finish_spawn(shell->processes->tasks, spawn, end_ms);
-		return;
-	}
-	if (!procs_is_born(procs, spawn, end_ms, &proc->child))
-		fail_spawn(procs, proc, spawn, start->was_deferred);
-	proc_record(procs, proc);
-}
-
-/*
- * Each start is finished, and its place is free; what was not begun compare() begins. All
- * are entered before the first is waited for: an end that the walker tells of meanwhile
- * has to find its child.
- */
-static void
-finish_spawns(struct shell *shell)
-{
-	const uint64_t end_ms = clock_mono_ms() + EXEC_TIMEOUT_MS;
-	struct unfinished starts[LEDGER_SPAWNS] = {0};
-
-	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++) {
-		starts[place].spawn = ledger_spawn(shell->recording.ledger, place);
-		starts[place].is_known = is_known(shell, starts[place].spawn);
-	}
-	while (enter_spawns(shell, starts) && ends_take_exit(shell->processes->procs))
-		continue;
-	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++) {
-		struct unfinished *start = &starts[place];
-
-		if (!start->is_known && !start->is_entered)
-			enter_spawn(shell, start);
-		if (start->is_entered)
-			finish_spawn(shell, start, end_ms);
-		keeper_beat(shell->keeper);
-		atomic_store(&start->spawn->life, 0);
-	}
+	if (r < 0)
+		err_set(err, -r, "starts under way");
+	return r;
 }
 
 /* ---- all of it ---- */
@@ -449,7 +330,9 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 	                        keeper_handover(shell->keeper)->hello.left,
 	                        LINK_LEFT_MAX);
 	tasks_restore(shell->processes->tasks);
-	finish_spawns(shell);
+	r = adopt_starts(shell, err);
+	if (r < 0)
+		return r;
 	ends_take_exits(shell->processes->procs);
 	mainpid_adopt(shell->processes->procs);
 	fosters_adopt(shell->processes->procs);

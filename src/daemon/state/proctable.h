@@ -34,8 +34,6 @@ enum stop_command {
  *	RUNS          the main process has ended       LEFT
  *	LEFT          nothing is left                  GONE
  *	NONE          it is left of a dead supd        RUNS (strays.c)
- *	RUNS, LEFT    it never got to its program, as
- *	              a new guardian finds             NONE, or AFTER_ELDER (adopt.c)
  *
  * `pid` is set when it RUNS, and only then; `end` is how when it is LEFT or GONE.
  */

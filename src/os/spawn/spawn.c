@@ -23,6 +23,7 @@
 
 #include "base/assert.h"
 #include "base/names.h"
+#include "os/process/proc.h"
 #include "os/process/reap.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
@@ -143,20 +144,33 @@ wanted_oom(const struct spawner *spawner, const struct spawn *spawn)
 	return spawn->keeps_oom ? spawner->own_oom : spawner->child_oom;
 }
 
+/* Nothing has come of the start at this place yet. */
+static void
+clear(const struct spawner *spawner, struct spawn_place *place, uint64_t begun_ms)
+{
+	place->child.shared->err.text[0] = '\0';
+	atomic_store(&place->child.lives, 1);
+	place->in_memory = place->is_foreign = place->is_late = false;
+	place->is_adopted = false;
+	place->end_fd = place->pidfd = -1;
+	place->pid = -1;
+	place->begun_ms = begun_ms;
+	place->patience_ms = spawner->patience_ms;
+}
+
 /* Make ready a place for this child. */
 static void
 furnish(const struct spawner *spawner, const struct spawn *spawn,
         struct spawn_place *place)
 {
 	struct spawn_child *child = &place->child;
-	struct spawn_shared *shared = child->shared;
 
+	clear(spawner, place, clock_mono_ms());
 	child->spawn = spawn;
-	child->trace = spawn->trace != NULL ? spawn->trace : &shared->trace;
+	child->trace = spawn->trace != NULL ? spawn->trace : &child->shared->trace;
 	child->trace->step = SPAWN_STEP_NONE;
 	child->trace->code = 0;
 	child->trace->which = -1;
-	shared->err.text[0] = '\0';
 	child->uid = spawn->has_ids ? spawn->uid : spawner->uid;
 	child->parent_uid = spawner->uid;
 	child->root_fd = -1;
@@ -165,12 +179,6 @@ furnish(const struct spawner *spawner, const struct spawn *spawn,
 	child->is_joining = false;
 	child->writes_oom = false;
 	child->oom_score_adj = wanted_oom(spawner, spawn);
-	atomic_store(&child->lives, 1);
-	place->in_memory = place->is_foreign = place->is_late = false;
-	place->end_fd = place->pidfd = -1;
-	place->pid = -1;
-	place->begun_ms = clock_mono_ms();
-	place->patience_ms = spawner->patience_ms;
 }
 
 static int
@@ -228,12 +236,49 @@ os_spawn_begin(struct spawner *spawner, const struct spawn *spawn,
 	return 0;
 }
 
+/*
+ * Go on with a start that another process began and has left: its child, of which only
+ * the trace is known, has the rest of its time.  The other functions do for it what they
+ * do for a child of ours, but the child is not ours to reap.  0 with its place, or
+ * -errno.
+ */
+int
+os_spawn_adopt(struct spawner *spawner, pid_t pid, uint64_t begun_ms,
+               struct spawn_trace *trace, struct spawn_place **ret_place)
+{
+	struct spawn_place *place = spawn_place_take(spawner);
+
+	if (place == NULL)
+		return -errno;
+	clear(spawner, place, begun_ms);
+	place->child.trace = trace;
+	place->is_adopted = true;
+	place->pid = pid;
+	place->pidfd = fd_raise((int)syscall(SYS_pidfd_open, pid, 0));
+	*ret_place = place;
+	return 0;
+}
+
+/* True if an adopted child has come to its program, or has ended.  A child that cannot be
+ * held counts so, too. */
+static bool
+has_left(const struct spawn_place *place)
+{
+	struct pollfd end = {.fd = place->pidfd, .events = POLLIN};
+
+	return place->pidfd < 0 || poll(&end, 1, 0) > 0 ||
+	       (place->child.trace->step == SPAWN_STEP_NONE &&
+	        proc_has_execed(place->pid));
+}
+
 /* True if the child has come to its program, or has ended. */
 bool
 os_spawn_is_over(struct spawn_place *place)
 {
 	struct pollfd end = {.fd = place->end_fd, .events = POLLIN};
 
+	if (place->is_adopted && has_left(place))
+		atomic_store(&place->child.lives, 0);
 	if (place->end_fd >= 0 && poll(&end, 1, 0) > 0) {
 		fd_close(&place->end_fd);
 		atomic_store(&place->child.lives, 0);
@@ -334,7 +379,9 @@ os_spawn_end(struct spawner *spawner, struct spawn_place *take_place,
 	}
 	fd_close(&place->end_fd);
 	if (r < 0 &&
-	    os_reap_wait(ret->pidfd, ret->pid, is_over ? END_MS : 0, &reap) != 0) {
+	    (place->is_adopted ? is_over
+	                       : os_reap_wait(ret->pidfd, ret->pid, is_over ? END_MS : 0,
+	                                      &reap) != 0)) {
 		fd_close(&ret->pidfd);
 		ret->pid = -1;
 	}

@@ -9,7 +9,8 @@
  * A start lasts a few seconds at most (SPAWN_PATIENCE_MS), whatever the child's files and
  * other processes of its user do.  os_spawn() waits for it.  os_spawn_begin() does not:
  * any number of starts may be under way, and os_spawn_is_over() tells when one has come
- * to its program or has failed.
+ * to its program or has failed.  os_spawn_adopt() goes on with a start of another
+ * process.
  *
  * The child has the descriptors that were asked for and no others, every signal
  * disposition at its default, an empty mask, and a session of its own.  The caller keeps
@@ -182,6 +183,8 @@ int os_spawn(struct spawner *spawner, const struct spawn *spawn,
 /* os_spawn() in parts. */
 int os_spawn_begin(struct spawner *spawner, const struct spawn *spawn,
                    struct spawn_place **ret_place, struct spawn_result *ret);
+int os_spawn_adopt(struct spawner *spawner, pid_t pid, uint64_t begun_ms,
+                   struct spawn_trace *trace, struct spawn_place **ret_place);
 bool os_spawn_is_over(struct spawn_place *place);
 bool os_spawn_await(struct spawn_place *place, unsigned int us);
 bool os_spawn_urge(struct spawn_place *place);

@@ -52,6 +52,7 @@ struct spawn_place {
 	bool in_memory;           /* the child shares our memory … */
 	bool is_foreign;          /* … and becomes another user in it */
 	bool is_late;             /* it has taken too long, and was sent SIGKILL */
+	bool is_adopted;          /* another process began it: os_spawn_adopt() */
 	int end_fd;               /* closed by the exec of one that does not; else -1 */
 	pid_t pid;
 	int pidfd;
