@@ -48,6 +48,18 @@ view a running failures=1 due=no
 after 1h
 expect nothing
 
+story a failed start after a restart by supd itself is retried
+tree
+  a backoff=1s/1s
+boot
+expect S a
+broken a ENOENT 1
+restart a unasked
+report failure a exec:ENOENT restart
+expect t a, x a, S a
+after 1s
+expect S a
+
 story a failed manual start is not retried
 tree
   a

@@ -260,8 +260,8 @@ behaviour_statement(struct player *player, const struct words *words)
 	return true;
 }
 
-/* start, stop [hold], restart, reset, kill, suspend, resume, wait FOR, delete [stop],
- * demand, idle */
+/* start, stop [hold], restart [unasked], reset, kill, suspend, resume, wait FOR, delete
+ * [stop], demand, idle */
 static bool
 command_statement(struct stage *stage, struct player *player, const struct words *words)
 {
@@ -287,7 +287,7 @@ command_statement(struct stage *stage, struct player *player, const struct words
 	}
 	(void)stage_flush(stage);
 	if (kind != EVENT_RESET && kind != EVENT_KILL && kind != EVENT_DEMAND &&
-	    kind != EVENT_IDLE)
+	    kind != EVENT_IDLE && strcmp(detail, "unasked") != 0)
 		event.token = stage_token(stage, verb, player);
 	stage_post(stage, &event);
 	return true;

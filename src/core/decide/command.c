@@ -142,7 +142,8 @@ command_stop(struct turn *turn, struct node *node, const struct event *event)
 	wait_add(turn, node, event->token, WAIT_STOPPED, true);
 }
 
-/* Have it go down, if it is up, and come up. */
+/* Have it go down, if it is up, and come up.  A start that fails is final only where a
+ * caller is told of it: what supd itself orders is tried again, as after a failure. */
 void
 command_restart(struct turn *turn, struct node *node, const struct event *event)
 {
@@ -152,7 +153,8 @@ command_restart(struct turn *turn, struct node *node, const struct event *event)
 	}
 	if (node_is_live(node)) {
 		suspend_clear(turn->core, node);
-		goal_restart(node, START_BY_COMMAND, RESTARTED_FOR_COMMAND, 0);
+		goal_restart(node, event->token != 0 ? START_BY_COMMAND : START_IN_TURN,
+		             RESTARTED_FOR_COMMAND, 0);
 		failure_is_over(node);
 		goal_forget_end(node);
 	}

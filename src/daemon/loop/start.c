@@ -350,7 +350,8 @@ is_same_binary(pid_t pid)
 }
 
 /* After an upgrade the log process is still the old one: it is restarted as by a command,
- * when it has written what it has. */
+ * when it has written what it has; but without a caller, so that a start that fails is
+ * tried again. */
 static void
 renew_log(struct shell *shell)
 {
