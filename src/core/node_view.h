@@ -63,7 +63,8 @@ struct last_end {
 	X(DECIDED_MANUAL_START, "a failed manual start is not retried")   \
 	X(DECIDED_NOT_ADDED, "an actor that does not start is not added") \
 	X(DECIDED_EMPTY, "`when_empty`: no child is left")                \
-	X(DECIDED_ROOT, "root")
+	X(DECIDED_ROOT, "root")                                           \
+	X(DECIDED_NEED, "an actor that it needs has ended for good")
 enum decision_reason { DECISION_REASON_MAP(AS_ENUM) DECISION_REASON_MAX };
 
 /* What a level decided about a failure. */

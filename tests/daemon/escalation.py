@@ -156,6 +156,24 @@ def never_ran(box):
     s.ended(70)
 
 
+@test("exit_code_from: 70 for an actor whose need has failed, as log and explain tell")
+def waits_in_vain(box):
+    s = box.supd({"a": {"do": ["ignore=TERM"], "shutdown": "60s"},
+                  "db": {"restart": "never", "ready": "notify"},
+                  "n": {"restart": "never", "needs": {"db": "ready"}}},
+                 exit_code_from="n", wait=False)
+    s.started("db")
+    s.tell("db", "exit=4")
+    s.line("t", "a")
+    has(s.ctl_ok("explain", "n").out,
+        r"/user/db failed .*\n/user/n waits for what will not come by itself\.\n"
+        r"No rule \(an actor that it needs has ended for good\) decided stop", "explain")
+    s.tell("a", "exit=0")
+    s.ended(70)
+    with open(s.stderr, encoding="utf8") as log:
+        has(log.read(), "/user/n: failure: .* in /user/db; stop, by an actor that it needs", "the log")
+
+
 @test("auto_shutdown: 70 where a significant actor failed, 0 where its work is done")
 def significant_failed(box):
     for code, status in ((5, 70), (0, 0)):

@@ -116,7 +116,7 @@ expect S t
 exit t 0
 expect exit 70
 
-story DECISIONS 52 one with a temporary end that nobody sees any more
+story DECISIONS 52 a temporary end that nobody sees any more
 tree auto_shutdown=any_significant
   n temporary significant gives_exit
   a
@@ -300,7 +300,7 @@ expect S n, S b, t n, x n
 reports
 expect exit 70
 
-story DECISIONS 52 so is one that gives up because of another
+story DECISIONS 52 so is an actor that gives up because of another
 tree intensity=0/60s
   s one_for_one decider=escalating
     n gives_exit
@@ -372,3 +372,384 @@ reply restart q done
 exit c 0
 exit d 0
 expect exit 0
+
+story DECISIONS 52 an actor that waits for what has failed for good never runs: supd ends with 70
+tree
+  a
+  db never
+  n never gives_exit needs=db:ready
+  b
+slow a 1s
+broken db ENOENT
+boot
+report failure db exec:ENOENT stop
+report failure n exec:ENOENT stop origin=db group=0
+expect S a, S db, t a
+after 1s
+expect x a, exit 70
+
+story DECISIONS 52 so does an actor that waits for an actor in the same position
+tree
+  n never gives_exit needs=api:ready
+  api never needs=db:completed
+  db never
+boot
+expect S db
+exit db 1
+report failure db exit:1 stop
+report failure n exit:1 stop origin=db
+expect exit 70
+
+story DECISIONS 52 but the turn of an actor comes behind a supervisor with such an actor
+tree rest_for_one
+  db never
+  s one_for_one
+    api never needs=db:completed
+  m one_for_one
+    n never gives_exit
+boot
+expect S db
+exit db 1
+report failure db exit:1 stop
+expect S n
+exit n 0
+expect exit 0
+
+story DECISIONS 52 and an actor behind it in a group that starts in order
+tree rest_for_one
+  db never
+  api never needs=db:completed
+  n never gives_exit
+boot
+expect S db
+exit db 1
+report failure db exit:1 stop
+report failure n exit:1 stop origin=db
+expect exit 70
+
+story DECISIONS 52 also an actor with an earlier end, of any code
+tree
+  db never
+  n gives_exit needs=db:ready backoff=1s/1s
+boot
+expect S db, S n
+exit n 3
+report failure n exit:3 restart
+exit db 1
+report failure db exit:1 stop
+expect nothing
+after 1s
+report failure n exit:1 stop origin=db
+expect exit 70
+
+story DECISIONS 52 an actor may run as long as what it waits for is started again, by hand or itself
+tree
+  n never gives_exit needs=db:completed
+  db transient backoff=1s/1s
+boot
+expect S db
+exit db 1
+reports
+expect nothing
+stop db
+reply stop db done
+expect nothing
+start db
+expect S db
+reply start db done
+exit db 0
+expect S n
+exit n 4
+reports
+expect exit 4
+
+story DECISIONS 52 and as long as another replica may
+tree
+  n@1 never gives_exit needs=db:completed
+  n@2 never gives_exit
+  db never
+boot
+expect S n@2, S db
+exit db 1
+reports
+expect nothing
+exit n@2 0
+report failure n@1 exit:1 stop origin=db
+expect exit 70
+
+story DECISIONS 52 or as another replica is stopped by hand
+tree
+  n@1 never gives_exit needs=db:completed
+  n@2 never gives_exit
+  db never
+boot
+expect S n@2, S db
+stop n@2
+expect t n@2, x n@2
+reply stop n@2 done
+exit db 1
+reports
+expect nothing
+start n@2
+expect S n@2
+reply start n@2 done
+exit n@2 5
+reports
+expect exit 70
+
+story DECISIONS 52 and as long as the supervisor of what it waits for starts that again
+tree
+  s one_for_one shutdown=infinity
+    db never
+    c
+  n never gives_exit needs=db:completed
+slow c 1s
+boot
+expect S db, S c
+restart s
+expect t c
+exit db 1
+reports
+expect nothing
+after 1s
+expect x c, S db, S c
+reply restart s done
+
+story DECISIONS 52 nor does what completed once need be ready again: it never will be
+tree
+  a
+  n never gives_exit needs=db:ready
+  db never ready=told
+boot
+expect S a, S db
+exit db 0
+report failure db early_exit stop
+report failure n early_exit stop origin=db
+expect t a, x a, exit 70
+
+story DECISIONS 52 an actor that was ready before it was done is not ready again
+tree
+  db never ready=told
+  n gives_exit needs=db:ready backoff=1s/1s
+boot
+expect S db
+ready db
+expect S n
+exit db 0
+exit n 3
+report failure n exit:3 restart
+expect nothing
+after 1s
+report failure n normal stop origin=db
+expect exit 70
+
+story DECISIONS 52 of replicas that it needs one is enough
+tree start=parallel
+  n never gives_exit needs=w:ready
+  w@1 never ready=told
+  w@2 never ready=told
+boot
+expect S w@1, S w@2
+exit w@1 1
+report failure w@1 early_exit stop
+report failure n early_exit stop origin=w@1
+expect t w@2, x w@2, exit 70
+
+story DECISIONS 52 the supervisor of what it needs may have failed
+tree decider=stopping
+  n never gives_exit needs=db:completed
+  s one_for_one decider=escalating
+    db never
+    c
+boot
+expect S db, S c
+exit c 1
+reports
+expect t db, x db, exit 70
+
+story DECISIONS 52 a replica that its group took along for good has ended, and is not waited for
+tree
+  n@1 never gives_exit needs=db:completed
+  s one_for_all decider=stopping
+    n@2 gives_exit
+    c
+  db never
+boot
+expect S n@2, S c, S db
+exit db 1
+reports
+expect nothing
+exit c 1
+report failure c exit:1 stop
+report failure n@1 exit:1 stop origin=db
+expect t n@2, x n@2, exit 70
+
+story DECISIONS 52 nor where a supervisor further above what it waits for starts that again
+tree
+  t one_for_one shutdown=infinity
+    s one_for_one
+      db never
+    c
+  n never gives_exit needs=db:completed
+slow c 1s
+boot
+expect S db, S c
+restart t
+expect t c
+exit db 1
+reports
+expect nothing
+after 1s
+expect x c, S db, S c
+reply restart t done
+
+story DECISIONS 52 while its own supervisor restarts it is not decided if it waits in vain
+tree
+  s one_for_one shutdown=infinity
+    n never gives_exit needs=db:completed
+    c
+  db never
+slow c 1s
+boot
+expect S c, S db
+restart s
+expect t c
+exit db 1
+report failure db exit:1 stop
+expect nothing
+obeys c
+after 1s
+report failure n exit:1 stop origin=db
+reply restart s superseded
+expect x c, exit 70
+
+story DECISIONS 52 nor does an actor that is passed on to, as what waits in vain holds up no others
+tree
+  db never
+  api never needs=db:completed
+  n never gives_exit
+boot
+expect S db
+exit db 1
+reports
+expect S n
+exit n 0
+expect exit 0
+
+story DECISIONS 52 an actor whose supervisor fails for good before the actor began is 70
+tree
+  a
+  s one_for_one never hooks=pre_start
+    n never gives_exit
+hook s pre_start fails 5
+boot
+reports
+expect S a, pre_start s start, t a, x a, exit 70
+
+story DECISIONS 52 so is one below a supervisor further above
+tree
+  a
+  s one_for_one never hooks=pre_start
+    t one_for_one
+      n never gives_exit
+hook s pre_start fails 5
+boot
+reports
+expect S a, pre_start s start, t a, x a, exit 70
+
+story DECISIONS 52 not while the supervisor of it comes again
+tree
+  a
+  s one_for_one hooks=pre_start backoff=1s/1s
+    n never gives_exit
+hook s pre_start fails 5
+boot
+reports
+expect S a, pre_start s start
+after 1s
+reports
+expect pre_start s start
+
+story DECISIONS 52 nor where a command is to start it: it is disabled
+tree
+  a
+  s one_for_one never hooks=pre_start
+    n never gives_exit disabled
+hook s pre_start fails 5
+boot
+reports
+expect S a, pre_start s start
+
+story DECISIONS 52 a supervisor that waits in vain takes along the actors below it
+tree
+  db never
+  s one_for_one needs=db:completed
+    n never gives_exit
+boot
+expect S db
+exit db 1
+report failure db exit:1 stop
+report failure n exit:1 stop origin=db
+expect exit 70
+
+story DECISIONS 52 of two the one waits in vain and the other has lost its supervisor
+tree
+  n@1 never gives_exit needs=db:completed
+  db never
+  s one_for_one never hooks=pre_start
+    n@2 never gives_exit
+hook s pre_start fails 5
+boot
+reports
+expect S db, pre_start s start
+exit db 1
+reports
+expect exit 70
+
+story DECISIONS 52 an actor that failed in its pre_start has ended, while its group takes along others before they began
+tree one_for_all decider=stopping start=parallel
+  a
+  n@1 gives_exit hooks=pre_start
+  n@2 gives_exit needs=a:completed
+hook n@1 pre_start fails 5
+boot
+reports
+expect S a, pre_start n@1 start, t a, x a, exit 70
+
+story DECISIONS 52 nor where the end of a supervisor of what it waits for is not decided yet
+tree
+  t one_for_one intensity=0/60s shutdown=infinity
+    db never
+    c
+    d
+  n never gives_exit needs=db:completed
+slow c 1s
+boot
+expect S db, S c, S d
+exit db 1 & exit d 1
+reports
+expect t c
+after 1s
+reports
+expect x c, S db, S c, S d
+
+story DECISIONS 52 a replica whose supervisor restarts has not ended for good, though another waits in vain
+tree
+  s one_for_one shutdown=infinity
+    c
+    n@1 never gives_exit
+  n@2 never gives_exit needs=db:completed
+  db never
+slow c 1s
+boot
+expect S c, S n@1, S db
+exit n@1 0
+expect nothing
+restart s
+expect t c
+exit db 1
+reports
+expect nothing
+after 1s
+expect x c, S c, S n@1
+reply restart s done

@@ -234,6 +234,18 @@ gen_watches(struct rng *rng, struct spec *spec, struct watch_spec *watches)
 	}
 }
 
+/* Is supd to end with this one?  From separate random numbers. */
+static bool
+gen_is_named(const struct tape *tape)
+{
+	struct rng rng;
+
+	if (tape->seed % EXIT_ONE_IN != EXIT_REST || tape->n_specs == 0)
+		return false;
+	rng_seed(&rng, tape->seed * SIM_SPECS_MAX + tape->n_specs + 1);
+	return one_in(&rng, 4);
+}
+
 /*
  * The actors it needs: some of the names, also unknown names and circles. In every other
  * run, from separate random numbers: so old seeds keep their meaning.
@@ -246,7 +258,7 @@ gen_needs(const struct tape *tape, struct spec *spec, struct need_spec *needs)
 	spec->needs = needs;
 	spec->n_needs = 0;
 	rng_seed(&rng, tape->seed * SIM_SPECS_MAX + tape->n_specs);
-	if (tape->seed % 2 != 0 || !one_in(&rng, 5))
+	if (tape->seed % 2 != 0 || (!one_in(&rng, 5) && !gen_is_named(tape)))
 		return;
 	for (uint64_t n = 1 + rng_below(&rng, SIM_NEEDS); n > 0; n--) {
 		uint64_t name = 1 + rng_below(&rng, one_in(&rng, 5) ? SIM_NAMES : 8);
@@ -256,16 +268,6 @@ gen_needs(const struct tape *tape, struct spec *spec, struct need_spec *needs)
 		needs[spec->n_needs++] = (struct need_spec){
 		    .target = name, .level = (enum need)rng_below(&rng, NEED_MAX)};
 	}
-}
-
-/* Is supd to end with this one?  From separate random numbers. */
-static bool
-gen_is_named(const struct tape *tape)
-{
-	struct rng rng;
-
-	rng_seed(&rng, tape->seed * SIM_SPECS_MAX + tape->n_specs + 1);
-	return one_in(&rng, 4);
 }
 
 /* A name that no actor has, or only one that goes; 0: there is none. */
@@ -321,8 +323,7 @@ gen_spec(struct tape *tape, struct rng *rng, enum node_kind kind, bool clean)
 		                  spec->policy.auto_shutdown == AUTO_SHUTDOWN_NEVER;
 		gen_living(rng, spec, clean || tape->n_specs > HEALTHY_SPECS);
 	}
-	if (tape->seed % EXIT_ONE_IN == EXIT_REST && tape->n_specs > 0)
-		spec->gives_exit = gen_is_named(tape);
+	spec->gives_exit = gen_is_named(tape);
 	spec->significant = spec->restart != RESTART_PERMANENT && one_in(rng, 2);
 	return tape->n_specs++;
 }

@@ -429,6 +429,7 @@ void witness_exit_look(struct witness *witness);
 void witness_exit_begin(struct witness *witness);
 void witness_exit_check(struct witness *witness);
 void witness_exit_turn(struct witness *witness);
+bool witness_exit_in_vain(struct witness *witness, const struct action *report);
 
 /* witness_watch.c: death watch. */
 void witness_watches(struct witness *witness, struct witnessed *node);

@@ -46,19 +46,44 @@ is_end(const struct action *action)
 	       (action->kind == ACTION_REPORT && action->report == REPORT_TERMINATED);
 }
 
+/* It is told that the actor waits for what has ended for good. */
+static bool
+is_in_vain(const struct action *action)
+{
+	return action->kind == ACTION_REPORT && action->report == REPORT_FAILURE &&
+	       action->ruling.reason == DECIDED_NEED;
+}
+
+/* Was that told of the actor, or (NULL) of any? */
+static bool
+was_told_in_vain(const struct witness *witness, const struct witnessed *node)
+{
+	for (size_t i = 0; i < witness->rig->n_log; i++)
+		if (is_in_vain(&witness->rig->log[i]) &&
+		    (node == NULL || witness->rig->log[i].ref.slot == node->ref.slot))
+			return true;
+	return false;
+}
+
 /* How many actions the core gave before it found that supd is to end: up to the end of a
- * named actor, or else of a supervisor above one. */
+ * named actor, or else of a supervisor above one; or all those that wait in vain were
+ * told of. */
 static size_t
 find_end(struct witness *witness)
 {
 	const struct rig *rig = witness->rig;
 	size_t above = 0;
 	size_t at = 0;
+	bool in_vain = false;
 
 	for (size_t i = 0; i < rig->n_log; i++) {
 		const struct witnessed *ended = witness_find(witness, rig->log[i].ref);
 
-		if (ended == NULL || !is_end(&rig->log[i]))
+		if (is_in_vain(&rig->log[i])) {
+			at = i + 1;
+			in_vain = true;
+		}
+		if (in_vain || ended == NULL || !is_end(&rig->log[i]))
 			continue;
 		if (is_named(ended))
 			at = i + 1;
@@ -70,6 +95,18 @@ find_end(struct witness *witness)
 	return at > 0 ? at : above;
 }
 
+/* Has a supervisor of the actor ended? */
+static bool
+is_below_ended(struct witness *witness, const struct witnessed *node)
+{
+	while ((node = witness_parent(witness, node)) != NULL &&
+	       node->ref.slot != CORE_USER)
+		if (state_of(witness, node) == STATE_FAILED ||
+		    state_of(witness, node) == STATE_DONE)
+			return true;
+	return false;
+}
+
 /* Before the core's actions are looked at: did it decide that supd ends by itself? */
 void
 witness_exit_look(struct witness *witness)
@@ -79,7 +116,8 @@ witness_exit_look(struct witness *witness)
 
 	witness->end_at = SIZE_MAX;
 	if (witness->shutdown || witness->ends || !witness->rig->core->shutting_down ||
-	    !user->used || is_down(state_of(witness, user)))
+	    !user->used ||
+	    (is_down(state_of(witness, user)) && !was_told_in_vain(witness, NULL)))
 		return;
 	witness->ends = true;
 	witness->end_at = find_end(witness);
@@ -89,7 +127,14 @@ witness_exit_look(struct witness *witness)
 
 		if (!is_named(node))
 			continue;
-		any_began = any_began || node->process.asked > 0 || node->started > 0;
+		if (was_told_in_vain(witness, node)) {
+			witness->end_statuses[witness->n_end_statuses++] =
+			    CORE_EXIT_GAVE_UP;
+			continue;
+		}
+		/* Also one that was told of earlier in this turn, and had only a hook. */
+		any_began = any_began || node->process.asked > 0 || node->started > 0 ||
+		            node->ended > 0 || is_below_ended(witness, node);
 		if (!is_down(state_of(witness, node)))
 			witness_blame(witness, "I38 supd ends, and slot %u runs", i);
 		if (!node->has_status || node->spec->kind == NODE_SUPERVISOR)
@@ -102,6 +147,66 @@ witness_exit_look(struct witness *witness)
 	}
 	if (!any_began)
 		witness_blame(witness, "I38 supd ends without an end");
+}
+
+/* Does an actor of that name, which has ended, not meet the need? */
+static bool
+is_missed(const struct witness *witness, const struct need_spec *need,
+          const struct witnessed *target)
+{
+	const enum node_state state = state_of(witness, target);
+
+	return target->used && target->name == need->target &&
+	       (state == STATE_FAILED ||
+	        (state == STATE_DONE && need->level == NEED_READY));
+}
+
+/* Is it, or an actor below it, what an actor that does not run needs and lacks? */
+static bool
+is_lacked(const struct witness *witness, const struct witnessed *ended)
+{
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		const struct witnessed *node = &witness->nodes[i];
+
+		if (!node->used || witness_runs(state_of(witness, node)))
+			continue;
+		for (uint32_t k = 0; k < SIM_NODES_MAX * node->spec->n_needs; k++) {
+			const struct witnessed *target =
+			    &witness->nodes[k % SIM_NODES_MAX];
+			const struct need_spec *need =
+			    &node->spec->needs[k / SIM_NODES_MAX];
+
+			if (is_missed(witness, need, target) ||
+			    (target->used && target->name == need->target &&
+			     witness_below(witness, target, ended)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* REPORT_FAILURE: true if an actor that is named will never run, for what it needs has
+ * ended. */
+bool
+witness_exit_in_vain(struct witness *witness, const struct action *report)
+{
+	const struct witnessed *node = witness_find(witness, report->ref);
+	const struct witnessed *ended = witness_find(witness, report->origin);
+	enum node_state state;
+
+	if (!is_in_vain(report))
+		return false;
+	if (node == NULL || ended == NULL || !witness->ends || !is_named(node) ||
+	    witness_runs(state_of(witness, node))) {
+		witness_blame(witness, "I38 supd ends for an actor that does not wait");
+		return true;
+	}
+	state = state_of(witness, ended);
+	if ((state != STATE_FAILED && state != STATE_DONE) ||
+	    (!is_lacked(witness, ended) && !witness_below(witness, node, ended)))
+		witness_blame(witness, "I38 slot %u may come, and supd ends for it",
+		              ended->ref.slot);
+	return true;
 }
 
 /* The same as a shutdown by command, from here on. */
@@ -157,11 +262,37 @@ is_below_moving(struct witness *witness, const struct witnessed *node)
 	return false;
 }
 
+/* Does the actor wait for one that has ended for good? */
+static bool
+waits_in_vain(struct witness *witness, const struct witnessed *node)
+{
+	struct node_view view;
+
+	core_view(witness->rig->core, node->ref, witness->rig->now_ms, &view);
+	if (view.state != STATE_WAITING || view.on_standby)
+		return false;
+	for (uint32_t i = 0; i < node->spec->n_needs; i++) {
+		const struct need_spec *need = &node->spec->needs[i];
+
+		for (uint32_t k = 0; k < SIM_NODES_MAX; k++) {
+			const struct witnessed *target = &witness->nodes[k];
+
+			if ((view.unmet >> i & 1) != 0 &&
+			    is_missed(witness, need, target) &&
+			    core_valid(witness->rig->core, target->ref) &&
+			    !witness->name_shared[need->target] &&
+			    is_below_running(witness, target))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* The turn is over: without commands, the end of all that are named ends supd. */
 void
 witness_exit_turn(struct witness *witness)
 {
-	bool has_one = false;
+	bool has_one = false, in_vain = false, all_ended = true;
 
 	if (!witness->clean || witness->shutdown || witness->rig->core->shutting_down)
 		return;
@@ -170,15 +301,23 @@ witness_exit_turn(struct witness *witness)
 
 		if (!is_named(node))
 			continue;
-		if (!is_down(state_of(witness, node)) || is_below_moving(witness, node))
+		if (is_below_moving(witness, node))
 			return;
+		if (!is_down(state_of(witness, node))) {
+			if (!waits_in_vain(witness, node))
+				return;
+			in_vain = true;
+			continue;
+		}
+		all_ended = all_ended && (state_of(witness, node) == STATE_DONE ||
+		                          state_of(witness, node) == STATE_FAILED);
 		has_one = has_one || (node->process.asked > 0 &&
 		                      node->ended >= node->process.asked &&
 		                      state_of(witness, node) != STATE_STOPPED &&
 		                      core_valid(witness->rig->core, node->ref) &&
 		                      is_below_running(witness, node));
 	}
-	if (has_one)
+	if (in_vain ? all_ended : has_one)
 		witness_blame(witness,
 		              "I38 all that are named have ended, and supd runs");
 }

@@ -494,7 +494,8 @@ witness_report(struct witness *witness, const struct action *action)
 	witness_reports_reached(witness, action);
 	switch (action->report) {
 	case REPORT_FAILURE:
-		saw_failure(witness, action);
+		if (!witness_exit_in_vain(witness, action))
+			saw_failure(witness, action);
 		break;
 	case REPORT_GAVE_UP:
 		saw_gave_up(witness, action);

@@ -52,6 +52,49 @@ is_hopeless(const struct core *core, const struct node *node)
 	return is_late || at != NULL;
 }
 
+/*
+ * The node if it has ended for good, else the next supervisor above it that has.  NULL:
+ * none has, or one comes back, or is on its way down: that end is not decided yet.
+ */
+static struct node *
+find_ended(const struct core *core, struct node *node)
+{
+	struct node *ended = NULL;
+
+	for (; node != NULL; node = node_parent(core, node)) {
+		if (node->state == STATE_STOPPING || node_comes_back(node))
+			return NULL;
+		if (ended == NULL &&
+		    (node->state == STATE_FAILED || node->state == STATE_DONE))
+			ended = node;
+	}
+	return ended;
+}
+
+/*
+ * The node whose end is final, and for which this node waits by its needs, or by those of
+ * others that it waits for.  NULL: it waits for none, or that may still come by itself.
+ */
+struct node *
+blocker_ended(const struct core *core, const struct node *node)
+{
+	const struct node *at = node;
+	const struct node *next = node;
+	bool is_late = false;
+
+	for (uint32_t n = 0; next != NULL && n <= core->n_nodes; n++) {
+		at = next;
+		next = find_blocker(core, at, &is_late);
+		/* Its turn is about to come: that child holds up no others any more. */
+		if (next != NULL && !at->gate.is_blocked &&
+		    next != node_parent(core, at) && !next->part.sequenced)
+			return NULL;
+	}
+	if (next != NULL || !is_late)
+		return NULL;
+	return find_ended(core, node_in(core, node_slot(core, at)));
+}
+
 /* Does it keep younger siblings waiting that would not wait for a start that failed? */
 static bool
 holds_up_others(const struct core *core, const struct node *node)
@@ -96,12 +139,14 @@ let_others_go_on(struct core *core, struct node *node)
 /*
  * A node has failed, ended or begun to wait: under one_for_one the siblings behind a
  * child with hopeless needs do not wait for that child, as they do not for a failed start
- * (DECISIONS 18); and nodes suspended for a waiting node go on.  Linear in the number of
- * nodes for each suspending node, but only while a node waits.
+ * (DECISIONS 18); nodes suspended for a waiting node go on; and supd may be done.  Linear
+ * in the number of nodes for each suspending node, but only while a node waits.
  */
 void
-blocker_look(struct core *core)
+blocker_look(struct turn *turn)
 {
+	struct core *core = turn->core;
+
 	core->recheck_needs = false;
 	for (uint32_t slot = 0; slot < core->top && core->n_blocked > 0; slot++) {
 		struct node *node = node_in(core, slot);
@@ -112,4 +157,6 @@ blocker_look(struct core *core)
 		if (holds_up_others(core, node) && is_hopeless(core, node))
 			queue_pass(core, node);
 	}
+	if (core->n_blocked > 0)
+		significant_look(turn);
 }

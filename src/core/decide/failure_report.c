@@ -46,7 +46,7 @@ failure_concerns_one(const struct decision *decision)
 	return decision->reason == DECIDED_TEMPORARY ||
 	       decision->reason == DECIDED_NEVER ||
 	       decision->reason == DECIDED_MANUAL_START ||
-	       decision->reason == DECIDED_NOT_ADDED;
+	       decision->reason == DECIDED_NOT_ADDED || decision->reason == DECIDED_NEED;
 }
 
 static struct ruling

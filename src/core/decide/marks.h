@@ -91,6 +91,7 @@ bool strategy_in_scope(const struct core *core, const struct node *child,
 void significant_ended(struct turn *turn, struct node *child);
 void significant_group_stopped(struct turn *turn, struct node *supervisor);
 void significant_settled(struct turn *turn, struct node *top);
+void significant_look(struct turn *turn);
 int32_t significant_status(const struct core *core);
 
 /* react.c */
@@ -156,7 +157,8 @@ void node_join(struct core *core, struct node *supervisor, struct node *node);
 void node_free(struct turn *turn, struct node *node);
 
 /* blocker.c */
-void blocker_look(struct core *core);
+void blocker_look(struct turn *turn);
+struct node *blocker_ended(const struct core *core, const struct node *node);
 
 /* demand.c */
 void demand_stand_by(struct turn *turn, struct node *node);

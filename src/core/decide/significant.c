@@ -93,6 +93,9 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 static int32_t
 status_of(const struct node *node)
 {
+	/* It waits in vain, whatever it ended with before. */
+	if (node->goal != GOAL_DOWN)
+		return CORE_EXIT_GAVE_UP;
 	if (node->process.end.signal > 0)
 		return 128 + node->process.end.signal;
 	if (node->process.end.code >= 0)
@@ -143,14 +146,44 @@ is_named_active(const struct core *core)
 	return false;
 }
 
-/* True if a named node was started at some time. */
+/* The topmost supervisor of the node that is not up; NULL: all are. */
+static struct node *
+supervisor_down(const struct core *core, const struct node *node)
+{
+	struct node *found = NULL;
+
+	for (struct node *at = node_parent(core, node); at != NULL;
+	     at = node_parent(core, at))
+		if (!node_is_live(at))
+			found = at;
+	return found;
+}
+
+/* True if the node starts with its supervisor. */
+static bool
+is_to_start(const struct node *node)
+{
+	return node->spec.enabled && node->plan.stay == STAY_NOT;
+}
+
+/* True if the node was to start with a supervisor that has ended for good. */
+static bool
+is_lost(const struct core *core, const struct node *node)
+{
+	const struct node *above = supervisor_down(core, node);
+
+	return is_to_start(node) && above != NULL &&
+	       (above->state == STATE_FAILED || above->state == STATE_DONE);
+}
+
+/* True if a named node was started at some time, or will never be. */
 static bool
 has_named_begun(const struct core *core)
 {
 	struct node *user = node_at(core, CORE_USER);
 	struct node *node = next_named(core, user, user);
 
-	while (node != NULL && node->run.begun == BEGUN_NEVER)
+	while (node != NULL && node->run.begun == BEGUN_NEVER && !is_lost(core, node))
 		node = next_named(core, user, node);
 	return node != NULL;
 }
@@ -181,6 +214,15 @@ is_for_another(const struct core *core, const struct node *node)
 	       (origin == NULL || !origin->spec.gives_exit);
 }
 
+/* supd stops in order, with the status of what is named. */
+static void
+end_supd(struct turn *turn)
+{
+	(void)named_status(turn->core, &turn->core->exit_status);
+	turn->core->shutting_down = true;
+	command_want_down(turn, node_at(turn->core, CORE_USER));
+}
+
 /*
  * The node is down for good.  If it has ended by itself, or its group was stopped for
  * good, and it is named by exit_code_from, or one below is, supd stops in order.
@@ -206,9 +248,73 @@ significant_settled(struct turn *turn, struct node *top)
 	if (named == NULL || !has_named_begun(core) || is_to_come_back(core, named) ||
 	    is_named_active(core))
 		return;
-	(void)named_status(core, &core->exit_status);
-	core->shutting_down = true;
-	command_want_down(turn, node_at(core, CORE_USER));
+	end_supd(turn);
+}
+
+/*
+ * Has the named node, which waits or has ended, no start to come?  ret_ended: for what it
+ * waits in vain; NULL: it has ended itself.
+ */
+static bool
+is_in_vain(const struct core *core, const struct node *named, struct node **ret_ended)
+{
+	const struct node *at;
+
+	*ret_ended = NULL;
+	for (at = node_parent(core, named); at != NULL; at = node_parent(core, at))
+		if (at->state == STATE_STOPPING || node_comes_back(at))
+			return false;
+	if (node_is_live(named))
+		return false;
+	at = named;
+	if (node_is_down(named) && named->goal == GOAL_DOWN) {
+		if (named->state == STATE_DONE || named->state == STATE_FAILED ||
+		    named->plan.with_group)
+			return true;
+		at = is_to_start(named) ? supervisor_down(core, named) : NULL;
+	}
+	*ret_ended = at == NULL ? NULL : blocker_ended(core, at);
+	return *ret_ended != NULL;
+}
+
+/* Tell of the named node that it ends without a start, because of what it needs. */
+static void
+tell_in_vain(struct turn *turn, struct node *named, struct node *ended)
+{
+	const struct decision decision = {
+	    .directive = DIRECTIVE_STOP, .preset = PRESET_LIST, .reason = DECIDED_NEED};
+
+	failure_report(turn, named, ended, node_final_cause(ended), &decision, 0);
+}
+
+/*
+ * No node moves any more, and some wait for what they need: where all that are named have
+ * ended for good, or wait for what has, supd stops in order.
+ */
+void
+significant_look(struct turn *turn)
+{
+	struct core *core = turn->core;
+	struct node *user = node_at(core, CORE_USER);
+	struct node *ended;
+	bool waits = false;
+
+	if (core->shutting_down)
+		return;
+	for (struct node *named = next_named(core, user, user); named != NULL;
+	     named = next_named(core, user, named)) {
+		if (!is_in_vain(core, named, &ended))
+			return;
+		waits = waits || ended != NULL;
+	}
+	if (!waits)
+		return;
+	/* Of very many replicas a part is told of. */
+	for (struct node *named = next_named(core, user, user);
+	     named != NULL && turn_has_room(turn); named = next_named(core, user, named))
+		if (is_in_vain(core, named, &ended) && ended != NULL)
+			tell_in_vain(turn, named, ended);
+	end_supd(turn);
 }
 
 /* The exit status of supd, as /user has ended by itself. */

@@ -97,12 +97,14 @@ advance(struct turn *turn, struct node *node)
 
 /* Decisions that wait until no node moves any more: which nodes do not come after all? */
 static void
-look_around(struct core *core)
+look_around(struct turn *turn)
 {
+	struct core *core = turn->core;
+
 	if (core->look_early)
 		watch_look_early(core);
 	if (core->recheck_needs)
-		blocker_look(core);
+		blocker_look(turn);
 }
 
 /* Work the queue until it is empty (false) or the actions are many (true). */
@@ -114,12 +116,12 @@ reconcile_run(struct turn *turn)
 	for (;;) {
 		struct node *node;
 
-		if (core->queue_n == 0)
-			look_around(core);
-		if (core->queue_n == 0)
-			return false;
 		if (!turn_has_room(turn))
 			return true;
+		if (core->queue_n == 0)
+			look_around(turn);
+		if (core->queue_n == 0)
+			return false;
 		node = queue_take(core);
 		if (node->used)
 			advance(turn, node);

@@ -198,9 +198,28 @@ core_unmet_next(const struct core *core, struct ref ref, uint32_t need, struct r
 	return at == NULL ? REF_NONE : node_ref(core, at);
 }
 
+/* The first actor that a node needs and that is down for good; NULL: there is none. */
+static const struct node *
+find_down(const struct core *core, const struct node *node)
+{
+	const struct ref ref = node_ref(core, node);
+
+	for (uint32_t i = 0; i < node->spec.n_needs; i++) {
+		struct ref at = core_unmet_next(core, ref, i, REF_NONE);
+		const struct node *needed;
+
+		for (; (needed = node_find(core, at)) != NULL;
+		     at = core_unmet_next(core, ref, i, at))
+			if (node_is_down(needed) && !watch_is_coming(core, needed))
+				return needed;
+	}
+	return NULL;
+}
+
 /*
- * The actor that this node, which is held up, needs first; NULL: all its needs are met,
- * or ret_absent, and no actor has that name.
+ * The actor that this node, which is held up, waits for: one that is down for good, else
+ * the one that it needs first.  NULL: all its needs are met, or ret_absent, and no actor
+ * has that name.
  */
 const struct node *
 gate_needed(const struct core *core, const struct node *node, bool *ret_absent)
@@ -212,6 +231,9 @@ gate_needed(const struct core *core, const struct node *node, bool *ret_absent)
 	*ret_absent = false;
 	if (unmet == node->spec.n_needs)
 		return NULL;
+	needed = find_down(core, node);
+	if (needed != NULL)
+		return needed;
 	needed = find_unmet(core, &needs_of(core, node)[unmet], &is_met);
 	*ret_absent = needed == NULL;
 	return needed;

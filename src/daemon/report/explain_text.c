@@ -59,7 +59,10 @@ say_what(struct strbuf *sb, const struct facts *facts, const char *me)
 		            "The step that failed was %s, before its program was "
 		            "executed.\n",
 		            facts->step);
-	if (strcmp(facts->path, facts->origin) != 0)
+	if (strcmp(facts->reason, decision_reason_names[DECIDED_NEED]) == 0)
+		strbuf_addf(sb, "%s waits for what will not come by itself.\n",
+		            facts->path);
+	else if (strcmp(facts->path, facts->origin) != 0)
 		strbuf_addf(sb, "The failure escalated to %s.\n", facts->path);
 	if (strcmp(me, facts->path) != 0 && strcmp(me, facts->origin) != 0)
 		say_affected(sb, facts, me);
