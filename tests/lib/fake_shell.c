@@ -125,6 +125,7 @@ open_control(struct fake *fake)
 	    .closers = &fake->shell.closers,
 	    .file = &fake->control_file,
 	    .reporter = &fake->reporter,
+	    .upgrader = &fake->upgrader,
 	    .shell = &fake->shell,
 	};
 	fake->shell.control = control_alloc(&fake->uses);

@@ -37,6 +37,7 @@ struct fake {
 	struct messages messages;
 	struct processes processes;
 	struct reporter reporter;
+	struct upgrader upgrader;
 	struct sockets sockets;
 	struct control_uses uses;
 	struct control_file control_file;

@@ -2,6 +2,7 @@
 /* fake_upgrade.c - an upgrade without a binary: a test says what became of it. */
 #include "config.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,22 +19,23 @@ struct upgrade {
 };
 
 static struct fake *
-of(struct shell *shell)
+of(const struct upgrader *upgrader)
 {
-	/* The shell is the first member. */
-	return (struct fake *)(void *)shell;
+	const char *member = (const char *)upgrader;
+
+	return (struct fake *)(uintptr_t)(member - offsetof(struct fake, upgrader));
 }
 
 struct upgrade *
-upgrade_new(struct shell *shell, upgrade_on_checked *on_checked, void *user,
+upgrade_new(const struct upgrader *upgrader, upgrade_on_checked *on_checked, void *user,
             struct err *err)
 {
 	struct upgrade *upgrade = calloc(1, sizeof(*upgrade));
 
 	(void)err;
-	ASSERT(of(shell)->upgrade == NULL);
-	*upgrade = (struct upgrade){of(shell), on_checked, user, UPGRADE_OPEN};
-	of(shell)->upgrade = upgrade;
+	ASSERT(of(upgrader)->upgrade == NULL);
+	*upgrade = (struct upgrade){of(upgrader), on_checked, user, UPGRADE_OPEN};
+	of(upgrader)->upgrade = upgrade;
 	return upgrade;
 }
 
@@ -65,9 +67,9 @@ upgrade_sentence(const struct upgrade *upgrade)
 }
 
 const char *
-upgrade_path(const struct shell *shell, char buf[UPGRADE_PATH_MAX])
+upgrade_path(const char *binary, char buf[UPGRADE_PATH_MAX])
 {
-	(void)shell;
+	(void)binary;
 	(void)snprintf(buf, UPGRADE_PATH_MAX, "/fake");
 	return buf;
 }

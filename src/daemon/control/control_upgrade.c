@@ -16,6 +16,7 @@
 #include "daemon/control/handlers.h"
 #include "daemon/recovery/upgrade.h"
 #include "daemon/state/keeper.h"
+#include "daemon/state/options.h"
 #include "daemon/state/recording.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
@@ -42,8 +43,8 @@ refuse(struct conn *conn, const char *sentence)
 
 	reply_error(conn, CONTROL_INTERFACE ".InvalidState",
 	            json_pack("{s:s,s:s,s:s}", "name",
-	                      upgrade_path(conn->control->uses.shell, path), "state", "",
-	                      "message", sentence));
+	                      upgrade_path(conn->control->uses.origin->binary, path),
+	                      "state", "", "message", sentence));
 }
 
 /* The call is over: the new binary is not wanted any more. */
@@ -87,7 +88,7 @@ handle_upgrade(struct conn *conn)
 		refuse(conn, "another upgrade is under way");
 		return;
 	}
-	conn->call.upgrade = upgrade_new(control->uses.shell, on_checked, conn, &err);
+	conn->call.upgrade = upgrade_new(control->uses.upgrader, on_checked, conn, &err);
 	if (conn->call.upgrade == NULL) {
 		refuse(conn, err.text);
 		return;

@@ -31,6 +31,7 @@
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks.h"
+#include "daemon/recovery/upgrade.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
@@ -215,6 +216,21 @@ open_reporter(struct shell *shell)
 	};
 }
 
+static void
+open_upgrader(struct shell *shell)
+{
+	*shell->upgrader = (struct upgrader){
+	    .loop = shell->loop,
+	    .engine = &shell->engine,
+	    .actors = &shell->actors,
+	    .recording = &shell->recording,
+	    .post = shell->post,
+	    .keeper = shell->keeper,
+	    .origin = &shell->origin,
+	    .spawner = &shell->spawner,
+	};
+}
+
 int
 rooms_open(struct shell *shell, struct start *start, const struct keeper_news *news)
 {
@@ -247,6 +263,7 @@ rooms_open(struct shell *shell, struct start *start, const struct keeper_news *n
 		shell->origin.control_path =
 		    start_control_path(start->conf, shell->origin.runtime_dir);
 	open_reporter(shell);
+	open_upgrader(shell);
 	shell->control_file->bounded = &shell->bounded;
 	shell->control_file->path = shell->origin.control_path;
 	if (shell->origin.control_path == NULL) {
@@ -274,6 +291,7 @@ rooms_open_control(struct shell *shell, struct err *err)
 	    .closers = &shell->closers,
 	    .file = shell->control_file,
 	    .reporter = shell->reporter,
+	    .upgrader = shell->upgrader,
 	    .shell = shell,
 	};
 

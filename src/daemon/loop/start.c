@@ -389,8 +389,11 @@ take_over(struct shell *shell, struct start *start)
 		log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
 		return EX_OSERR;
 	}
-	adopt_compare(shell);
-	upgrade_tell(shell, &start->story);
+	/* What happened unseen is dated to after all that the journal has. */
+	shell->engine.now_ms = clock_mono_ms() + 1;
+	adopt_compare(shell->processes, shell->reporter, shell->trial);
+	upgrade_tell(&keeper_handover(shell->keeper)->hello, shell->recording.ledger,
+	             &start->story);
 	shell->origin.outage_ms = start->story.outage_ms;
 	report_taken_over(shell->reporter, &start->story,
 	                  &keeper_handover(shell->keeper)->hello.last_end);

@@ -30,6 +30,7 @@
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/processes/tasks.h"
+#include "daemon/recovery/upgrade.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/follow.h"
 #include "daemon/reload/reload.h"
@@ -303,10 +304,14 @@ fill_origin(struct origin *origin, const struct supd_options *options,
 int
 supd_run(const struct supd_options *options, struct handover *handover)
 {
-	struct shell shell = {0};
 	struct launcher launcher = {0};
 	struct reporter reporter = {0};
 	struct control_file control_file = {.clients_max = CONTROL_CONNS_MAX};
+	struct upgrader upgrader = {0};
+	struct shell shell = {.launcher = &launcher,
+	                      .reporter = &reporter,
+	                      .upgrader = &upgrader,
+	                      .control_file = &control_file};
 	struct start start = {0};
 	struct err err;
 	int status;
@@ -319,9 +324,6 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	shell.sockets = calloc(1, sizeof(*shell.sockets));
 	shell.recording.actors = &shell.actors;
 	shell.keeper = keeper_new(handover);
-	shell.launcher = &launcher;
-	shell.reporter = &reporter;
-	shell.control_file = &control_file;
 	shell.engine.now_ms = clock_mono_ms();
 	shell.recording.facts.started_ms = shell.engine.now_ms;
 	err_set(&err, ENOMEM, "additions");

@@ -140,22 +140,22 @@ restore_actor(struct shell *shell, const struct ledger_record *record, struct er
 }
 
 static void
-restore_containment(struct shell *shell, struct proc *proc,
+restore_containment(struct processes *processes, struct proc *proc,
                     const struct ledger_record *record)
 {
 	pid_t main = record->pid != 0 ? record->pid : record->end.pid;
 	char mark[PROC_MARK_MAX];
 
-	launch_mark(&shell->recording.facts, record->ref.slot, record->life, mark);
+	launch_mark(&processes->recording->facts, record->ref.slot, record->life, mark);
 	containment_adopt(&proc->child.containment,
-	                  record->is_cgroup ? &shell->cgroups : NULL,
-	                  shell->actors.at[record->ref.slot].path, mark);
+	                  record->is_cgroup ? processes->cgroups : NULL,
+	                  processes->actors->at[record->ref.slot].path, mark);
 	/* Another main process does not lead the session. */
 	if (record->leader != 0)
 		main = record->leader;
 	if (record->is_limited)
 		containment_adopt_limited(&proc->child.containment,
-		                          shell->actors.at[record->ref.slot].path);
+		                          processes->actors->at[record->ref.slot].path);
 	proc->child.containment.session = main;
 	proc->child.containment.is_main_alive = record->pid != 0 && record->leader == 0;
 	if (record->pid != 0 && record->leader != 0)
@@ -163,9 +163,9 @@ restore_containment(struct shell *shell, struct proc *proc,
 }
 
 static void
-restore_process(struct shell *shell, const struct ledger_record *record)
+restore_process(struct processes *processes, const struct ledger_record *record)
 {
-	struct procs *procs = shell->processes->procs;
+	struct procs *procs = processes->procs;
 	struct proc *proc = &procs->table->at[record->ref.slot];
 
 	*proc = (struct proc){
@@ -191,13 +191,13 @@ restore_process(struct shell *shell, const struct ledger_record *record)
 	    .stop_command = (enum stop_command)record->asked.stop_command,
 	    .reloads = record->asked.reloads,
 	};
-	restore_containment(shell, proc, record);
+	restore_containment(processes, proc, record);
 	if (proc->child.pid != 0)
 		(void)map_put(&procs->table->by_pid, (uint64_t)proc->child.pid,
 		              proc->ref.slot);
-	notify_adopt(shell->messages->notify, proc->ref);
-	readiness_adopt(shell->messages->readiness, proc->ref);
-	stores_adopt(shell->messages->stores, proc->ref);
+	notify_adopt(processes->messages->notify, proc->ref);
+	readiness_adopt(processes->messages->readiness, proc->ref);
+	stores_adopt(processes->messages->stores, proc->ref);
 }
 
 static int
@@ -213,7 +213,7 @@ restore_slots(struct shell *shell, uint32_t slots, struct err *err)
 		r = restore_actor(shell, &record, err);
 		if (r < 0)
 			return r;
-		restore_process(shell, &record);
+		restore_process(shell->processes, &record);
 	}
 	return 0;
 }
@@ -222,16 +222,17 @@ restore_slots(struct shell *shell, uint32_t slots, struct err *err)
 
 /* The containment of a child that was started without an acknowledgement. */
 static void
-enter_containment(struct shell *shell, struct proc *proc, const struct actor *actor)
+enter_containment(struct processes *processes, struct proc *proc,
+                  const struct actor *actor)
 {
 	char mark[PROC_MARK_MAX];
 
-	launch_mark(&shell->recording.facts, proc->ref.slot, proc->life, mark);
-	if (launch_in_cgroup(&shell->cgroups, actor)) {
+	launch_mark(&processes->recording->facts, proc->ref.slot, proc->life, mark);
+	if (launch_in_cgroup(processes->cgroups, actor)) {
 		/* Not where it was before, if limits were given or taken meanwhile. */
-		containment_adopt(&proc->child.containment, &shell->cgroups, actor->path,
-		                  mark);
-		if (limiting_is_wanted(&shell->cgroups, actor))
+		containment_adopt(&proc->child.containment, processes->cgroups,
+		                  actor->path, mark);
+		if (limiting_is_wanted(processes->cgroups, actor))
 			containment_adopt_limited(&proc->child.containment, actor->path);
 	}
 	containment_mark(&proc->child.containment, mark);
@@ -240,12 +241,13 @@ enter_containment(struct shell *shell, struct proc *proc, const struct actor *ac
 /* The process of an actor was on its way to its program: its start goes on, unless the
  * tables know what became of it. */
 static int
-adopt_actor_start(struct shell *shell, uint8_t place)
+adopt_actor_start(struct processes *processes, uint8_t place)
 {
-	const struct ledger_spawn *spawn = ledger_spawn(shell->recording.ledger, place);
-	const struct actor *actor = actors_get(&shell->actors, spawn->ref);
+	const struct ledger_spawn *spawn =
+	    ledger_spawn(processes->recording->ledger, place);
+	const struct actor *actor = actors_get(processes->actors, spawn->ref);
 	const uint32_t life = atomic_load(&spawn->life);
-	struct procs *procs = shell->processes->procs;
+	struct procs *procs = processes->procs;
 	struct proc *proc;
 
 	if (actor == NULL)
@@ -264,27 +266,27 @@ adopt_actor_start(struct shell *shell, uint8_t place)
 	    .uncompared = true,
 	    .told = proc->told,
 	};
-	enter_containment(shell, proc, actor);
+	enter_containment(processes, proc, actor);
 	return births_adopt(procs, place, spawn->ref.slot);
 }
 
 /* Starts of the dead guardian go on, as if they were ours; the places of those that are
  * over are free. */
 static int
-adopt_starts(struct shell *shell, struct err *err)
+adopt_starts(struct processes *processes, struct err *err)
 {
 	int r = 0;
 
 	for (uint8_t place = 0; place < LEDGER_SPAWNS && r == 0; place++) {
-		struct ledger_spawn *spawn = ledger_spawn(shell->recording.ledger, place);
+		struct ledger_spawn *spawn =
+		    ledger_spawn(processes->recording->ledger, place);
 
 		if (atomic_load(&spawn->life) == 0)
 			continue;
 		if (spawn->trace.pid != 0)
-			r = spawn->task != 0
-			        ? tasks_adopt_start(shell->processes->tasks, place)
-			        : adopt_actor_start(shell, place);
-		if (shell->processes->procs->births.at[place].start == NULL)
+			r = spawn->task != 0 ? tasks_adopt_start(processes->tasks, place)
+			                     : adopt_actor_start(processes, place);
+		if (processes->procs->births.at[place].start == NULL)
 			atomic_store(&spawn->life, 0);
 	}
 	if (r < 0)
@@ -296,14 +298,13 @@ adopt_starts(struct shell *shell, struct err *err)
 
 /* Actions with an event in the stream were performed, even if the count is lower. */
 static void
-count_performed(struct shell *shell)
+count_performed(const struct events *events, struct ledger *ledger)
 {
-	const uint64_t by = events_by(&shell->events, shell->events.next_seq - 1);
+	const uint64_t by = events_by(events, events->next_seq - 1);
 	const uint32_t number = (uint32_t)by;
 
-	if (by >> 32 == ledger_epoch(shell->recording.ledger) &&
-	    number > ledger_performed(shell->recording.ledger))
-		ledger_set_performed(shell->recording.ledger, number);
+	if (by >> 32 == ledger_epoch(ledger) && number > ledger_performed(ledger))
+		ledger_set_performed(ledger, number);
 }
 
 int
@@ -330,13 +331,13 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 	                        keeper_handover(shell->keeper)->hello.left,
 	                        LINK_LEFT_MAX);
 	tasks_restore(shell->processes->tasks);
-	r = adopt_starts(shell, err);
+	r = adopt_starts(shell->processes, err);
 	if (r < 0)
 		return r;
 	ends_take_exits(shell->processes->procs);
 	mainpid_adopt(shell->processes->procs);
 	fosters_adopt(shell->processes->procs);
 	helpers_adopt(shell->sockets->helpers);
-	count_performed(shell);
+	count_performed(&shell->events, ledger);
 	return 0;
 }

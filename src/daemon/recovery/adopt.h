@@ -14,7 +14,10 @@
 #include "base/err.h"
 
 struct ledger;
+struct processes;
+struct reporter;
 struct shell;
+struct trial;
 
 /* What the walker kept is whole and can be read: the ledger and the configuration in
  * force, which are put into the shell.  -EBADMSG and a sentence: nothing can be adopted.
@@ -25,6 +28,7 @@ int adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
 int adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err);
 
 /* The journal was replayed: post what the core does not know. */
-void adopt_compare(struct shell *shell);
+void adopt_compare(struct processes *processes, const struct reporter *reporter,
+                   struct trial *trial);
 
 #endif

@@ -14,8 +14,7 @@
 #include "daemon/report/report.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
-#include "os/self/clock.h"
+#include "daemon/state/recording.h"
 
 static void
 report_adopted(const struct reporter *reporter, const struct proc *proc)
@@ -85,63 +84,63 @@ compare_slot(const struct reporter *reporter, struct procs *procs, struct proc *
 
 /* The core's view of the actor of this process; false: the actor is gone. */
 static bool
-view_owner(const struct shell *shell, const struct proc *proc, struct node_view *ret)
+view_owner(const struct processes *processes, const struct proc *proc,
+           struct node_view *ret)
 {
-	if (!core_valid(shell->engine.core, proc->ref) ||
-	    actors_get(&shell->actors, proc->ref) == NULL)
+	if (!core_valid(processes->engine->core, proc->ref) ||
+	    actors_get(processes->actors, proc->ref) == NULL)
 		return false;
-	engine_view(&shell->engine, proc->ref, ret);
+	engine_view(processes->engine, proc->ref, ret);
 	return true;
 }
 
 /* Processes spawned but not acknowledged: post SPAWNED before any message of theirs. */
 static void
-acknowledge(struct shell *shell)
+acknowledge(struct processes *processes)
 {
-	for (uint32_t slot = 0; slot < shell->proctable->cap; slot++) {
-		struct proc *proc = &shell->proctable->at[slot];
+	for (uint32_t slot = 0; slot < processes->proctable->cap; slot++) {
+		struct proc *proc = &processes->proctable->at[slot];
 		struct node_view view;
 
-		if (view_owner(shell, proc, &view) && view.process.alive &&
+		if (view_owner(processes, proc, &view) && view.process.alive &&
 		    !view.process.spawned && proc->life == view.process.life &&
 		    !proc_is_coming(proc) && proc->failed.step == SPAWN_STEP_NONE)
-			proc_post(shell->processes->procs, proc,
+			proc_post(processes->procs, proc,
 			          (struct event){.kind = EVENT_SPAWNED, .code = -1});
 	}
 }
 
 static void
-compare(struct shell *shell)
+compare(struct processes *processes, const struct reporter *reporter)
 {
-	for (uint32_t slot = 0; slot < shell->proctable->cap; slot++) {
-		struct proc *proc = &shell->proctable->at[slot];
+	for (uint32_t slot = 0; slot < processes->proctable->cap; slot++) {
+		struct proc *proc = &processes->proctable->at[slot];
 		struct node_view view;
 
-		keeper_beat(shell->keeper);
-		if (view_owner(shell, proc, &view))
-			compare_slot(shell->reporter, shell->processes->procs, proc,
-			             &view);
+		keeper_beat(processes->keeper);
+		if (view_owner(processes, proc, &view))
+			compare_slot(reporter, processes->procs, proc, &view);
 	}
-	gone_tell(shell->processes->procs);
+	gone_tell(processes->procs);
 }
 
 void
-adopt_compare(struct shell *shell)
+adopt_compare(struct processes *processes, const struct reporter *reporter,
+              struct trial *trial)
 {
 	const struct event everybody = {
 	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_OTHERS};
 	const struct event shutdown = {.kind = EVENT_SHUTDOWN, .ref = REF_NONE};
 
-	shell->engine.now_ms = clock_mono_ms() + 1;
-	acknowledge(shell);
+	acknowledge(processes);
 	/* Messages of a process come before its end. */
-	notify_drain(shell->messages->notify);
-	tasks_adopt(shell->processes->tasks);
-	trial_adopt(shell->trial);
-	compare(shell);
-	post_event(shell->post, &everybody);
+	notify_drain(processes->messages->notify);
+	tasks_adopt(processes->tasks);
+	trial_adopt(trial);
+	compare(processes, reporter);
+	post_event(processes->post, &everybody);
 	/* Unless it was told already. */
-	post_event(shell->post, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
-	if (shell->recording.facts.shutting_down)
-		post_event(shell->post, &shutdown);
+	post_event(processes->post, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
+	if (processes->recording->facts.shutting_down)
+		post_event(processes->post, &shutdown);
 }

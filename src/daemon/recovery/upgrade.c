@@ -18,11 +18,11 @@
 #include "base/strbuf.h"
 #include "conf/text/conf.h"
 #include "daemon/recovery/candidate.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/options.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "os/process/reap.h"
@@ -42,7 +42,7 @@
 #define SENTENCE_MAX 4096
 
 struct upgrade {
-	struct shell *shell;
+	const struct upgrader *upgrader;
 	upgrade_on_checked *on_checked;
 	void *user;
 	int binary_fd;
@@ -60,12 +60,12 @@ struct upgrade {
 /* ---- the file ---------------------------------------------------------------------- */
 
 const char *
-upgrade_path(const struct shell *shell, char buf[UPGRADE_PATH_MAX])
+upgrade_path(const char *binary, char buf[UPGRADE_PATH_MAX])
 {
 	static const char deleted[] = " (deleted)";
 	size_t len;
 
-	(void)snprintf(buf, UPGRADE_PATH_MAX, "%s", shell->origin.binary);
+	(void)snprintf(buf, UPGRADE_PATH_MAX, "%s", binary);
 	len = strlen(buf);
 	/* What the kernel says of a file that was replaced before supd was started. */
 	if (len >= sizeof(deleted) &&
@@ -75,11 +75,11 @@ upgrade_path(const struct shell *shell, char buf[UPGRADE_PATH_MAX])
 }
 
 static int
-open_binary(const struct shell *shell, struct err *err)
+open_binary(const char *binary, struct err *err)
 {
 	char path[UPGRADE_PATH_MAX];
 	struct stat st;
-	int fd = fd_raise(open(upgrade_path(shell, path), O_PATH | O_CLOEXEC));
+	int fd = fd_raise(open(upgrade_path(binary, path), O_PATH | O_CLOEXEC));
 
 	if (fd < 0) {
 		err_set(err, 0, "it cannot be opened: %s", strerror(errno));
@@ -160,11 +160,11 @@ judge(struct upgrade *upgrade)
 static void
 stop(struct upgrade *upgrade)
 {
-	const struct shell *shell = upgrade->shell;
+	struct ev_loop *loop = upgrade->upgrader->loop;
 	struct reap reap;
 
-	ev_io_stop(shell->loop, &upgrade->io);
-	ev_timer_stop(shell->loop, &upgrade->timer);
+	ev_io_stop(loop, &upgrade->io);
+	ev_timer_stop(loop, &upgrade->timer);
 	/* As long as it is ours to reap the pid is its own. */
 	if (upgrade->pid > 0 && os_reap_peek(upgrade->pidfd, upgrade->pid, &reap) == 0)
 		(void)kill(upgrade->pid, SIGKILL);
@@ -225,14 +225,14 @@ spawn(struct upgrade *upgrade, int out_fd, int conf_fd, struct spawn_result *ret
 {
 	char *const no_environment[] = {NULL};
 	char kind[CANDIDATE_KIND_MAX], question[CANDIDATE_KIND_MAX + 16], file[32];
-	struct shell *shell = upgrade->shell;
+	const struct upgrader *upgrader = upgrade->upgrader;
 	const int fds[] = {-1,      out_fd,
-	                   out_fd,  ledger_fd(shell->recording.ledger),
+	                   out_fd,  ledger_fd(upgrader->recording->ledger),
 	                   conf_fd, upgrade->binary_fd};
 	struct spawn spawn = {
 	    .file = file,
-	    .envp =
-	        shell->origin.environ != NULL ? shell->origin.environ : no_environment,
+	    .envp = upgrader->origin->environ != NULL ? upgrader->origin->environ
+	                                              : no_environment,
 	    .fds = fds,
 	    .n_fds = ARRAY_SIZE(fds),
 	    .cgroup_fd = -1,
@@ -247,12 +247,12 @@ spawn(struct upgrade *upgrade, int out_fd, int conf_fd, struct spawn_result *ret
 	               candidate_kind(kind));
 	(void)snprintf(file, sizeof(file), "/proc/self/fd/%zu", ARRAY_SIZE(fds) - 1);
 	/* Our own command line; where a role stands, the question. */
-	argv = role_arguments(shell->origin.options->argv);
+	argv = role_arguments(upgrader->origin->options->argv);
 	if (argv == NULL)
 		return -ENOMEM;
 	argv[1] = question;
 	spawn.argv = argv;
-	r = os_spawn(&shell->spawner, &spawn, ret);
+	r = os_spawn(upgrader->spawner, &spawn, ret);
 	free(argv);
 	return r;
 }
@@ -261,8 +261,8 @@ static int
 start(struct upgrade *upgrade, struct err *err)
 {
 	struct spawn_result result = {.pid = -1, .pidfd = -1};
-	struct shell *shell = upgrade->shell;
-	int conf_fd = conf_pack(shell->actors.conf, err);
+	const struct upgrader *upgrader = upgrade->upgrader;
+	int conf_fd = conf_pack(upgrader->actors->conf, err);
 	int ends[2];
 	int r;
 
@@ -289,13 +289,13 @@ start(struct upgrade *upgrade, struct err *err)
 	upgrade->pidfd = result.pidfd;
 	upgrade->fd = fd_raise(ends[0]);
 	ev_io_set(&upgrade->io, upgrade->fd, EV_READ);
-	ev_io_start(shell->loop, &upgrade->io);
-	ev_timer_start(shell->loop, &upgrade->timer);
+	ev_io_start(upgrader->loop, &upgrade->io);
+	ev_timer_start(upgrader->loop, &upgrade->timer);
 	return 0;
 }
 
 struct upgrade *
-upgrade_new(struct shell *shell, upgrade_on_checked *on_checked, void *user,
+upgrade_new(const struct upgrader *upgrader, upgrade_on_checked *on_checked, void *user,
             struct err *err)
 {
 	struct upgrade *upgrade = calloc(1, sizeof(*upgrade));
@@ -305,7 +305,7 @@ upgrade_new(struct shell *shell, upgrade_on_checked *on_checked, void *user,
 		return NULL;
 	}
 	*upgrade = (struct upgrade){
-	    .shell = shell,
+	    .upgrader = upgrader,
 	    .on_checked = on_checked,
 	    .user = user,
 	    .pidfd = -1,
@@ -317,7 +317,7 @@ upgrade_new(struct shell *shell, upgrade_on_checked *on_checked, void *user,
 	upgrade->io.data = upgrade;
 	ev_timer_init(&upgrade->timer, on_timeout, CHECK_SECONDS, 0.);
 	upgrade->timer.data = upgrade;
-	upgrade->binary_fd = open_binary(shell, err);
+	upgrade->binary_fd = open_binary(upgrader->origin->binary, err);
 	if (upgrade->binary_fd < 0 || start(upgrade, err) < 0) {
 		upgrade_free(upgrade);
 		return NULL;
@@ -366,30 +366,30 @@ upgrade_sentence(const struct upgrade *upgrade)
 int
 upgrade_go(struct upgrade *upgrade)
 {
-	struct shell *shell = upgrade->shell;
+	const struct upgrader *upgrader = upgrade->upgrader;
 	int r;
 
 	ASSERT(upgrade->verdict == UPGRADE_FIT);
-	post_checkpoint(shell->post);
-	shell->recording.facts.upgrade_ms = clock_mono_ms();
-	record_facts(&shell->recording);
-	r = keeper_upgrade(shell->keeper, upgrade->binary_fd);
+	post_checkpoint(upgrader->post);
+	upgrader->recording->facts.upgrade_ms = clock_mono_ms();
+	record_facts(upgrader->recording);
+	r = keeper_upgrade(upgrader->keeper, upgrade->binary_fd);
 	if (r < 0) {
-		shell->recording.facts.upgrade_ms = 0;
-		record_facts(&shell->recording);
+		upgrader->recording->facts.upgrade_ms = 0;
+		record_facts(upgrader->recording);
 		return r;
 	}
-	shell->engine.exit_status = EXIT_UPGRADE;
-	shell->engine.exiting = true;
+	upgrader->engine->exit_status = EXIT_UPGRADE;
+	upgrader->engine->exiting = true;
 	return 0;
 }
 
 /* ---- on the other side ------------------------------------------------------------- */
 
 void
-upgrade_tell(const struct shell *shell, struct upgrade_story *ret)
+upgrade_tell(const struct link_hello *hello, const struct ledger *ledger,
+             struct upgrade_story *ret)
 {
-	const struct link_hello *hello = &keeper_handover(shell->keeper)->hello;
 	struct ledger_facts facts;
 	uint64_t since_ms = hello->died_ms;
 
@@ -397,7 +397,7 @@ upgrade_tell(const struct shell *shell, struct upgrade_story *ret)
 	    .is_upgrade = hello->is_upgrade,
 	    .fell_back = hello->fell_back,
 	};
-	if (ledger_facts(shell->recording.ledger, &facts) == 0) {
+	if (ledger_facts(ledger, &facts) == 0) {
 		(void)snprintf(ret->from, sizeof(ret->from), "%s", facts.version);
 		/* Others may have tried before us. */
 		if ((ret->is_upgrade || ret->fell_back) && facts.upgrade_ms != 0)

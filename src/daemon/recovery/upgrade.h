@@ -16,7 +16,29 @@
 #include "base/err.h"
 #include "daemon/report/report.h"
 
-struct shell;
+struct actors;
+struct engine;
+struct ev_loop;
+struct keeper;
+struct ledger;
+struct link_hello;
+struct origin;
+struct post;
+struct recording;
+struct spawner;
+
+/* What upgrades take from the other rooms; borrowed. */
+struct upgrader {
+	struct ev_loop *loop;
+	struct engine *engine;       /* it ends when the next binary is to begin */
+	const struct actors *actors; /* with the configuration in force */
+	struct recording *recording;
+	struct post *post;
+	struct keeper *keeper;
+	const struct origin *origin;
+	struct spawner *spawner;
+};
+
 struct upgrade;
 
 /* It was looked at: see upgrade_verdict().  Called once, unless upgrade_free() is before.
@@ -25,8 +47,8 @@ typedef void upgrade_on_checked(void *user);
 
 /* Begin to look at the binary that stands where supd was started from.  NULL and a
  * sentence: there is none that could be run. */
-struct upgrade *upgrade_new(struct shell *shell, upgrade_on_checked *on_checked,
-                            void *user, struct err *err);
+struct upgrade *upgrade_new(const struct upgrader *upgrader,
+                            upgrade_on_checked *on_checked, void *user, struct err *err);
 
 /* End it, with the child that may still run; NULL is fine. */
 void upgrade_free(struct upgrade *upgrade);
@@ -44,7 +66,7 @@ const char *upgrade_sentence(const struct upgrade *upgrade);
 
 /* The path that is looked at: that of supd's binary. */
 #define UPGRADE_PATH_MAX 1024
-const char *upgrade_path(const struct shell *shell, char buf[UPGRADE_PATH_MAX]);
+const char *upgrade_path(const char *binary, char buf[UPGRADE_PATH_MAX]);
 
 /* Make room for it: everything that survives is put down, the loop ends, and so does the
  * process.  -errno: the walker cannot be told; nothing has changed. */
@@ -53,6 +75,7 @@ int upgrade_go(struct upgrade *upgrade);
 /* ---- on the other side ---- */
 
 /* To be called before anything is put down by us. */
-void upgrade_tell(const struct shell *shell, struct upgrade_story *ret);
+void upgrade_tell(const struct link_hello *hello, const struct ledger *ledger,
+                  struct upgrade_story *ret);
 
 #endif

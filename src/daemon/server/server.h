@@ -22,6 +22,7 @@ struct reporter;
 struct shell;
 struct spawner;
 struct trial;
+struct upgrader;
 
 /* What calls read, and change; borrowed. */
 struct control_uses {
@@ -39,6 +40,7 @@ struct control_uses {
 	struct bounded *closers; /* of descriptors that clients send */
 	const struct control_file *file;
 	const struct reporter *reporter;
+	const struct upgrader *upgrader;
 	struct shell *shell;
 };
 

@@ -36,6 +36,7 @@ struct reporter;
 struct sockets;
 struct system;
 struct trial;
+struct upgrader;
 
 struct shell {
 	struct ev_loop *loop;
@@ -60,6 +61,7 @@ struct shell {
 	struct control *control;
 	struct cgroup_root cgroups;
 	struct spawner spawner;
+	struct upgrader *upgrader; /* with what another binary is looked at */
 	struct launcher *launcher; /* with what processes are started */
 	struct control_file *control_file;
 	struct bounded closers; /* of what others have sent: notify.c */
