@@ -44,10 +44,10 @@ procs_signal(struct procs *procs, struct ref ref, int signo)
 }
 
 struct grown *
-additions_prepare(struct shell *shell, const struct conf *conf, struct ref parent,
+additions_prepare(struct reloader *reloader, const struct conf *conf, struct ref parent,
                   struct err *err)
 {
-	(void)shell;
+	(void)reloader;
 	(void)conf;
 	(void)parent;
 	err_set(err, ENOMEM, "nothing is added here");
@@ -55,9 +55,9 @@ additions_prepare(struct shell *shell, const struct conf *conf, struct ref paren
 }
 
 bool
-additions_has_posted(const struct shell *shell, const char *path)
+additions_has_posted(const struct additions *additions, const char *path)
 {
-	(void)shell;
+	(void)additions;
 	(void)path;
 	return false;
 }
@@ -111,6 +111,10 @@ open_control(struct fake *fake)
 	                                   .origin = &fake->shell.origin,
 	                                   .procs = fake->processes.procs,
 	                               });
+	fake->reloader = (struct reloader){
+	    .engine = &fake->shell.engine,
+	    .actors = &fake->shell.actors,
+	};
 	fake->uses = (struct control_uses){
 	    .loop = fake->shell.loop,
 	    .engine = &fake->shell.engine,
@@ -126,7 +130,7 @@ open_control(struct fake *fake)
 	    .file = &fake->control_file,
 	    .reporter = &fake->reporter,
 	    .upgrader = &fake->upgrader,
-	    .shell = &fake->shell,
+	    .reloader = &fake->reloader,
 	};
 	fake->shell.control = control_alloc(&fake->uses);
 }

@@ -36,6 +36,7 @@ struct fake {
 	struct shell shell;
 	struct messages messages;
 	struct processes processes;
+	struct reloader reloader;
 	struct reporter reporter;
 	struct upgrader upgrader;
 	struct sockets sockets;

@@ -11,6 +11,13 @@
 #include "daemon/reload/trial.h"
 #include "tests/lib/fake_shell.h"
 
+static struct fake *
+fake_of(struct reloader *reloader)
+{
+	return (struct fake *)(void *)((char *)reloader -
+	                               offsetof(struct fake, reloader));
+}
+
 bool
 trial_is_on(const struct trial *trial)
 {
@@ -49,10 +56,10 @@ trial_forget(struct trial *trial)
 static char conf_file[] = FAKE_CONF_FILE;
 
 struct conf_loading *
-loading_begin(struct shell *shell, const char *file, enum loading_use use,
+loading_begin(struct reloader *reloader, const char *file, enum loading_use use,
               loading_fn *on_ready, void *user)
 {
-	(void)shell;
+	(void)reloader;
 	(void)file;
 	(void)use;
 	(void)on_ready;
@@ -74,10 +81,10 @@ loading_end(struct conf_loading *loading)
 }
 
 struct conf *
-loading_add(struct shell *shell, const struct conf_addition *addition,
+loading_add(const struct reloader *reloader, const struct conf_addition *addition,
             struct conf_reports *ret_reports, struct err *err)
 {
-	(void)shell;
+	(void)reloader;
 	(void)addition;
 	(void)ret_reports;
 	(void)err;
@@ -85,11 +92,12 @@ loading_add(struct shell *shell, const struct conf_addition *addition,
 }
 
 void
-loading_add_replicas(struct shell *shell, const struct conf_addition *addition,
-                     const uint32_t *numbers, uint32_t n, const struct conf_taker *taker,
+loading_add_replicas(const struct reloader *reloader,
+                     const struct conf_addition *addition, const uint32_t *numbers,
+                     uint32_t n, const struct conf_taker *taker,
                      struct conf_reports *ret_reports, struct err *err)
 {
-	(void)shell;
+	(void)reloader;
 	(void)addition;
 	(void)numbers;
 	(void)n;
@@ -99,15 +107,15 @@ loading_add_replicas(struct shell *shell, const struct conf_addition *addition,
 }
 
 int
-reload_prepare(struct shell *shell, const char *file, struct conf_loading *loading,
+reload_prepare(struct reloader *reloader, const char *file, struct conf_loading *loading,
                struct reload *ret, struct err *err)
 {
-	struct fake *fake = (struct fake *)(void *)shell;
+	struct fake *fake = fake_of(reloader);
 	static const char *keys[] = {"shutdown"};
 
 	(void)loading;
 	*ret = (struct reload){.file = file != NULL ? file : conf_file,
-	                       .conf = shell->actors.conf};
+	                       .conf = reloader->actors->conf};
 	if (fake->prepare_result < 0) {
 		ret->reports.at = calloc(1, sizeof(*ret->reports.at));
 		ret->reports.at[0] = (struct conf_report){
@@ -130,19 +138,19 @@ reload_prepare(struct shell *shell, const char *file, struct conf_loading *loadi
 }
 
 int
-before_prepare(struct shell *shell, struct reload *ret, struct err *err)
+before_prepare(const struct conf *conf, struct reload *ret, struct err *err)
 {
-	(void)shell;
+	(void)conf;
 	*ret = (struct reload){0};
 	err_set(err, 0, "nothing was in force before");
 	return -ENODATA;
 }
 
 bool
-reload_reruns(const struct shell *shell, const struct reload *reload,
+reload_reruns(const struct reloader *reloader, const struct reload *reload,
               const struct conf_change *change, struct ref ref)
 {
-	(void)shell;
+	(void)reloader;
 	(void)reload;
 	(void)change;
 	(void)ref;
@@ -150,18 +158,18 @@ reload_reruns(const struct shell *shell, const struct reload *reload,
 }
 
 int
-reload_apply(struct shell *shell, struct reload *reload, struct err *err)
+reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 {
 	(void)reload;
 	(void)err;
-	((struct fake *)(void *)shell)->applied = true;
+	fake_of(reloader)->applied = true;
 	return 0;
 }
 
 void
-reload_done(struct shell *shell, struct reload *reload)
+reload_done(struct reloader *reloader, struct reload *reload)
 {
-	(void)shell;
+	(void)reloader;
 	free(reload->reports.at);
 	free(reload->plan.at);
 	*reload = (struct reload){0};

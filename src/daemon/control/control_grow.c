@@ -9,6 +9,7 @@
 #include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/loading.h"
+#include "daemon/reload/reload.h"
 #include "daemon/report/config_errors.h"
 #include "daemon/sockets/grown.h"
 #include "daemon/state/actors.h"
@@ -101,7 +102,7 @@ reply_if_taken(struct conn *conn, const char *path)
 		engine_view(uses->engine, ref, &view);
 		is_up = view.state == STATE_STARTING || view.state == STATE_RUNNING ||
 		        view.state == STATE_SUSPENDED;
-	} else if (!additions_has_posted(uses->shell, path)) {
+	} else if (!additions_has_posted(uses->reloader->additions, path)) {
 		return false;
 	}
 	reply_error(conn,
@@ -214,9 +215,9 @@ grow_prepare(struct conn *conn, struct ref parent, const struct conf_addition *a
 	struct conf *conf;
 	struct err err = {0};
 
-	conf = loading_add(uses->shell, addition, &reports, &err);
+	conf = loading_add(uses->reloader, addition, &reports, &err);
 	if (conf != NULL && check_needs(uses, conf, &err) == 0)
-		grown = additions_prepare(uses->shell, conf, parent, &err);
+		grown = additions_prepare(uses->reloader, conf, parent, &err);
 	if (grown == NULL)
 		reply_not_prepared(conn, addition->name, conf != NULL, &reports, &err);
 	conf_reports_done(&reports);
@@ -241,7 +242,7 @@ take_replica(void *user, uint32_t i, const struct conf *conf)
 	struct grown *grown = NULL;
 
 	if (check_needs(growth->uses, conf, &growth->err) == 0)
-		grown = additions_prepare(growth->uses->shell, conf, growth->parent,
+		grown = additions_prepare(growth->uses->reloader, conf, growth->parent,
 		                          &growth->err);
 	growth->has_failed = grown == NULL;
 	if (growth->has_failed)
@@ -265,8 +266,8 @@ grow_prepare_replicas(struct conn *conn, struct ref parent,
 	struct conf_reports reports;
 	struct err err = {0};
 
-	loading_add_replicas(growth.uses->shell, addition, numbers, n, &taker, &reports,
-	                     &err);
+	loading_add_replicas(growth.uses->reloader, addition, numbers, n, &taker,
+	                     &reports, &err);
 	if (growth.n < n)
 		reply_not_prepared(conn, addition->name, growth.has_failed, &reports,
 		                   growth.has_failed ? &growth.err : &err);

@@ -109,7 +109,7 @@ apply_it(struct conn *conn, struct reload *reload, uint64_t trial_ms, struct err
 	return trial_ms > 0
 	           ? trial_apply(uses->trial, reload, trial_ms,
 	                         param_bool(conn, "commit_when_ready", false), err)
-	           : reload_apply(uses->shell, reload, err);
+	           : reload_apply(uses->reloader, reload, err);
 }
 
 /* Its turn has come to have the file read, or to go on with what came of it. */
@@ -175,7 +175,7 @@ begin_loading(struct conn *conn, const char *file, enum loading_use use)
 		if (file == NULL)
 			file = uses->origin->conf_file;
 		conn->call.loading =
-		    loading_begin(uses->shell, file, use, on_ready, conn);
+		    loading_begin(uses->reloader, file, use, on_ready, conn);
 		if (conn->call.loading == NULL)
 			return false;
 	}
@@ -202,14 +202,15 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 	if (!undo && begin_loading(conn, file, apply ? LOADING_APPLY : LOADING_DIFF))
 		return;
 	strbuf_init(&plan, VARLINK_REPLY_MAX);
-	r = undo ? before_prepare(uses->shell, &reload, &err)
-	         : reload_prepare(uses->shell, file, conn->call.loading, &reload, &err);
+	r = undo
+	        ? before_prepare(uses->actors->conf, &reload, &err)
+	        : reload_prepare(uses->reloader, file, conn->call.loading, &reload, &err);
 	if (!undo)
 		release_loading(conn);
 	reload.rerun = param_bool(conn, "rerun", false);
 	if (r == 0) {
 		/* Before it is applied: the plan borrows from both configurations. */
-		plan_json(&plan, uses->shell, &reload);
+		plan_json(&plan, uses->reloader, &reload);
 		if (plan.failed)
 			r = -ENOMEM;
 		else if (apply)
@@ -229,7 +230,7 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 		reply_plan(conn, strbuf_str(&plan));
 	}
 	strbuf_done(&plan);
-	reload_done(uses->shell, &reload);
+	reload_done(uses->reloader, &reload);
 }
 
 /* What applying the file would do; changes nothing. */

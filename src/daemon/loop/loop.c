@@ -80,7 +80,7 @@ post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 
 	if (event->kind == EVENT_ADD) {
 		const struct grown *grown =
-		    additions_find(loop->shell, event->addition_id);
+		    additions_find(loop->shell->additions, event->addition_id);
 
 		if (grown == NULL)
 			return false;
@@ -321,7 +321,7 @@ end_turn(struct shell *shell)
 	 * handover copies. */
 	if (keeper_handover(shell->keeper) != NULL)
 		keeper_settled(shell->keeper);
-	additions_on_turn(shell);
+	additions_on_turn(shell->reloader);
 	helpers_on_turn(shell->sockets->helpers);
 	prober_on_turn(shell->processes->prober);
 	standin_on_turn(shell->sockets->standin);

@@ -51,9 +51,9 @@ removed(struct shell *shell, const struct action *action)
 	}
 	actors_clear(&shell->actors, action->ref);
 	record_slot(&shell->recording, action->ref.slot);
-	reload_release(shell, owner);
+	reload_release(shell->reloader, owner);
 	if (grown != NULL)
-		additions_release(shell, grown);
+		additions_release(shell->reloader, grown);
 	if (actors_get(&shell->actors, elder) != NULL)
 		record_slot(&shell->recording, elder.slot);
 	procs_inherit(shell->processes->procs, heir);
@@ -124,7 +124,7 @@ leave(struct shell *shell, const struct action *action)
 	X(ACTION_HOOK_KILL, tasks_hook(shell->processes->tasks, action))       \
 	X(ACTION_FREEZE, procs_freeze(procs, ref, life))                       \
 	X(ACTION_THAW, procs_thaw(procs, ref, life))                           \
-	X(ACTION_ADDED, additions_name(shell, action))                         \
+	X(ACTION_ADDED, additions_name(shell->reloader, action))               \
 	X(ACTION_CLEAR, clear(shell, action))                                  \
 	X(ACTION_REMOVED, removed(shell, action))                              \
 	X(ACTION_REPLY, reply(shell, action))                                  \

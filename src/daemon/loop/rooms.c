@@ -111,7 +111,7 @@ open_metrics(struct shell *shell, struct err *err)
 	scraper_open(shell->loop, &about);
 	shell->metrics = metrics_new(shell->loop, shell->sockets->helpers, shell->keeper,
 	                             &shell->bounded, &shell->actors);
-	shell->trial = trial_new(shell);
+	shell->trial = trial_new(shell->reloader);
 	if (shell->metrics != NULL && shell->trial != NULL)
 		return true;
 	err_set(err, ENOMEM, "metrics");
@@ -231,6 +231,33 @@ open_upgrader(struct shell *shell)
 	};
 }
 
+static void
+open_reloader(struct shell *shell)
+{
+	*shell->reloader = (struct reloader){
+	    .loop = shell->loop,
+	    .origin = &shell->origin,
+	    .engine = &shell->engine,
+	    .actors = &shell->actors,
+	    .events = &shell->events,
+	    .recording = &shell->recording,
+	    .post = shell->post,
+	    .keeper = shell->keeper,
+	    .additions = shell->additions,
+	    .system = shell->system,
+	    .processes = shell->processes,
+	    .messages = shell->messages,
+	    .sockets = shell->sockets,
+	    .metrics = shell->metrics,
+	    .trial = shell->trial,
+	    .reporter = shell->reporter,
+	    .cgroups = &shell->cgroups,
+	    .spawner = &shell->spawner,
+	    .bounded = &shell->bounded,
+	    .limits = shell->reloader->limits,
+	};
+}
+
 int
 rooms_open(struct shell *shell, struct start *start, const struct keeper_news *news)
 {
@@ -264,6 +291,7 @@ rooms_open(struct shell *shell, struct start *start, const struct keeper_news *n
 		    start_control_path(start->conf, shell->origin.runtime_dir);
 	open_reporter(shell);
 	open_upgrader(shell);
+	open_reloader(shell);
 	shell->control_file->bounded = &shell->bounded;
 	shell->control_file->path = shell->origin.control_path;
 	if (shell->origin.control_path == NULL) {
@@ -292,7 +320,7 @@ rooms_open_control(struct shell *shell, struct err *err)
 	    .file = shell->control_file,
 	    .reporter = shell->reporter,
 	    .upgrader = shell->upgrader,
-	    .shell = shell,
+	    .reloader = shell->reloader,
 	};
 
 	return control_new(&uses, err);
@@ -313,7 +341,7 @@ rooms_close(struct shell *shell, const struct start *start)
 	systemd_close(shell->reporter);
 	if (shell->actors.conf != NULL)
 		mailboxes_close(shell->sockets, &shell->sockets->mailboxes);
-	additions_close(shell);
+	additions_close(shell->additions, shell->sockets);
 	standin_free(shell->sockets->standin);
 	given_free(shell->sockets->given);
 	processes_free(shell->processes);
@@ -327,7 +355,7 @@ rooms_close(struct shell *shell, const struct start *start)
 	actors_done(&shell->actors);
 	additions_free(shell->additions);
 	free(shell->sockets);
-	reload_free(shell);
+	reload_free(shell->reloader);
 	system_free(shell->system);
 	keeper_release(shell->keeper, VAULT_KEY(VAULT_CGROUP, 0));
 	keeper_free(shell->keeper);

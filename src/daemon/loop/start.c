@@ -81,7 +81,7 @@ load(struct shell *shell, struct start *ret)
 
 	if (!is_safe_place(shell->origin.runtime_dir))
 		return EX_CONFIG;
-	ret->conf = loading_boot(shell, &reports, &err);
+	ret->conf = loading_boot(&shell->origin, &shell->bounded, &reports, &err);
 	conf_reports_print(&reports);
 	conf_reports_done(&reports);
 	if (ret->conf == NULL && err.code != 0) {
@@ -306,13 +306,14 @@ boot(struct shell *shell, const struct start *start)
 		log_line(LOG_LEVEL_ERROR, "no random numbers: %s", strerror(-r));
 		return EX_OSERR;
 	}
-	additions_drop_kept(shell);
+	additions_drop_kept(shell->keeper);
 	if (start->how == START_ANEW)
 		n_leftovers = end_actors(shell);
 	if (!is_clean)
 		end_leftovers(shell, start->conf, &found);
 	n_leftovers += found.n_killed - found.n_left;
-	if (reload_boot(shell, start->conf, seed_of(shell->origin.options), &err) < 0) {
+	if (reload_boot(shell->reloader, start->conf, seed_of(shell->origin.options),
+	                &err) < 0) {
 		leftovers_done(&found);
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
@@ -327,7 +328,7 @@ boot(struct shell *shell, const struct start *start)
 	/* They are in the ledger before anything is started. */
 	strays_take(shell->processes->procs, &found);
 	leftovers_done(&found);
-	reload_hand_over(shell);
+	reload_hand_over(shell->reloader);
 	post_event(shell->post, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
 	/* What the one before us was about: of the tree only the log process is started,
 	 * for what is still in the pipes. */

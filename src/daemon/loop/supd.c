@@ -150,7 +150,7 @@ static void
 hang_up(struct shell *shell)
 {
 	if (!signals.has_terminal || has_terminal()) {
-		reload_now(shell);
+		reload_now(shell->reloader);
 		return;
 	}
 	signals.has_terminal = false;
@@ -260,8 +260,14 @@ prepare(struct shell *shell, struct start *start)
 	                                 shell};
 	int status;
 
-	follow_log(shell, start->conf);
-	follow_limits(shell, start->conf);
+	follow_log(shell->origin.options, start->conf);
+	shell->reloader->limits = (struct limits){
+	    .actors = &shell->actors,
+	    .additions = shell->additions,
+	    .control_file = shell->control_file,
+	    .spawner = &shell->spawner,
+	};
+	follow_limits(&shell->reloader->limits, start->conf);
 	status = rooms_open(shell, start, &news);
 	if (status != 0)
 		return status;
@@ -297,6 +303,15 @@ fill_origin(struct origin *origin, const struct supd_options *options,
 	origin->crashes = hello->crashes;
 }
 
+static void
+fill_state(struct shell *shell)
+{
+	cgroup_root_init(&shell->cgroups);
+	shell->recording.actors = &shell->actors;
+	shell->engine.now_ms = clock_mono_ms();
+	shell->recording.facts.started_ms = shell->engine.now_ms;
+}
+
 /*
  * Run until the end, with what the walker handed over; returns the exit status
  * (CONTROL.md).
@@ -306,10 +321,12 @@ supd_run(const struct supd_options *options, struct handover *handover)
 {
 	struct launcher launcher = {0};
 	struct reporter reporter = {0};
+	struct reloader reloader = {0};
 	struct control_file control_file = {.clients_max = CONTROL_CONNS_MAX};
 	struct upgrader upgrader = {0};
 	struct shell shell = {.launcher = &launcher,
 	                      .reporter = &reporter,
+	                      .reloader = &reloader,
 	                      .upgrader = &upgrader,
 	                      .control_file = &control_file};
 	struct start start = {0};
@@ -318,14 +335,11 @@ supd_run(const struct supd_options *options, struct handover *handover)
 
 	signals.ignores_hangup = handover->hello.ignores_hangup != 0;
 	set_signals();
-	cgroup_root_init(&shell.cgroups);
 	fill_origin(&shell.origin, options, &handover->hello);
 	shell.additions = additions_new();
 	shell.sockets = calloc(1, sizeof(*shell.sockets));
-	shell.recording.actors = &shell.actors;
 	shell.keeper = keeper_new(handover);
-	shell.engine.now_ms = clock_mono_ms();
-	shell.recording.facts.started_ms = shell.engine.now_ms;
+	fill_state(&shell);
 	err_set(&err, ENOMEM, "additions");
 	if (shell.additions == NULL || shell.sockets == NULL || shell.keeper == NULL ||
 	    os_spawn_init(&shell.spawner, &err) < 0) {

@@ -71,7 +71,7 @@ adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
 		return -EBADMSG;
 	}
 	shell->recording.facts = facts;
-	before_adopt(shell);
+	before_adopt(shell->keeper, facts.conf_id);
 	*ret_ledger = ledger;
 	return 0;
 }
@@ -87,7 +87,8 @@ find_conf(struct shell *shell, const struct ledger_record *record, struct conf *
 		return record->conf_index < SYSTEM_ACTORS ? 0 : -EBADMSG;
 	}
 	if ((record->conf_id & ADDITION_BIT) != 0) {
-		const struct grown *grown = additions_find(shell, record->conf_id);
+		const struct grown *grown =
+		    additions_find(shell->additions, record->conf_id);
 
 		*ret = grown == NULL ? NULL : grown->conf;
 		if (grown != NULL && record->conf_index < grown->spec.n)
@@ -97,7 +98,7 @@ find_conf(struct shell *shell, const struct ledger_record *record, struct conf *
 	}
 	*ret = shell->actors.conf;
 	if (record->conf_id != shell->recording.facts.conf_id &&
-	    reload_adopt_retired(shell, record->conf_id, ret, err) < 0)
+	    reload_adopt_retired(shell->reloader, record->conf_id, ret, err) < 0)
 		return -EBADMSG;
 	if (record->conf_index < (*ret)->n_actors)
 		return 0;
@@ -125,7 +126,7 @@ restore_actor(struct shell *shell, const struct ledger_record *record, struct er
 	actor = actors_get(&shell->actors, record->ref);
 	actor->elder = record->elder;
 	actor->conf_owner = record->removed ? conf : NULL;
-	actor->grown = additions_find(shell, record->conf_id);
+	actor->grown = additions_find(shell->additions, record->conf_id);
 	if (actor->grown != NULL)
 		additions_use(actor->grown);
 	actor->pid = record->pid;
@@ -314,10 +315,10 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 	int r;
 
 	ledger_size(ledger, &size);
-	reload_use_ledger(shell, ledger);
-	r = reload_reserve(shell, size.slots, err);
+	reload_use_ledger(shell->reloader, ledger);
+	r = reload_reserve(shell->reloader, size.slots, err);
 	if (r == 0)
-		r = additions_adopt(shell, err);
+		r = additions_adopt(shell->reloader, err);
 	if (r == 0)
 		r = restore_slots(shell, size.slots, err);
 	if (r == 0)
@@ -326,7 +327,7 @@ adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
 	if (r < 0)
 		return r;
 	metrics_begin(shell->metrics, shell->actors.conf);
-	additions_open(shell);
+	additions_open(shell->additions, shell->sockets);
 	proc_sweep_include_left(shell->processes->procs->sweeper,
 	                        keeper_handover(shell->keeper)->hello.left,
 	                        LINK_LEFT_MAX);

@@ -13,10 +13,10 @@
 #include "daemon/processes/procs.h"
 #include "daemon/reload/additions_log.h"
 #include "daemon/reload/reload.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "ledger/link.h"
 
@@ -107,9 +107,8 @@ insert(struct additions *additions, struct grown *grown)
 }
 
 static void
-drop(struct shell *shell, struct grown *grown)
+drop(struct additions *additions, struct sockets *sockets, struct grown *grown)
 {
-	struct additions *additions = shell->additions;
 	uint32_t i = 0;
 	struct grown *last = additions->at[additions->n - 1];
 
@@ -123,14 +122,13 @@ drop(struct shell *shell, struct grown *grown)
 	additions->at[--additions->n] = NULL;
 	additions->live_bytes -= grown->bytes;
 	if (grown->is_open)
-		mailboxes_close(shell->sockets, &grown->mailboxes);
+		mailboxes_close(sockets, &grown->mailboxes);
 	grown_free(grown);
 }
 
 struct grown *
-additions_find(const struct shell *shell, uint64_t id)
+additions_find(const struct additions *additions, uint64_t id)
 {
-	const struct additions *additions = shell->additions;
 	uint32_t i;
 
 	return map_get(&additions->by_id, id, &i) ? additions->at[i] : NULL;
@@ -162,10 +160,10 @@ read_entry(const struct log_entry *entry, struct err *err)
 
 /* What the core needs in addition to what it has promised to others. */
 static int
-reserve(struct shell *shell, const struct conf *conf, const struct spec *above,
+reserve(struct reloader *reloader, const struct conf *conf, const struct spec *above,
         struct err *err)
 {
-	struct additions *additions = shell->additions;
+	struct additions *additions = reloader->additions;
 	struct core_size need = additions->posted;
 	int r;
 
@@ -178,7 +176,7 @@ reserve(struct shell *shell, const struct conf *conf, const struct spec *above,
 		need.watches += spec->n_watches;
 	}
 	need.nodes += conf->n_actors;
-	r = reload_make_room(shell, &need, err);
+	r = reload_make_room(reloader, &need, err);
 	if (r < 0)
 		return r;
 	additions->posted = need;
@@ -187,43 +185,43 @@ reserve(struct shell *shell, const struct conf *conf, const struct spec *above,
 
 /* Its sockets, as those of the file before the first process of any of its actors. */
 static int
-open_sockets(struct shell *shell, struct grown *grown, struct err *err)
+open_sockets(struct sockets *sockets, struct grown *grown, struct err *err)
 {
 	int r;
 
 	if (grown->is_open)
 		return 0;
-	r = mailboxes_open_added(shell->sockets, &grown->mailboxes, grown->conf, err);
+	r = mailboxes_open_added(sockets, &grown->mailboxes, grown->conf, err);
 	grown->is_open = r == 0;
 	return r;
 }
 
 /* It is in the tree already: better without them than not at all. */
 static void
-open_sockets_anyway(struct shell *shell, struct grown *grown)
+open_sockets_anyway(struct sockets *sockets, struct grown *grown)
 {
 	struct err err;
 
-	if (open_sockets(shell, grown, &err) < 0)
+	if (open_sockets(sockets, grown, &err) < 0)
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 }
 
 void
-additions_open(struct shell *shell)
+additions_open(struct additions *additions, struct sockets *sockets)
 {
-	for (uint32_t i = 0; i < shell->additions->n; i++)
-		if (shell->additions->at[i]->n_users > 0)
-			open_sockets_anyway(shell, shell->additions->at[i]);
+	for (uint32_t i = 0; i < additions->n; i++)
+		if (additions->at[i]->n_users > 0)
+			open_sockets_anyway(sockets, additions->at[i]);
 }
 
 void
-additions_close(struct shell *shell)
+additions_close(struct additions *additions, struct sockets *sockets)
 {
-	for (uint32_t i = 0; i < shell->additions->n; i++) {
-		struct grown *grown = shell->additions->at[i];
+	for (uint32_t i = 0; i < additions->n; i++) {
+		struct grown *grown = additions->at[i];
 
 		if (grown->is_open)
-			mailboxes_close(shell->sockets, &grown->mailboxes);
+			mailboxes_close(sockets, &grown->mailboxes);
 		grown->is_open = false;
 	}
 }
@@ -241,54 +239,53 @@ additions_count_sockets(const struct additions *additions)
 /* A configuration that is in nobody's table yet, with its sockets; NULL and a sentence.
  */
 static struct grown *
-make_grown(struct shell *shell, const struct log_entry *entry, const struct spec *above,
-           struct err *err)
+make_grown(struct reloader *reloader, const struct log_entry *entry,
+           const struct spec *above, struct err *err)
 {
 	struct grown *grown = read_entry(entry, err);
 
 	if (grown == NULL)
 		return NULL;
-	if (reserve(shell, grown->conf, above, err) == 0 &&
-	    open_sockets(shell, grown, err) == 0) {
-		if (insert(shell->additions, grown) == 0)
+	if (reserve(reloader, grown->conf, above, err) == 0 &&
+	    open_sockets(reloader->sockets, grown, err) == 0) {
+		if (insert(reloader->additions, grown) == 0)
 			return grown;
 		err_set(err, ENOMEM, "one more actor");
-		mailboxes_close(shell->sockets, &grown->mailboxes);
+		mailboxes_close(reloader->sockets, &grown->mailboxes);
 	}
 	grown_free(grown);
 	return NULL;
 }
 
 struct grown *
-additions_prepare(struct shell *shell, const struct conf *conf, struct ref parent,
+additions_prepare(struct reloader *reloader, const struct conf *conf, struct ref parent,
                   struct err *err)
 {
-	const struct actor *above = actors_get(&shell->actors, parent);
-	struct log_entry *entry = additions_log_make(shell, conf, err);
+	const struct actor *above = actors_get(reloader->actors, parent);
+	struct log_entry *entry = additions_log_make(reloader, conf, err);
 	struct grown *grown;
 	int r;
 
 	if (entry == NULL)
 		return NULL;
-	r = keeper_has_room(shell->keeper, keeper_count(conf)) ? 0 : -EMFILE;
+	r = keeper_has_room(reloader->keeper, keeper_count(conf)) ? 0 : -EMFILE;
 	if (r == 0)
-		r = additions_log_make_room(shell, entry->bytes);
-	grown = r < 0 ? NULL : make_grown(shell, entry, &above->conf->spec, err);
+		r = additions_log_make_room(reloader, entry->bytes);
+	grown = r < 0 ? NULL : make_grown(reloader, entry, &above->conf->spec, err);
 	if (r < 0)
 		err_set(err, -r, "room for another actor");
 	if (grown != NULL) {
-		grown->at = additions_log_append(shell->additions->log, entry);
+		grown->at = additions_log_append(reloader->additions->log, entry);
 		grown->is_posted = true;
-		shell->additions->n_posted++;
+		reloader->additions->n_posted++;
 	}
 	free(entry);
 	return grown;
 }
 
 bool
-additions_has_posted(const struct shell *shell, const char *path)
+additions_has_posted(const struct additions *additions, const char *path)
 {
-	const struct additions *additions = shell->additions;
 	uint32_t left = additions->n_posted;
 
 	/* They are the last ones, few, and soon none. */
@@ -311,47 +308,47 @@ additions_use(struct grown *grown)
 }
 
 void
-additions_name(struct shell *shell, const struct action *action)
+additions_name(struct reloader *reloader, const struct action *action)
 {
-	struct grown *grown = additions_find(shell, action->addition_id);
+	struct grown *grown = additions_find(reloader->additions, action->addition_id);
 	const uint32_t i = action->addition_index;
 	struct actor *actor;
 
 	/* A guardian before us named it, and put that down. */
-	if (actors_get(&shell->actors, action->ref) != NULL)
+	if (actors_get(reloader->actors, action->ref) != NULL)
 		return;
 	ASSERT(grown != NULL && i < grown->spec.n && grown->paths[i] != NULL);
-	open_sockets_anyway(shell, grown);
-	actors_set(&shell->actors, action->ref, grown->paths[i]);
+	open_sockets_anyway(reloader->sockets, grown);
+	actors_set(reloader->actors, action->ref, grown->paths[i]);
 	grown->paths[i] = NULL;
-	actors_assign(&shell->actors, action->ref, grown->conf, grown->id, i);
-	actor = actors_get(&shell->actors, action->ref);
+	actors_assign(reloader->actors, action->ref, grown->conf, grown->id, i);
+	actor = actors_get(reloader->actors, action->ref);
 	actor->grown = grown;
 	additions_use(grown);
-	record_slot(&shell->recording, action->ref.slot);
+	record_slot(reloader->recording, action->ref.slot);
 	if (actor->elder.slot != REF_NONE.slot)
-		record_slot(&shell->recording, actor->elder.slot);
+		record_slot(reloader->recording, actor->elder.slot);
 }
 
 void
-additions_release(struct shell *shell, struct grown *grown)
+additions_release(struct reloader *reloader, struct grown *grown)
 {
 	ASSERT(grown->n_users > 0);
 	grown->n_users--;
 	if (grown->n_users > 0 || grown->is_posted)
 		return;
-	if (!procs_are_starting(shell->processes->procs)) {
-		drop(shell, grown);
+	if (!procs_are_starting(reloader->processes->procs)) {
+		drop(reloader->additions, reloader->sockets, grown);
 		return;
 	}
 	/* A child may read it. */
-	shell->additions->n_idle++;
+	reloader->additions->n_idle++;
 }
 
 void
-additions_on_turn(struct shell *shell)
+additions_on_turn(struct reloader *reloader)
 {
-	struct additions *additions = shell->additions;
+	struct additions *additions = reloader->additions;
 
 	/* A removed element is replaced by the last element. */
 	for (uint32_t i = additions->n; additions->n_posted > 0 && i-- > 0;) {
@@ -362,23 +359,22 @@ additions_on_turn(struct shell *shell)
 		grown->is_posted = false;
 		additions->n_posted--;
 		if (grown->n_users == 0)
-			drop(shell, grown);
+			drop(reloader->additions, reloader->sockets, grown);
 	}
 	additions->posted = (struct core_size){0};
-	if (additions->n_idle == 0 || procs_are_starting(shell->processes->procs))
+	if (additions->n_idle == 0 || procs_are_starting(reloader->processes->procs))
 		return;
 	additions->n_idle = 0;
 	for (uint32_t i = additions->n; i-- > 0;)
 		if (additions->at[i]->n_users == 0 && !additions->at[i]->is_posted)
-			drop(shell, additions->at[i]);
+			drop(reloader->additions, reloader->sockets, additions->at[i]);
 }
 
 /* ---- after a death ---- */
 
 static int
-read_log(struct shell *shell, struct err *err)
+read_log(struct additions *additions, struct err *err)
 {
-	struct additions *additions = shell->additions;
 	uint64_t used, at = additions_log_first(additions, &used);
 
 	while (at < used) {
@@ -406,19 +402,19 @@ read_log(struct shell *shell, struct err *err)
 }
 
 int
-additions_adopt(struct shell *shell, struct err *err)
+additions_adopt(struct reloader *reloader, struct err *err)
 {
-	int r = additions_log_adopt(shell, err);
+	int r = additions_log_adopt(reloader, err);
 
-	return r <= 0 ? r : read_log(shell, err);
+	return r <= 0 ? r : read_log(reloader->additions, err);
 }
 
 void
-additions_drop_kept(struct shell *shell)
+additions_drop_kept(struct keeper *keeper)
 {
-	const struct handover *handover = keeper_handover(shell->keeper);
+	const struct handover *handover = keeper_handover(keeper);
 
 	for (size_t i = 0; handover != NULL && i < handover->n; i++)
 		if (VAULT_KIND_OF(handover->vault[i].key) == VAULT_ADDITIONS)
-			keeper_release(shell->keeper, handover->vault[i].key);
+			keeper_release(keeper, handover->vault[i].key);
 }

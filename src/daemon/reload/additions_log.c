@@ -19,9 +19,11 @@
 #include "base/assert.h"
 #include "base/sum.h"
 #include "conf/text/conf.h"
+#include "daemon/reload/reload.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/recording.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
@@ -125,9 +127,9 @@ log_room(const struct additions *additions)
 }
 
 int
-additions_log_make_room(struct shell *shell, size_t more)
+additions_log_make_room(struct reloader *reloader, size_t more)
 {
-	struct additions *additions = shell->additions;
+	struct additions *additions = reloader->additions;
 	size_t bytes =
 	    aligned(sizeof(struct additions_log)) + 2 * (additions->live_bytes + more);
 	struct additions_log *log = NULL;
@@ -141,14 +143,14 @@ additions_log_make_room(struct shell *shell, size_t more)
 	r = log_new(bytes < LOG_BYTES_MIN ? LOG_BYTES_MIN : bytes, &fd, &log);
 	if (r < 0)
 		return r;
-	post_checkpoint(shell->post);
+	post_checkpoint(reloader->post);
 	for (uint32_t i = 0; i < additions->n; i++)
 		additions->at[i]->at =
 		    additions_log_append(log, entry_at(additions, additions->at[i]->at));
-	keeper_keep(shell->keeper, VAULT_KEY(VAULT_ADDITIONS, additions->generation + 1),
-	            fd);
+	keeper_keep(reloader->keeper,
+	            VAULT_KEY(VAULT_ADDITIONS, additions->generation + 1), fd);
 	if (additions->log != NULL)
-		keeper_release(shell->keeper,
+		keeper_release(reloader->keeper,
 		               VAULT_KEY(VAULT_ADDITIONS, additions->generation));
 	additions->generation++;
 	additions_log_close(additions);
@@ -159,22 +161,22 @@ additions_log_make_room(struct shell *shell, size_t more)
 
 /* How many of each name there will have been. */
 static void
-set_incarnations(const struct shell *shell, const struct conf *conf,
+set_incarnations(const struct reloader *reloader, const struct conf *conf,
                  struct log_entry *entry)
 {
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const char *path = conf->actors[i].path;
-		struct ref elder = actors_find(&shell->actors, path);
-		uint32_t incarnation = ledger_past(shell->recording.ledger, path);
+		struct ref elder = actors_find(reloader->actors, path);
+		uint32_t incarnation = ledger_past(reloader->recording->ledger, path);
 
 		if (elder.slot != REF_NONE.slot)
-			incarnation = core_incarnation(shell->engine.core, elder);
+			incarnation = core_incarnation(reloader->engine->core, elder);
 		entry->incarnations[i] = incarnation + 1;
 	}
 }
 
 struct log_entry *
-additions_log_make(struct shell *shell, const struct conf *conf, struct err *err)
+additions_log_make(struct reloader *reloader, const struct conf *conf, struct err *err)
 {
 	struct log_entry *entry;
 	size_t frozen;
@@ -184,10 +186,10 @@ additions_log_make(struct shell *shell, const struct conf *conf, struct err *err
 		return NULL;
 	entry = calloc(1, aligned(sizeof(*entry) + frozen));
 	if (entry != NULL) {
-		entry->id = shell->additions->next_id++;
+		entry->id = reloader->additions->next_id++;
 		entry->frozen = frozen;
 		entry->bytes = aligned(sizeof(*entry) + frozen);
-		set_incarnations(shell, conf, entry);
+		set_incarnations(reloader, conf, entry);
 		memcpy(entry + 1, block, frozen);
 		entry->sum = entry_sum(entry);
 	} else {
@@ -221,9 +223,9 @@ additions_log_first(const struct additions *additions, uint64_t *ret_used)
 
 /* Take the newest log that the walker kept, and drop all others. */
 static int
-take_log(struct shell *shell)
+take_log(struct reloader *reloader)
 {
-	const struct handover *handover = keeper_handover(shell->keeper);
+	const struct handover *handover = keeper_handover(reloader->keeper);
 	uint64_t newest = 0;
 
 	for (size_t i = 0; i < handover->n; i++)
@@ -233,19 +235,19 @@ take_log(struct shell *shell)
 	for (size_t i = 0; i < handover->n; i++)
 		if (VAULT_KIND_OF(handover->vault[i].key) == VAULT_ADDITIONS &&
 		    handover->vault[i].key != newest)
-			keeper_release(shell->keeper, handover->vault[i].key);
+			keeper_release(reloader->keeper, handover->vault[i].key);
 	if (newest == 0)
 		return -1;
-	shell->additions->generation = newest & ~VAULT_KEY(0xff, 0);
-	return keeper_take(shell->keeper, newest);
+	reloader->additions->generation = newest & ~VAULT_KEY(0xff, 0);
+	return keeper_take(reloader->keeper, newest);
 }
 
 int
-additions_log_adopt(struct shell *shell, struct err *err)
+additions_log_adopt(struct reloader *reloader, struct err *err)
 {
-	struct additions *additions = shell->additions;
+	struct additions *additions = reloader->additions;
 	struct stat stat_buf;
-	int fd = take_log(shell);
+	int fd = take_log(reloader);
 	int r;
 
 	if (fd < 0)

@@ -20,11 +20,11 @@ struct log_entry {
 /* Have room for so many more bytes: in another log, twice as large as what is in use, to
  * which those that are there move.  Nothing of the journal needs the old one any more.
  * -errno; -EDQUOT: there are too many. */
-int additions_log_make_room(struct shell *shell, size_t more);
+int additions_log_make_room(struct reloader *reloader, size_t more);
 
 /* The entry of a configuration, with the next number; the caller frees it.  NULL and a
  * sentence: no memory. */
-struct log_entry *additions_log_make(struct shell *shell, const struct conf *conf,
+struct log_entry *additions_log_make(struct reloader *reloader, const struct conf *conf,
                                      struct err *err);
 
 /* Put an entry down, for which there is room; returns its place. */
@@ -32,7 +32,7 @@ uint64_t additions_log_append(struct additions_log *log, const struct log_entry 
 
 /* Take the newest log that the walker kept: 1; 0: there is none; -errno and a sentence.
  */
-int additions_log_adopt(struct shell *shell, struct err *err);
+int additions_log_adopt(struct reloader *reloader, struct err *err);
 
 /* The place of the first entry, and where the last one ends. */
 uint64_t additions_log_first(const struct additions *additions, uint64_t *ret_used);

@@ -12,8 +12,9 @@
 #include <errno.h>
 
 #include "daemon/reload/reload.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/recording.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 
@@ -23,11 +24,11 @@
 static int kept_fd = -1;
 
 /*
- * Compare the configuration in force with the one before; changes nothing.  -ENODATA:
+ * Compare `conf`, which is in force, with the one before; changes nothing.  -ENODATA:
  * there is none; or another -errno, with a sentence.
  */
 int
-before_prepare(struct shell *shell, struct reload *ret, struct err *err)
+before_prepare(const struct conf *conf, struct reload *ret, struct err *err)
 {
 	int r;
 
@@ -39,7 +40,7 @@ before_prepare(struct shell *shell, struct reload *ret, struct err *err)
 	ret->conf = conf_unpack(kept_fd, err);
 	if (ret->conf == NULL)
 		return -EBADMSG;
-	r = conf_plan_make(shell->actors.conf, ret->conf, &ret->plan);
+	r = conf_plan_make(conf, ret->conf, &ret->plan);
 	if (r < 0)
 		err_set(err, -r, "compare with %s", ret->file);
 	return r;
@@ -48,12 +49,12 @@ before_prepare(struct shell *shell, struct reload *ret, struct err *err)
 /* Is that to be applied in force already?  A call that is repeated because its answer was
  * lost does not count. */
 static bool
-is_in_force(const struct shell *shell, const struct reload *reload)
+is_in_force(const struct conf *conf, const struct reload *reload)
 {
 	for (size_t i = 0; i < reload->plan.n; i++)
 		if (reload->plan.at[i].kind != CHANGE_UNCHANGED)
 			return false;
-	return conf_packs_alike(shell->actors.conf, reload->conf);
+	return conf_packs_alike(conf, reload->conf);
 }
 
 /*
@@ -63,55 +64,56 @@ is_in_force(const struct shell *shell, const struct reload *reload)
  * -errno with a sentence.
  */
 int
-before_keep(struct shell *shell, const struct reload *reload, uint64_t id, int *ret_fd,
-            struct err *err)
+before_keep(struct reloader *reloader, const struct reload *reload, uint64_t id,
+            int *ret_fd, struct err *err)
 {
+	const struct conf *conf = reloader->actors->conf;
 	int fd = kept_fd;
 
-	if (!reload->keeps_before && !is_in_force(shell, reload)) {
-		fd = fd_raise(conf_pack(shell->actors.conf, err));
+	if (!reload->keeps_before && !is_in_force(conf, reload)) {
+		fd = fd_raise(conf_pack(conf, err));
 		if (fd < 0)
 			return fd;
 	}
 	if (fd >= 0)
-		keeper_keep(shell->keeper, KEY(id), fd);
+		keeper_keep(reloader->keeper, KEY(id), fd);
 	*ret_fd = fd;
 	return 0;
 }
 
 /* The configuration of this number is not applied. */
 void
-before_cancel(struct shell *shell, uint64_t id, int take_fd)
+before_cancel(struct keeper *keeper, uint64_t id, int take_fd)
 {
-	keeper_release(shell->keeper, KEY(id));
+	keeper_release(keeper, KEY(id));
 	if (take_fd != kept_fd)
 		fd_close(&take_fd);
 }
 
 /* The one that took the place of this number is in force, and handed over. */
 void
-before_use(struct shell *shell, uint64_t id, int take_fd)
+before_use(struct keeper *keeper, uint64_t id, int take_fd)
 {
-	keeper_release(shell->keeper, KEY(id));
+	keeper_release(keeper, KEY(id));
 	if (take_fd == kept_fd)
 		return;
 	fd_close(&kept_fd);
 	kept_fd = take_fd;
 }
 
-/* The configuration in force, which was on trial, stays: an undo leads to this one. */
+/* The configuration in force, of this number, which was on trial, stays: an undo leads to
+ * this one. */
 void
-before_replace(struct shell *shell, int take_fd)
+before_replace(struct keeper *keeper, uint64_t id, int take_fd)
 {
 	fd_close(&kept_fd);
 	kept_fd = take_fd;
-	keeper_keep(shell->keeper, KEY(shell->recording.facts.conf_id), take_fd);
+	keeper_keep(keeper, KEY(id), take_fd);
 }
 
-/* Have the one that the walker kept for us. */
+/* Have the one that the walker kept for us, before the one of this number. */
 void
-before_adopt(struct shell *shell)
+before_adopt(struct keeper *keeper, uint64_t id)
 {
-	kept_fd =
-	    fd_raise(keeper_take(shell->keeper, KEY(shell->recording.facts.conf_id)));
+	kept_fd = fd_raise(keeper_take(keeper, KEY(id)));
 }

@@ -7,15 +7,17 @@
 
 #include "base/err.h"
 
+struct conf;
+struct keeper;
 struct reload;
-struct shell;
+struct reloader;
 
-int before_prepare(struct shell *shell, struct reload *ret, struct err *err);
-int before_keep(struct shell *shell, const struct reload *reload, uint64_t id,
+int before_prepare(const struct conf *conf, struct reload *ret, struct err *err);
+int before_keep(struct reloader *reloader, const struct reload *reload, uint64_t id,
                 int *ret_fd, struct err *err);
-void before_cancel(struct shell *shell, uint64_t id, int take_fd);
-void before_use(struct shell *shell, uint64_t id, int take_fd);
-void before_replace(struct shell *shell, int take_fd);
-void before_adopt(struct shell *shell);
+void before_cancel(struct keeper *keeper, uint64_t id, int take_fd);
+void before_use(struct keeper *keeper, uint64_t id, int take_fd);
+void before_replace(struct keeper *keeper, uint64_t id, int take_fd);
+void before_adopt(struct keeper *keeper, uint64_t id);
 
 #endif

@@ -13,10 +13,11 @@
 #include "daemon/processes/prober.h"
 #include "daemon/processes/processes.h"
 #include "daemon/reload/additions.h"
+#include "daemon/reload/reload.h"
 #include "daemon/sockets/control_file.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/log.h"
 #include "daemon/state/options.h"
-#include "daemon/state/shell.h"
 #include "helper/wire.h"
 #include "os/self/fd.h"
 #include "os/spawn/spawn.h"
@@ -48,9 +49,10 @@ count_fds_of(const struct conf_process *process)
 
 /* How many descriptors the actors and supd's own rooms need. */
 static uint64_t
-count_fds(const struct shell *shell, const struct conf *conf, uint32_t n_slots)
+count_fds(const struct limits *limits, const struct conf *conf)
 {
-	uint64_t n = OWN_FDS + additions_count_sockets(shell->additions);
+	uint64_t n = OWN_FDS + additions_count_sockets(limits->additions);
+	const uint32_t n_slots = limits->actors->cap;
 
 	if (conf->has_metrics)
 		n++;
@@ -63,13 +65,13 @@ count_fds(const struct shell *shell, const struct conf *conf, uint32_t n_slots)
 }
 
 void
-follow_limits(struct shell *shell, const struct conf *conf)
+follow_limits(const struct limits *limits, const struct conf *conf)
 {
-	uint64_t needed = count_fds(shell, conf, shell->actors.cap) + FD_WINDOW;
+	uint64_t needed = count_fds(limits, conf) + FD_WINDOW;
 	struct rlimit limit;
 	struct err err;
 
-	shell->control_file->clients_max = CONTROL_CONNS_MAX;
+	limits->control_file->clients_max = CONTROL_CONNS_MAX;
 	if (fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) == 0)
 		return;
 	log_line(LOG_LEVEL_WARNING,
@@ -78,16 +80,15 @@ follow_limits(struct shell *shell, const struct conf *conf)
 	if (fd_limit(&limit) < 0 || limit.rlim_cur >= needed + CONTROL_CONNS_MAX)
 		return;
 	if (limit.rlim_cur < needed + CLIENTS_MIN)
-		needed -= os_spawn_give_window(&shell->spawner);
-	shell->control_file->clients_max = CLIENTS_MIN;
+		needed -= os_spawn_give_window(limits->spawner);
+	limits->control_file->clients_max = CLIENTS_MIN;
 	if (limit.rlim_cur > needed + CLIENTS_MIN)
-		shell->control_file->clients_max = (uint32_t)(limit.rlim_cur - needed);
+		limits->control_file->clients_max = (uint32_t)(limit.rlim_cur - needed);
 }
 
 void
-follow_log(const struct shell *shell, const struct conf *conf)
+follow_log(const struct supd_options *options, const struct conf *conf)
 {
-	const struct supd_options *options = shell->origin.options;
 	/* Among the output of actors only what is to be known. */
 	enum log_level level =
 	    output_look(options, conf) != 0 ? LOG_LEVEL_NOTICE : LOG_LEVEL_INFO;
@@ -119,26 +120,27 @@ is_same_text(const char *a, const char *b)
 
 /* Set which users may connect; their rights are looked up at each call. */
 static void
-set_control_mode(struct shell *shell)
+set_control_mode(struct reloader *reloader)
 {
-	const struct conf *conf = shell->actors.conf;
+	const struct conf *conf = reloader->actors->conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : getegid();
 	struct err err;
-	int r = control_file_do(shell->control_file, SOCKWORK_ADJUST, conf, gid, &err);
+	int r = control_file_do(reloader->limits.control_file, SOCKWORK_ADJUST, conf, gid,
+	                        &err);
 
 	if (r < 0)
-		(void)log_errno(r, "mode of %s", shell->origin.control_path);
+		(void)log_errno(r, "mode of %s", reloader->origin->control_path);
 }
 
 void
-follow_conf(struct shell *shell, const struct conf *old)
+follow_conf(struct reloader *reloader, const struct conf *old)
 {
-	const struct conf *conf = shell->actors.conf;
+	const struct conf *conf = reloader->actors->conf;
 
 	if (conf->log_level != old->log_level || conf->log_show != old->log_show ||
 	    conf->log_target != old->log_target ||
 	    !is_same_text(conf->log_directory, old->log_directory))
-		follow_log(shell, conf);
+		follow_log(reloader->origin->options, conf);
 	log_limit(&conf->own_log);
 	if (!is_same_text(conf->control_socket, old->control_socket))
 		log_line(LOG_LEVEL_WARNING,
@@ -146,9 +148,9 @@ follow_conf(struct shell *shell, const struct conf *old)
 	if (conf->control_mode != old->control_mode ||
 	    conf->has_control_group != old->has_control_group ||
 	    conf->control_gid != old->control_gid)
-		set_control_mode(shell);
-	follow_limits(shell, conf);
-	prober_look_again(shell->processes->prober);
-	if (output_configure(shell->messages->output) < 0)
+		set_control_mode(reloader);
+	follow_limits(&reloader->limits, conf);
+	prober_look_again(reloader->processes->prober);
+	if (output_configure(reloader->messages->output) < 0)
 		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
 }

@@ -4,17 +4,30 @@
 #define DAEMON_FOLLOW_H
 
 struct conf;
-struct shell;
+struct actors;
+struct additions;
+struct control_file;
+struct reloader;
+struct spawner;
+struct supd_options;
+
+/* What takes descriptors, and what there is less of where they are short; borrowed. */
+struct limits {
+	const struct actors *actors;
+	const struct additions *additions;
+	struct control_file *control_file;
+	struct spawner *spawner;
+};
 
 /* Write the log where this configuration and the command line say; to stderr where that
  * cannot be opened. */
-void follow_log(const struct shell *shell, const struct conf *conf);
+void follow_log(const struct supd_options *options, const struct conf *conf);
 
 /* Ask for enough descriptors.  Where there are fewer, fast spawning goes first, then
  * clients: what supd needs itself is set aside before any is let in. */
-void follow_limits(struct shell *shell, const struct conf *conf);
+void follow_limits(const struct limits *limits, const struct conf *conf);
 
 /* Another configuration than `old` is in force. */
-void follow_conf(struct shell *shell, const struct conf *old);
+void follow_conf(struct reloader *reloader, const struct conf *old);
 
 #endif

@@ -6,7 +6,9 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "conf/text/reports.h"
 #include "os/self/fd.h"
 #include "os/self/pass.h"
 
@@ -42,6 +44,40 @@ send_reports(int fd, const struct conf_reports *reports)
 		(void)dprintf(fd, "%u %u %u%c%s%c%s%c%s%c", (unsigned int)at->severity,
 		              at->line, at->column, 0, at->file, 0, at->path, 0,
 		              at->message, 0);
+	}
+}
+
+/* The next text of the answer, and where the one after it begins; NULL: there is none. */
+static const char *
+next_text(const char **at, const char *end)
+{
+	const char *text = *at;
+	const char *nul = memchr(text, 0, (size_t)(end - text));
+
+	if (nul == NULL)
+		return NULL;
+	*at = nul + 1;
+	return text;
+}
+
+/* In the parent: take what send_reports() has written. */
+void
+load_take_reports(const char *answer, size_t size, struct conf_reports *reports)
+{
+	const char *at = answer, *end = answer + size;
+
+	for (;;) {
+		const char *numbers = next_text(&at, end);
+		const char *file = numbers == NULL ? NULL : next_text(&at, end);
+		const char *path = file == NULL ? NULL : next_text(&at, end);
+		const char *message = path == NULL ? NULL : next_text(&at, end);
+		struct spot spot = {.file = file};
+		unsigned int severity;
+
+		if (message == NULL ||
+		    sscanf(numbers, "%u %u %u", &severity, &spot.line, &spot.column) != 3)
+			return;
+		reports_add(reports, (enum conf_severity)severity, &spot, path, message);
 	}
 }
 

@@ -29,6 +29,9 @@ struct load_result {
 	struct err err;
 };
 
+/* The reports that the child has written after that, in the parent. */
+void load_take_reports(const char *answer, size_t size, struct conf_reports *reports);
+
 void load_it(int fd, void *data);
 void load_replicas(int fd, void *data);
 

@@ -22,7 +22,9 @@
 #include "conf/text/reports.h"
 #include "daemon/reload/load_child.h"
 #include "daemon/reload/reload_private.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/options.h"
+#include "daemon/state/recording.h"
 #include "os/self/bounded.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
@@ -35,39 +37,6 @@
 #define REPORT_BYTES (1024 * 1024)
 /* The reports are written at once. */
 #define REPORTS_MS 1000
-
-/* The next text of the answer, and where the one after it begins; NULL: there is none. */
-static const char *
-next_text(const char **at, const char *end)
-{
-	const char *text = *at;
-	const char *nul = memchr(text, 0, (size_t)(end - text));
-
-	if (nul == NULL)
-		return NULL;
-	*at = nul + 1;
-	return text;
-}
-
-static void
-take_reports(const char *answer, size_t size, struct conf_reports *reports)
-{
-	const char *at = answer, *end = answer + size;
-
-	for (;;) {
-		const char *numbers = next_text(&at, end);
-		const char *file = numbers == NULL ? NULL : next_text(&at, end);
-		const char *path = file == NULL ? NULL : next_text(&at, end);
-		const char *message = path == NULL ? NULL : next_text(&at, end);
-		struct spot spot = {.file = file};
-		unsigned int severity;
-
-		if (message == NULL ||
-		    sscanf(numbers, "%u %u %u", &severity, &spot.line, &spot.column) != 3)
-			return;
-		reports_add(reports, (enum conf_severity)severity, &spot, path, message);
-	}
-}
 
 /* Wait until the child says something: 0; or -ETIMEDOUT. */
 static int
@@ -114,7 +83,7 @@ take_rest(int fd, struct conf_reports *reports)
 	if (text != NULL)
 		n = bounded_take(fd, clock_mono_ms() + REPORTS_MS, text, REPORT_BYTES);
 	if (n > 0)
-		take_reports(text, (size_t)n, reports);
+		load_take_reports(text, (size_t)n, reports);
 	free(text);
 	return n < 0 ? (int)n : 0;
 }
@@ -158,14 +127,14 @@ take_replicas(int fd, const struct load *load, const struct conf_taker *taker,
 }
 
 static int
-load_bounded(struct shell *shell, struct load *load, struct conf **ret_conf,
+load_bounded(struct bounded *bounded, struct load *load, struct conf **ret_conf,
              struct conf_reports *reports, struct err *err)
 {
 	const struct conf_taker *taker = load->taker;
 	int id, fd, r;
 
-	id = bounded_open(&shell->bounded, BOUNDED_CONF,
-	                  taker != NULL ? load_replicas : load_it, load, &fd);
+	id = bounded_open(bounded, BOUNDED_CONF, taker != NULL ? load_replicas : load_it,
+	                  load, &fd);
 	if (id < 0)
 		return id;
 	r = taker != NULL ? take_replicas(fd, load, taker, reports, err)
@@ -173,9 +142,9 @@ load_bounded(struct shell *shell, struct load *load, struct conf **ret_conf,
 	if (taker == NULL && r == 0)
 		r = take(fd, ret_conf, reports, err);
 	if (r == -ETIMEDOUT)
-		bounded_end_late(&shell->bounded, BOUNDED_CONF, id, &fd);
+		bounded_end_late(bounded, BOUNDED_CONF, id, &fd);
 	else
-		bounded_end(&shell->bounded, id, &fd);
+		bounded_end(bounded, id, &fd);
 	return r;
 }
 
@@ -208,7 +177,7 @@ conclude(const struct load *load, int r, struct conf_reports *reports, struct er
 /* The configuration; NULL: what is wrong with it is in the reports, or, where it could
  * not be looked at at all, err->code is set. */
 static struct conf *
-load_with(struct shell *shell, struct load *load, struct conf_reports *ret_reports,
+load_with(struct bounded *bounded, struct load *load, struct conf_reports *ret_reports,
           struct err *err)
 {
 	struct conf_wait *wait = map_wait();
@@ -222,11 +191,11 @@ load_with(struct shell *shell, struct load *load, struct conf_reports *ret_repor
 		return NULL;
 	}
 	load->options.wait = wait;
-	r = load_bounded(shell, load, &conf, ret_reports, err);
+	r = load_bounded(bounded, load, &conf, ret_reports, err);
 	if (r == -ETIMEDOUT && load->options.boot && wait->is_for_users &&
 	    !load->options.no_users) {
 		load->options.no_users = true;
-		r = load_bounded(shell, load, &conf, ret_reports, err);
+		r = load_bounded(bounded, load, &conf, ret_reports, err);
 	}
 	conclude(load, r, ret_reports, err);
 	(void)munmap(wait, sizeof(*wait));
@@ -240,15 +209,16 @@ load_with(struct shell *shell, struct load *load, struct conf_reports *ret_repor
  * among the reports, or err->code says what prevented it.
  */
 struct conf *
-loading_boot(struct shell *shell, struct conf_reports *ret_reports, struct err *err)
+loading_boot(const struct origin *origin, struct bounded *bounded,
+             struct conf_reports *ret_reports, struct err *err)
 {
-	struct load load = {.file = shell->origin.conf_file,
+	struct load load = {.file = origin->conf_file,
 	                    .options = {.warn = true,
 	                                .boot = true,
-	                                .environ = shell->origin.environ,
-	                                .controllers = shell->origin.controllers}};
+	                                .environ = origin->environ,
+	                                .controllers = origin->controllers}};
 
-	return load_with(shell, &load, ret_reports, err);
+	return load_with(bounded, &load, ret_reports, err);
 }
 
 /* ---- the next configuration -------------------------------------------------------- */
@@ -257,7 +227,7 @@ loading_boot(struct shell *shell, struct conf_reports *ret_reports, struct err *
 enum loading_part { PART_READ, PART_COMPARE, PART_MEMORY, PART_READY };
 
 struct conf_loading {
-	struct shell *shell;
+	struct reloader *reloader;
 	struct load load;
 	enum loading_use use;
 	enum loading_part part; /* the next */
@@ -276,20 +246,20 @@ struct conf_loading {
 };
 
 static struct load
-load_of(const struct shell *shell, const char *file)
+load_of(const struct origin *origin, const char *file)
 {
 	return (struct load){.file = file,
 	                     .options = {.warn = true,
 	                                 .look_environment = true,
-	                                 .environ = shell->origin.environ,
-	                                 .controllers = shell->origin.controllers}};
+	                                 .environ = origin->environ,
+	                                 .controllers = origin->controllers}};
 }
 
 static void
 stop_waiting(struct conf_loading *loading)
 {
-	ev_io_stop(loading->shell->loop, &loading->io);
-	ev_timer_stop(loading->shell->loop, &loading->timer);
+	ev_io_stop(loading->reloader->loop, &loading->io);
+	ev_timer_stop(loading->reloader->loop, &loading->timer);
 }
 
 static void on_turn(struct ev_loop *loop, ev_timer *timer, int revents);
@@ -317,11 +287,11 @@ do_part(struct conf_loading *loading)
 		take_read(loading);
 		return PART_COMPARE;
 	case PART_COMPARE:
-		loading->r = reload_compare(loading->shell, reload, &loading->err);
+		loading->r = reload_compare(loading->reloader, reload, &loading->err);
 		return loading->r == 0 && loading->use == LOADING_APPLY ? PART_MEMORY
 		                                                        : PART_READY;
 	case PART_MEMORY:
-		reload_take_memory(loading->shell, reload);
+		reload_take_memory(loading->reloader, reload);
 		break;
 	case PART_READY:
 		break;
@@ -340,7 +310,7 @@ go_on(struct conf_loading *loading)
 	}
 	loading->part = do_part(loading);
 	ev_timer_init(&loading->timer, on_turn, 0., 0.);
-	ev_timer_start(loading->shell->loop, &loading->timer);
+	ev_timer_start(loading->reloader->loop, &loading->timer);
 }
 
 static void
@@ -377,18 +347,18 @@ on_look(struct ev_loop *loop, ev_timer *timer, int revents)
  * not current any more.  NULL: there is no child, and loading_apply() says why.
  */
 struct conf_loading *
-loading_begin(struct shell *shell, const char *file, enum loading_use use,
+loading_begin(struct reloader *reloader, const char *file, enum loading_use use,
               loading_fn *on_ready, void *user)
 {
 	struct conf_loading *loading = calloc(1, sizeof(*loading));
 
 	if (loading == NULL)
 		return NULL;
-	*loading = (struct conf_loading){.shell = shell,
-	                                 .load = load_of(shell, file),
+	*loading = (struct conf_loading){.reloader = reloader,
+	                                 .load = load_of(reloader->origin, file),
 	                                 .use = use,
 	                                 .reload = {.file = file},
-	                                 .conf_id = shell->recording.facts.conf_id,
+	                                 .conf_id = reloader->recording->facts.conf_id,
 	                                 .id = -1,
 	                                 .fd = -1,
 	                                 .on_ready = on_ready,
@@ -396,7 +366,7 @@ loading_begin(struct shell *shell, const char *file, enum loading_use use,
 	conf_reports_init(&loading->reload.reports);
 	loading->load.options.wait = map_wait();
 	if (loading->load.options.wait != NULL)
-		loading->id = bounded_open(&shell->bounded, BOUNDED_CONF, load_it,
+		loading->id = bounded_open(reloader->bounded, BOUNDED_CONF, load_it,
 		                           &loading->load, &loading->fd);
 	ev_io_init(&loading->io, on_readable, loading->fd, EV_READ);
 	ev_timer_init(&loading->timer, on_look, LOOK_MS / 1e3, LOOK_MS / 1e3);
@@ -405,9 +375,9 @@ loading_begin(struct shell *shell, const char *file, enum loading_use use,
 		loading_end(loading);
 		return NULL;
 	}
-	loading->pid = shell->bounded.pids[loading->id];
-	ev_io_start(shell->loop, &loading->io);
-	ev_timer_start(shell->loop, &loading->timer);
+	loading->pid = reloader->bounded->pids[loading->id];
+	ev_io_start(reloader->loop, &loading->io);
+	ev_timer_start(reloader->loop, &loading->timer);
 	return loading;
 }
 
@@ -415,7 +385,7 @@ loading_begin(struct shell *shell, const char *file, enum loading_use use,
 bool
 loading_is_current(const struct conf_loading *loading)
 {
-	return loading->conf_id == loading->shell->recording.facts.conf_id;
+	return loading->conf_id == loading->reloader->recording->facts.conf_id;
 }
 
 /* What came of it, once: as reload_prepare(). */
@@ -437,7 +407,7 @@ loading_end(struct conf_loading *loading)
 
 	if (loading == NULL)
 		return;
-	bounded = &loading->shell->bounded;
+	bounded = loading->reloader->bounded;
 	stop_waiting(loading);
 	if (loading->id < 0 || bounded->pids[loading->id] != loading->pid)
 		fd_close(&loading->fd);
@@ -448,33 +418,40 @@ loading_end(struct conf_loading *loading)
 	if (loading->load.options.wait != NULL)
 		(void)munmap(loading->load.options.wait, sizeof(struct conf_wait));
 	if (loading->reload.file != NULL)
-		reload_done(loading->shell, &loading->reload);
+		reload_done(loading->reloader, &loading->reload);
 	free(loading);
 }
 
 /* The same for a configuration that is to take the place of that in force: what does not
  * answer is an error, and the environment files of its actors are looked at. */
 struct conf *
-loading_apply(struct shell *shell, const char *file, struct conf_reports *ret_reports,
-              struct err *err)
+loading_apply(const struct reloader *reloader, const char *file,
+              struct conf_reports *ret_reports, struct err *err)
 {
-	struct load load = load_of(shell, file);
+	struct load load = load_of(reloader->origin, file);
 
-	return load_with(shell, &load, ret_reports, err);
+	return load_with(reloader->bounded, &load, ret_reports, err);
+}
+
+/* An actor to be added, by itself or as replicas. */
+static struct load
+load_of_addition(const struct reloader *reloader, const struct conf_addition *addition)
+{
+	return (struct load){.file = reloader->origin->conf_file,
+	                     .addition = addition,
+	                     .conf = reloader->actors->conf,
+	                     .options = {.environ = reloader->origin->environ,
+	                                 .controllers = reloader->origin->controllers}};
 }
 
 /* The same for an actor that is added at run time: see conf_compose(). */
 struct conf *
-loading_add(struct shell *shell, const struct conf_addition *addition,
+loading_add(const struct reloader *reloader, const struct conf_addition *addition,
             struct conf_reports *ret_reports, struct err *err)
 {
-	struct load load = {.file = shell->origin.conf_file,
-	                    .addition = addition,
-	                    .conf = shell->actors.conf,
-	                    .options = {.environ = shell->origin.environ,
-	                                .controllers = shell->origin.controllers}};
+	struct load load = load_of_addition(reloader, addition);
 
-	return load_with(shell, &load, ret_reports, err);
+	return load_with(reloader->bounded, &load, ret_reports, err);
 }
 
 /*
@@ -482,18 +459,15 @@ loading_add(struct shell *shell, const struct conf_addition *addition,
  * handed over in turn, which ends with the first that is wrong, or is not taken.
  */
 void
-loading_add_replicas(struct shell *shell, const struct conf_addition *addition,
-                     const uint32_t *numbers, uint32_t n, const struct conf_taker *taker,
+loading_add_replicas(const struct reloader *reloader,
+                     const struct conf_addition *addition, const uint32_t *numbers,
+                     uint32_t n, const struct conf_taker *taker,
                      struct conf_reports *ret_reports, struct err *err)
 {
-	struct load load = {.file = shell->origin.conf_file,
-	                    .addition = addition,
-	                    .conf = shell->actors.conf,
-	                    .numbers = numbers,
-	                    .n_numbers = n,
-	                    .taker = taker,
-	                    .options = {.environ = shell->origin.environ,
-	                                .controllers = shell->origin.controllers}};
+	struct load load = load_of_addition(reloader, addition);
 
-	(void)load_with(shell, &load, ret_reports, err);
+	load.numbers = numbers;
+	load.n_numbers = n;
+	load.taker = taker;
+	(void)load_with(reloader->bounded, &load, ret_reports, err);
 }

@@ -6,12 +6,14 @@
 #include "base/err.h"
 #include "conf/text/conf.h"
 
+struct bounded;
+struct origin;
 struct reload;
-struct shell;
+struct reloader;
 
-struct conf *loading_boot(struct shell *shell, struct conf_reports *ret_reports,
-                          struct err *err);
-struct conf *loading_apply(struct shell *shell, const char *file,
+struct conf *loading_boot(const struct origin *origin, struct bounded *bounded,
+                          struct conf_reports *ret_reports, struct err *err);
+struct conf *loading_apply(const struct reloader *reloader, const char *file,
                            struct conf_reports *ret_reports, struct err *err);
 
 /* What a configuration is for. */
@@ -21,13 +23,14 @@ enum loading_use { LOADING_DIFF, LOADING_APPLY };
 struct conf_loading;
 typedef void loading_fn(void *user);
 
-struct conf_loading *loading_begin(struct shell *shell, const char *file,
+struct conf_loading *loading_begin(struct reloader *reloader, const char *file,
                                    enum loading_use use, loading_fn *on_ready,
                                    void *user);
 bool loading_is_current(const struct conf_loading *loading);
 int loading_take(struct conf_loading *loading, struct reload *ret, struct err *err);
 void loading_end(struct conf_loading *loading);
-struct conf *loading_add(struct shell *shell, const struct conf_addition *addition,
+struct conf *loading_add(const struct reloader *reloader,
+                         const struct conf_addition *addition,
                          struct conf_reports *ret_reports, struct err *err);
 
 /* Takes the i-th of some configurations, which is borrowed; false: no more. */
@@ -36,9 +39,9 @@ struct conf_taker {
 	void *user;
 };
 
-void loading_add_replicas(struct shell *shell, const struct conf_addition *addition,
-                          const uint32_t *numbers, uint32_t n,
-                          const struct conf_taker *taker,
+void loading_add_replicas(const struct reloader *reloader,
+                          const struct conf_addition *addition, const uint32_t *numbers,
+                          uint32_t n, const struct conf_taker *taker,
                           struct conf_reports *ret_reports, struct err *err);
 
 #endif

@@ -4,18 +4,20 @@
 
 #include "daemon/reload/plan_json.h"
 
-#include "daemon/state/shell.h"
+#include "daemon/reload/reload.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/post.h"
 
 /* In longer replies values are left out, so that the plan of a large tree has room. */
 #define VALUES_BYTES_MAX ((size_t)2 * 1024 * 1024)
 
 static const char *
-path_of_change(const struct shell *shell, const struct reload *reload,
+path_of_change(const struct reloader *reloader, const struct reload *reload,
                const struct conf_change *change)
 {
 	if (change->new_index != CONF_NONE)
 		return reload->conf->actors[change->new_index].path;
-	return shell->actors.conf->actors[change->old_index].path;
+	return reloader->actors->conf->actors[change->old_index].path;
 }
 
 /* The value of a key, as JSON text that is a string of JSON, or null. */
@@ -33,8 +35,8 @@ add_value(struct strbuf *out, const struct conf *conf, uint32_t index, const cha
 
 /* The keys of an actor that is in both configurations, with the values in both. */
 static void
-add_values(struct strbuf *out, const struct shell *shell, const struct reload *reload,
-           const struct conf_change *change)
+add_values(struct strbuf *out, const struct reloader *reloader,
+           const struct reload *reload, const struct conf_change *change)
 {
 	strbuf_adds(out, ",\"values\":");
 	if (change->n_keys > 0 &&
@@ -48,7 +50,8 @@ add_values(struct strbuf *out, const struct shell *shell, const struct reload *r
 		strbuf_adds(out, k > 0 ? ",{\"key\":" : "{\"key\":");
 		strbuf_add_json(out, change->keys[k]);
 		strbuf_adds(out, ",\"old\":");
-		add_value(out, shell->actors.conf, change->old_index, change->keys[k]);
+		add_value(out, reloader->actors->conf, change->old_index,
+		          change->keys[k]);
 		strbuf_adds(out, ",\"new\":");
 		add_value(out, reload->conf, change->new_index, change->keys[k]);
 		strbuf_addc(out, '}');
@@ -58,14 +61,14 @@ add_values(struct strbuf *out, const struct shell *shell, const struct reload *r
 
 /* Does an actor below a supervisor that is down wait for it? */
 static bool
-is_below_down(const struct shell *shell, struct ref ref)
+is_below_down(const struct reloader *reloader, struct ref ref)
 {
 	struct node_view view;
 
-	for (ref = core_parent(shell->engine.core, ref);
+	for (ref = core_parent(reloader->engine->core, ref);
 	     ref.slot != REF_NONE.slot && ref.slot != CORE_ROOT;
-	     ref = core_parent(shell->engine.core, ref)) {
-		engine_view(&shell->engine, ref, &view);
+	     ref = core_parent(reloader->engine->core, ref)) {
+		engine_view(reloader->engine, ref, &view);
 		if (view.state == STATE_STOPPED || view.state == STATE_FAILED ||
 		    view.state == STATE_DONE)
 			return true;
@@ -76,18 +79,18 @@ is_below_down(const struct shell *shell, struct ref ref)
 /* The effect of a reload on an actor whose changed keys take effect at a start of its
  * process. */
 static const char *
-effect_of_restart(const struct shell *shell, const struct reload *reload,
+effect_of_restart(const struct reloader *reloader, const struct reload *reload,
                   const struct conf_change *change)
 {
 	const struct conf_actor *actor = &reload->conf->actors[change->new_index];
-	const struct ref ref = actors_find_static(&shell->actors, actor->path);
+	const struct ref ref = actors_find_static(reloader->actors, actor->path);
 	struct node_view view;
 
-	if (ref.slot == REF_NONE.slot || !core_valid(shell->engine.core, ref))
+	if (ref.slot == REF_NONE.slot || !core_valid(reloader->engine->core, ref))
 		return "later";
-	engine_view(&shell->engine, ref, &view);
+	engine_view(reloader->engine, ref, &view);
 	if (view.held || view.on_standby || !actor->spec.enabled ||
-	    !reload_reruns(shell, reload, change, ref) || is_below_down(shell, ref))
+	    !reload_reruns(reloader, reload, change, ref) || is_below_down(reloader, ref))
 		return "later";
 	return view.state == STATE_STOPPED || view.state == STATE_FAILED ||
 	               view.state == STATE_DONE
@@ -96,7 +99,7 @@ effect_of_restart(const struct shell *shell, const struct reload *reload,
 }
 
 static const char *
-effect_of(const struct shell *shell, const struct reload *reload,
+effect_of(const struct reloader *reloader, const struct reload *reload,
           const struct conf_change *change)
 {
 	static const char *const plain[CHANGE_MAX] = {
@@ -107,7 +110,7 @@ effect_of(const struct shell *shell, const struct reload *reload,
 	};
 
 	if (change->kind == CHANGE_RESTARTED)
-		return effect_of_restart(shell, reload, change);
+		return effect_of_restart(reloader, reload, change);
 	if (change->kind == CHANGE_ADDED &&
 	    !reload->conf->actors[change->new_index].spec.enabled)
 		return "later";
@@ -116,23 +119,25 @@ effect_of(const struct shell *shell, const struct reload *reload,
 
 /* Append the plan as the reply of Diff and Apply, before it is carried out. */
 void
-plan_json(struct strbuf *out, const struct shell *shell, const struct reload *reload)
+plan_json(struct strbuf *out, const struct reloader *reloader,
+          const struct reload *reload)
 {
 	strbuf_adds(out, "{\"plan\":[");
 	for (size_t i = 0; i < reload->plan.n; i++) {
 		const struct conf_change *change = &reload->plan.at[i];
 
 		strbuf_adds(out, i > 0 ? ",{\"path\":" : "{\"path\":");
-		strbuf_add_json(out, path_of_change(shell, reload, change));
+		strbuf_add_json(out, path_of_change(reloader, reload, change));
 		strbuf_addf(out, ",\"change\":\"%s\",\"effect\":\"%s\",\"keys\":[",
-		            change_names[change->kind], effect_of(shell, reload, change));
+		            change_names[change->kind],
+		            effect_of(reloader, reload, change));
 		for (size_t k = 0; k < change->n_keys; k++) {
 			if (k > 0)
 				strbuf_addc(out, ',');
 			strbuf_add_json(out, change->keys[k]);
 		}
 		strbuf_addc(out, ']');
-		add_values(out, shell, reload, change);
+		add_values(out, reloader, reload, change);
 		strbuf_addc(out, '}');
 	}
 	strbuf_adds(out, "]}");

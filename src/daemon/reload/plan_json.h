@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "daemon/reload/reload.h"
 
-void plan_json(struct strbuf *out, const struct shell *shell,
+void plan_json(struct strbuf *out, const struct reloader *reloader,
                const struct reload *reload);
 
 #endif

@@ -24,11 +24,13 @@
 #include "daemon/sockets/mailbox.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
+#include "daemon/state/actors.h"
+#include "daemon/state/events.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
+#include "daemon/state/options.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "ledger/ledger.h"
 #include "ledger/link.h"
@@ -41,11 +43,11 @@ static struct retired *all_retired;
 
 /* Not while a child on its way to exec may have its command there. */
 static void
-free_retired(struct shell *shell, bool all)
+free_retired(struct reloader *reloader, bool all)
 {
 	struct retired **link = &all_retired;
 
-	if (!all && procs_are_starting(shell->processes->procs))
+	if (!all && procs_are_starting(reloader->processes->procs))
 		return;
 	while (*link != NULL) {
 		struct retired *retired = *link;
@@ -55,26 +57,26 @@ free_retired(struct shell *shell, bool all)
 			continue;
 		}
 		*link = retired->next;
-		keeper_release(shell->keeper, VAULT_KEY(VAULT_CONF, retired->id));
+		keeper_release(reloader->keeper, VAULT_KEY(VAULT_CONF, retired->id));
 		conf_free(retired->conf);
 		free(retired);
 	}
 }
 
 int
-reload_prepare(struct shell *shell, const char *file, struct conf_loading *loading,
+reload_prepare(struct reloader *reloader, const char *file, struct conf_loading *loading,
                struct reload *ret, struct err *err)
 {
-	free_retired(shell, false);
+	free_retired(reloader, false);
 	if (loading != NULL)
 		return loading_take(loading, ret, err);
-	*ret = (struct reload){.file = file != NULL ? file : shell->origin.conf_file};
-	ret->conf = loading_apply(shell, ret->file, &ret->reports, err);
-	return reload_compare(shell, ret, err);
+	*ret = (struct reload){.file = file != NULL ? file : reloader->origin->conf_file};
+	ret->conf = loading_apply(reloader, ret->file, &ret->reports, err);
+	return reload_compare(reloader, ret, err);
 }
 
 int
-reload_compare(struct shell *shell, struct reload *reload, struct err *err)
+reload_compare(struct reloader *reloader, struct reload *reload, struct err *err)
 {
 	int r;
 
@@ -85,14 +87,14 @@ reload_compare(struct shell *shell, struct reload *reload, struct err *err)
 		        reload->reports.n_errors);
 		return -EINVAL;
 	}
-	r = conf_plan_make(shell->actors.conf, reload->conf, &reload->plan);
+	r = conf_plan_make(reloader->actors->conf, reload->conf, &reload->plan);
 	if (r < 0)
 		err_set(err, -r, "compare with %s", reload->file);
 	return r;
 }
 
 void
-reload_done(struct shell *shell, struct reload *reload)
+reload_done(struct reloader *reloader, struct reload *reload)
 {
 	conf_plan_done(&reload->plan);
 	conf_reports_done(&reload->reports);
@@ -100,37 +102,37 @@ reload_done(struct shell *shell, struct reload *reload)
 	ledger_free(reload->room);
 	*reload = (struct reload){0};
 	/* The plan has borrowed from the configuration before. */
-	free_retired(shell, false);
+	free_retired(reloader, false);
 	/* To compare two configurations took memory all over the heap. */
 	(void)malloc_trim(0);
 }
 
 void
-reload_use_ledger(struct shell *shell, struct ledger *ledger)
+reload_use_ledger(struct reloader *reloader, struct ledger *ledger)
 {
-	shell->recording.ledger = ledger;
-	shell->engine.core = ledger_core(ledger);
-	events_attach(&shell->events, ledger_events(ledger));
+	reloader->recording->ledger = ledger;
+	reloader->engine->core = ledger_core(ledger);
+	events_attach(reloader->events, ledger_events(ledger));
 }
 
 /* The ledger is complete: from now on the walker gives this one to our successor. */
 void
-reload_hand_over(struct shell *shell)
+reload_hand_over(struct reloader *reloader)
 {
-	record_facts(&shell->recording);
-	post_checkpoint(shell->post);
-	keeper_keep_ledger(shell->keeper, shell->recording.ledger);
+	record_facts(reloader->recording);
+	post_checkpoint(reloader->post);
+	keeper_keep_ledger(reloader->keeper, reloader->recording->ledger);
 }
 
 /* Can the walker keep what this configuration needs beyond that in force?  Without that
  * the next crash would end the actors. */
 static int
-find_room(struct shell *shell, const struct conf *conf, struct err *err)
+find_room(struct reloader *reloader, const struct conf *conf, struct err *err)
 {
 	const uint32_t needed = keeper_count(conf),
-	               had = keeper_count(shell->actors.conf);
+	               had = keeper_count(reloader->actors->conf);
 
-	if (keeper_has_room(shell->keeper, needed > had ? needed - had : 0))
+	if (keeper_has_room(reloader->keeper, needed > had ? needed - had : 0))
 		return 0;
 	err_set(err, EMFILE,
 	        "supd can keep no more descriptors over a crash: raise LimitNOFILE= or "
@@ -169,11 +171,11 @@ copy_paths(struct tables *tables, const struct conf *conf, const struct conf_pla
 }
 
 static int
-tables_init(struct tables *tables, const struct shell *shell, const struct conf *conf,
-            const struct conf_plan *plan, struct err *err)
+tables_init(struct tables *tables, const struct reloader *reloader,
+            const struct conf *conf, const struct conf_plan *plan, struct err *err)
 {
 	*tables = (struct tables){.n = conf->n_actors,
-	                          .conf_id = shell->recording.facts.conf_id + 1,
+	                          .conf_id = reloader->recording->facts.conf_id + 1,
 	                          .metrics_fd = -1};
 	tables->paths = calloc(conf->n_actors, sizeof(*tables->paths));
 	tables->seen = calloc(conf->n_actors, sizeof(*tables->seen));
@@ -195,7 +197,8 @@ add_change(struct events *events, const char *path, const char *change, size_t *
 }
 
 static void
-report_applied(struct shell *shell, const struct reload *reload, const struct conf *old)
+report_applied(struct reloader *reloader, const struct reload *reload,
+               const struct conf *old)
 {
 	const struct conf *conf = reload->conf;
 	const struct conf_plan *plan = &reload->plan;
@@ -203,8 +206,8 @@ report_applied(struct shell *shell, const struct reload *reload, const struct co
 	uint32_t counts[CHANGE_MAX] = {0};
 	size_t bytes = 0;
 
-	events_begin(&shell->events, &head);
-	events_open(&shell->events, FIELD_PLAN);
+	events_begin(reloader->events, &head);
+	events_open(reloader->events, FIELD_PLAN);
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct conf_change *change = &plan->at[i];
 		const char *path = change->new_index != CONF_NONE
@@ -214,10 +217,10 @@ report_applied(struct shell *shell, const struct reload *reload, const struct co
 		counts[change->kind]++;
 		if (change->kind == CHANGE_UNCHANGED || bytes > PLAN_BYTES_MAX)
 			continue;
-		add_change(&shell->events, path, change_names[change->kind], &bytes);
+		add_change(reloader->events, path, change_names[change->kind], &bytes);
 	}
-	events_close(&shell->events);
-	events_end(&shell->events);
+	events_close(reloader->events);
+	events_end(reloader->events);
 	log_line(
 	    LOG_LEVEL_NOTICE,
 	    "applied %s: %u unchanged, %u updated, %u restarted, %u added, %u removed",
@@ -228,64 +231,64 @@ report_applied(struct shell *shell, const struct reload *reload, const struct co
 
 /* Everything that can fail; on an error all of it is undone. */
 static int
-prepare_apply(struct shell *shell, struct reload *reload, struct tables *tables,
+prepare_apply(struct reloader *reloader, struct reload *reload, struct tables *tables,
               struct mailboxes *mailboxes, struct ledger **ret_ledger, struct err *err)
 {
 	const struct conf *conf = reload->conf;
-	int r = tables_init(tables, shell, conf, &reload->plan, err);
+	int r = tables_init(tables, reloader, conf, &reload->plan, err);
 
 	if (r < 0)
 		return r;
-	r = find_room(shell, conf, err);
+	r = find_room(reloader, conf, err);
 	if (r == 0)
-		r = keeper_keep_conf(shell->keeper, conf, tables->conf_id, err);
+		r = keeper_keep_conf(reloader->keeper, conf, tables->conf_id, err);
 	if (r < 0) {
 		tables_done(tables);
 		return r;
 	}
-	r = mailboxes_open(shell->sockets, mailboxes, conf, &shell->sockets->mailboxes,
-	                   err);
+	r = mailboxes_open(reloader->sockets, mailboxes, conf,
+	                   &reloader->sockets->mailboxes, err);
 	if (r == 0) {
-		r = metrics_open(shell->metrics, conf, &tables->metrics_fd, err);
+		r = metrics_open(reloader->metrics, conf, &tables->metrics_fd, err);
 		*ret_ledger = r < 0 ? NULL
-		                    : reload_new_ledger(shell, conf, tables->n_added, 0,
-		                                        &reload->room, err);
+		                    : reload_new_ledger(reloader, conf, tables->n_added,
+		                                        0, &reload->room, err);
 		if (*ret_ledger != NULL)
 			return 0;
 		if (r == 0)
-			metrics_cancel(shell->metrics, conf, tables->metrics_fd);
-		mailboxes_cancel(shell->sockets, mailboxes);
+			metrics_cancel(reloader->metrics, conf, tables->metrics_fd);
+		mailboxes_cancel(reloader->sockets, mailboxes);
 		r = r < 0 ? r : -ENOMEM;
 	}
-	keeper_release(shell->keeper, VAULT_KEY(VAULT_CONF, tables->conf_id));
+	keeper_release(reloader->keeper, VAULT_KEY(VAULT_CONF, tables->conf_id));
 	tables_done(tables);
 	return r;
 }
 
 int
-reload_apply(struct shell *shell, struct reload *reload, struct err *err)
+reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 {
 	struct retired *retired = calloc(1, sizeof(*retired));
 	struct ledger *before, *ledger = NULL;
 	struct mailboxes mailboxes;
 	struct tables tables;
-	const uint64_t id = shell->recording.facts.conf_id;
+	const uint64_t id = reloader->recording->facts.conf_id;
 	int before_fd;
 	int r;
 
-	if (retired == NULL || shell->recording.facts.shutting_down) {
+	if (retired == NULL || reloader->recording->facts.shutting_down) {
 		r = retired == NULL ? ENOMEM : ESHUTDOWN;
 		free(retired);
 		err_set(err, r, "apply the configuration");
 		return -r;
 	}
-	post_finish(shell->post);
-	before = shell->recording.ledger;
-	r = before_keep(shell, reload, id + 1, &before_fd, err);
+	post_finish(reloader->post);
+	before = reloader->recording->ledger;
+	r = before_keep(reloader, reload, id + 1, &before_fd, err);
 	if (r == 0) {
-		r = prepare_apply(shell, reload, &tables, &mailboxes, &ledger, err);
+		r = prepare_apply(reloader, reload, &tables, &mailboxes, &ledger, err);
 		if (r < 0)
-			before_cancel(shell, id + 1, before_fd);
+			before_cancel(reloader->keeper, id + 1, before_fd);
 	}
 	if (r < 0) {
 		free(retired);
@@ -293,54 +296,55 @@ reload_apply(struct shell *shell, struct reload *reload, struct err *err)
 	}
 	/* A guardian that dies from here on leaves the old state, and from the hand-over
 	 * on the new state. */
-	reload_use_ledger(shell, ledger);
-	retired->conf = shell->actors.conf;
+	reload_use_ledger(reloader, ledger);
+	retired->conf = reloader->actors->conf;
 	retired->id = id;
-	reload_carry_out(shell, reload, &tables, retired);
-	report_applied(shell, reload, shell->actors.conf);
-	shell->recording.facts.conf_id = tables.conf_id;
-	shell->recording.facts.before_wall_us = shell->recording.facts.conf_wall_us;
-	shell->recording.facts.conf_wall_us = clock_wall_us();
-	reload_hand_over(shell);
-	before_use(shell, id, before_fd);
-	procs_drop_ledger(shell->processes->procs, before);
+	reload_carry_out(reloader, reload, &tables, retired);
+	report_applied(reloader, reload, reloader->actors->conf);
+	reloader->recording->facts.conf_id = tables.conf_id;
+	reloader->recording->facts.before_wall_us =
+	    reloader->recording->facts.conf_wall_us;
+	reloader->recording->facts.conf_wall_us = clock_wall_us();
+	reload_hand_over(reloader);
+	before_use(reloader->keeper, id, before_fd);
+	procs_drop_ledger(reloader->processes->procs, before);
 	tables_done(&tables);
-	mailboxes_retire(shell->sockets, &shell->sockets->mailboxes, &mailboxes);
-	shell->sockets->mailboxes = mailboxes;
-	standin_touch_all(shell->sockets->standin);
-	shell->actors.conf = reload->conf;
-	metrics_use(shell->metrics, shell->actors.conf, tables.metrics_fd);
-	follow_conf(shell, retired->conf);
+	mailboxes_retire(reloader->sockets, &reloader->sockets->mailboxes, &mailboxes);
+	reloader->sockets->mailboxes = mailboxes;
+	standin_touch_all(reloader->sockets->standin);
+	reloader->actors->conf = reload->conf;
+	metrics_use(reloader->metrics, reloader->actors->conf, tables.metrics_fd);
+	follow_conf(reloader, retired->conf);
 	reload->conf = NULL;
 	/* The plan borrows from the old one: it goes with the plan at the earliest. */
 	retired->next = all_retired;
 	all_retired = retired;
 	/* Have a turn, so that the marked actors move. */
-	post_event(shell->post, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
+	post_event(reloader->post, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 	return 0;
 }
 
 void
-reload_release(struct shell *shell, const struct conf *owner)
+reload_release(struct reloader *reloader, const struct conf *owner)
 {
 	for (struct retired *r = all_retired; owner != NULL && r != NULL; r = r->next)
 		if (r->conf == owner)
 			r->users--;
-	free_retired(shell, false);
+	free_retired(reloader, false);
 }
 
 void
-reload_free(struct shell *shell)
+reload_free(struct reloader *reloader)
 {
-	free_retired(shell, true);
+	free_retired(reloader, true);
 }
 
 /* ---- the first one ----------------------------------------------------------------- */
 
 static int
-name_system(struct shell *shell, struct tables *tables, struct err *err)
+name_system(struct reloader *reloader, struct tables *tables, struct err *err)
 {
-	const struct conf *conf = system_conf(shell->system);
+	const struct conf *conf = system_conf(reloader->system);
 
 	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++) {
 		tables->own_paths[i] = strdup(conf->actors[i].path);
@@ -354,21 +358,22 @@ name_system(struct shell *shell, struct tables *tables, struct err *err)
 
 /* supd's own actors: before /user, so that they are started first and stopped last. */
 static void
-add_system(struct shell *shell, struct tables *tables)
+add_system(struct reloader *reloader, struct tables *tables)
 {
-	const struct conf *conf = system_conf(shell->system);
-	struct ref parent = core_ref(shell->engine.core, CORE_ROOT);
-	struct ref before = core_ref(shell->engine.core, CORE_USER);
+	const struct conf *conf = system_conf(reloader->system);
+	struct ref parent = core_ref(reloader->engine->core, CORE_ROOT);
+	struct ref before = core_ref(reloader->engine->core, CORE_USER);
 
 	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++) {
-		struct ref ref = core_add(shell->engine.core, parent, before,
-		                          &conf->actors[i].spec, shell->engine.now_ms);
+		struct ref ref =
+		    core_add(reloader->engine->core, parent, before,
+		             &conf->actors[i].spec, reloader->engine->now_ms);
 
-		core_set_incarnation(shell->engine.core, ref, 1);
-		actors_set(&shell->actors, ref, tables->own_paths[i]);
+		core_set_incarnation(reloader->engine->core, ref, 1);
+		actors_set(reloader->actors, ref, tables->own_paths[i]);
 		tables->own_paths[i] = NULL;
-		actors_assign(&shell->actors, ref, conf, 0, i);
-		record_slot(&shell->recording, ref.slot);
+		actors_assign(reloader->actors, ref, conf, 0, i);
+		record_slot(reloader->recording, ref.slot);
 		if (i == SYSTEM_TOP)
 			parent = ref;
 		before = REF_NONE;
@@ -376,41 +381,42 @@ add_system(struct shell *shell, struct tables *tables)
 }
 
 int
-reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *err)
+reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed, struct err *err)
 {
 	struct ledger *ledger = NULL;
 	struct tables tables;
-	int r = tables_init(&tables, shell, conf, NULL, err);
+	int r = tables_init(&tables, reloader, conf, NULL, err);
 
 	if (r < 0)
 		return r;
-	r = name_system(shell, &tables, err);
-	if (r == 0 && !keeper_has_room(shell->keeper, keeper_count(conf)))
+	r = name_system(reloader, &tables, err);
+	if (r == 0 && !keeper_has_room(reloader->keeper, keeper_count(conf)))
 		log_line(
 		    LOG_LEVEL_ERROR,
 		    "so few descriptors may be open that not all sockets and pipes of "
 		    "the actors are kept over a crash of supd, and actors may end "
 		    "with it: raise LimitNOFILE= or 'ulimit -Hn'");
 	if (r == 0)
-		r = keeper_keep_conf(shell->keeper, conf, tables.conf_id, err);
+		r = keeper_keep_conf(reloader->keeper, conf, tables.conf_id, err);
 	if (r == 0)
-		r = mailboxes_open(shell->sockets, &shell->sockets->mailboxes, conf, NULL,
-		                   err);
+		r = mailboxes_open(reloader->sockets, &reloader->sockets->mailboxes, conf,
+		                   NULL, err);
 	if (r == 0)
-		ledger = reload_new_ledger(shell, conf, tables.n_added, seed, NULL, err);
+		ledger =
+		    reload_new_ledger(reloader, conf, tables.n_added, seed, NULL, err);
 	if (ledger == NULL) {
-		mailboxes_cancel(shell->sockets, &shell->sockets->mailboxes);
+		mailboxes_cancel(reloader->sockets, &reloader->sockets->mailboxes);
 		tables_done(&tables);
 		return r < 0 ? r : -ENOMEM;
 	}
-	reload_use_ledger(shell, ledger);
+	reload_use_ledger(reloader, ledger);
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		reload_add(shell, conf, i, &tables);
-	add_system(shell, &tables);
-	shell->recording.facts.conf_id = tables.conf_id;
-	shell->recording.facts.conf_wall_us = clock_wall_us();
-	shell->actors.conf = conf;
-	metrics_begin(shell->metrics, conf);
+		reload_add(reloader, conf, i, &tables);
+	add_system(reloader, &tables);
+	reloader->recording->facts.conf_id = tables.conf_id;
+	reloader->recording->facts.conf_wall_us = clock_wall_us();
+	reloader->actors->conf = conf;
+	metrics_begin(reloader->metrics, conf);
 	tables_done(&tables);
 	return 0;
 }
@@ -418,7 +424,8 @@ reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *e
 /* The configuration before, which removed actors still have; taken over at an adoption.
  */
 int
-reload_adopt_retired(struct shell *shell, uint64_t id, struct conf **ret, struct err *err)
+reload_adopt_retired(struct reloader *reloader, uint64_t id, struct conf **ret,
+                     struct err *err)
 {
 	struct retired *retired;
 
@@ -435,7 +442,7 @@ reload_adopt_retired(struct shell *shell, uint64_t id, struct conf **ret, struct
 		return -ENOMEM;
 	}
 	*retired = (struct retired){.next = all_retired, .id = id, .users = 1};
-	retired->conf = keeper_take_conf(shell->keeper, id, err);
+	retired->conf = keeper_take_conf(reloader->keeper, id, err);
 	if (retired->conf == NULL) {
 		free(retired);
 		return -EBADMSG;

@@ -6,10 +6,53 @@
 #include "base/err.h"
 #include "conf/text/conf.h"
 #include "core/core.h"
+#include "daemon/reload/follow.h"
 
-struct ledger;
+struct actors;
+struct additions;
+struct bounded;
+struct cgroup_root;
 struct conf_loading;
-struct shell;
+struct engine;
+struct ev_loop;
+struct events;
+struct keeper;
+struct ledger;
+struct messages;
+struct metrics;
+struct origin;
+struct post;
+struct processes;
+struct recording;
+struct reporter;
+struct sockets;
+struct spawner;
+struct system;
+struct trial;
+
+/* What a configuration comes from, and what it changes; all of it is borrowed. */
+struct reloader {
+	struct ev_loop *loop;
+	const struct origin *origin;
+	struct engine *engine; /* its core moves to a larger ledger */
+	struct actors *actors;
+	struct events *events;
+	struct recording *recording;
+	struct post *post;
+	struct keeper *keeper;
+	struct additions *additions;
+	struct system *system;
+	struct processes *processes;
+	struct messages *messages;
+	struct sockets *sockets;
+	struct metrics *metrics;
+	struct trial *trial;
+	const struct reporter *reporter;
+	struct cgroup_root *cgroups;
+	const struct spawner *spawner;
+	struct bounded *bounded; /* children that read configurations */
+	struct limits limits;
+};
 
 /* A new configuration, and the plan of applying it. */
 struct reload {
@@ -24,52 +67,54 @@ struct reload {
 
 /* Read this file, NULL: supd's own, and compare; changes nothing.  With `loading` that
  * was done already.  -EINVAL: reports say what is wrong. */
-int reload_prepare(struct shell *shell, const char *file, struct conf_loading *loading,
-                   struct reload *ret, struct err *err);
+int reload_prepare(struct reloader *reloader, const char *file,
+                   struct conf_loading *loading, struct reload *ret, struct err *err);
 
 /* True if an actor that changes is started anew, and is not done with its work. */
-bool reload_reruns(const struct shell *shell, const struct reload *reload,
+bool reload_reruns(const struct reloader *reloader, const struct reload *reload,
                    const struct conf_change *change, struct ref ref);
 
 /* Carry it out.  On an error (memory, a socket that cannot be opened) nothing changed. */
-int reload_apply(struct shell *shell, struct reload *reload, struct err *err);
+int reload_apply(struct reloader *reloader, struct reload *reload, struct err *err);
 
 /* Free what reload_prepare() filled; after reload_apply() too (conf is then not owned):
  * then the configuration before goes as well, unless actors of it are still there. */
-void reload_done(struct shell *shell, struct reload *reload);
+void reload_done(struct reloader *reloader, struct reload *reload);
 
 /* reload_now.c: SIGHUP */
-void reload_now(struct shell *shell);
+void reload_now(struct reloader *reloader);
 bool reload_is_reading(void);
 void reload_now_cancel(void);
 
 /* The first configuration: build the tree and open its sockets, in a new ledger. */
-int reload_boot(struct shell *shell, struct conf *conf, uint64_t seed, struct err *err);
+int reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed,
+                struct err *err);
 /* The boot is complete: hand the state over, for a successor. */
-void reload_hand_over(struct shell *shell);
+void reload_hand_over(struct reloader *reloader);
 
 /* An actor is gone, of an earlier configuration or NULL: with its last one that goes,
  * too.
  */
-void reload_release(struct shell *shell, const struct conf *owner);
-void reload_free(struct shell *shell);
+void reload_release(struct reloader *reloader, const struct conf *owner);
+void reload_free(struct reloader *reloader);
 
 /* A ledger with room for everything that is there and everything that comes with this
  * configuration, n_added actors: *room, which is NULL then, if that fits; the one in
  * force stays as it is.  NULL and a sentence. */
-struct ledger *reload_new_ledger(struct shell *shell, const struct conf *conf,
+struct ledger *reload_new_ledger(struct reloader *reloader, const struct conf *conf,
                                  uint32_t n_added, uint64_t seed, struct ledger **room,
                                  struct err *err);
 
 /* Room for so much more than there is (actors, rules and windows, watches);
  * where there is none the tree moves to a ledger that is twice as large.  -errno. */
-int reload_make_room(struct shell *shell, const struct core_size *need, struct err *err);
+int reload_make_room(struct reloader *reloader, const struct core_size *need,
+                     struct err *err);
 
 /* For an adoption: room for so many slots in every table; work in this ledger; a
  * configuration that is not in force but has actors (one user more). */
-int reload_reserve(struct shell *shell, uint32_t slots, struct err *err);
-void reload_use_ledger(struct shell *shell, struct ledger *ledger);
-int reload_adopt_retired(struct shell *shell, uint64_t id, struct conf **ret,
+int reload_reserve(struct reloader *reloader, uint32_t slots, struct err *err);
+void reload_use_ledger(struct reloader *reloader, struct ledger *ledger);
+int reload_adopt_retired(struct reloader *reloader, uint64_t id, struct conf **ret,
                          struct err *err);
 
 /* How much of a core's pool the actors of this configuration take, and how many watches

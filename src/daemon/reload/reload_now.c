@@ -12,7 +12,8 @@
 #include "daemon/reload/trial.h"
 #include "daemon/report/systemd.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/options.h"
+#include "daemon/state/recording.h"
 
 static struct {
 	struct conf_loading *loading; /* NULL: nothing is read */
@@ -34,11 +35,11 @@ log_report(const struct conf_report *report)
 /* Nothing is started any more in a shutdown; and systemd, told STOPPING=1, expects no
  * READY=1. */
 static bool
-may_reload(const struct shell *shell)
+may_reload(const struct reloader *reloader)
 {
-	if (shell->recording.facts.shutting_down)
+	if (reloader->recording->facts.shutting_down)
 		log_line(LOG_LEVEL_WARNING, "reload: not while supd shuts down");
-	else if (trial_is_on(shell->trial))
+	else if (trial_is_on(reloader->trial))
 		log_line(LOG_LEVEL_WARNING, "reload: not while a configuration is tried");
 	else
 		return true;
@@ -47,63 +48,63 @@ may_reload(const struct shell *shell)
 
 /* Apply what was read; without `hangup.loading` it is read now. */
 static void
-apply_it(struct shell *shell)
+apply_it(struct reloader *reloader)
 {
 	struct reload reload;
 	struct err err = {0};
-	int r = reload_prepare(shell, NULL, hangup.loading, &reload, &err);
+	int r = reload_prepare(reloader, NULL, hangup.loading, &reload, &err);
 
 	for (size_t i = 0; i < reload.reports.n; i++)
 		log_report(&reload.reports.at[i]);
 	if (r == 0)
-		r = reload_apply(shell, &reload, &err);
+		r = reload_apply(reloader, &reload, &err);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "reload: %s", err.text);
-	reload_done(shell, &reload);
+	reload_done(reloader, &reload);
 }
 
 static void on_ready(void *user);
 
 static void
-begin(struct shell *shell)
+begin(struct reloader *reloader)
 {
 	hangup.again = false;
-	hangup.loading =
-	    loading_begin(shell, shell->origin.conf_file, LOADING_APPLY, on_ready, shell);
+	hangup.loading = loading_begin(reloader, reloader->origin->conf_file,
+	                               LOADING_APPLY, on_ready, reloader);
 	if (hangup.loading != NULL)
 		return;
-	apply_it(shell);
-	systemd_reloaded(shell->reporter);
+	apply_it(reloader);
+	systemd_reloaded(reloader->reporter);
 }
 
 static void
 on_ready(void *user)
 {
-	struct shell *shell = user;
+	struct reloader *reloader = user;
 	/* Another configuration came into force while it was read. */
 	bool is_stale = !loading_is_current(hangup.loading);
 
-	if (!is_stale && may_reload(shell))
-		apply_it(shell);
+	if (!is_stale && may_reload(reloader))
+		apply_it(reloader);
 	loading_end(hangup.loading);
 	hangup.loading = NULL;
-	if ((is_stale || hangup.again) && may_reload(shell))
-		begin(shell);
-	else if (!shell->recording.facts.shutting_down)
-		systemd_reloaded(shell->reporter);
+	if ((is_stale || hangup.again) && may_reload(reloader))
+		begin(reloader);
+	else if (!reloader->recording->facts.shutting_down)
+		systemd_reloaded(reloader->reporter);
 }
 
 /* Have the file read and applied, and the outcome logged. */
 void
-reload_now(struct shell *shell)
+reload_now(struct reloader *reloader)
 {
-	if (!may_reload(shell))
+	if (!may_reload(reloader))
 		return;
-	systemd_reloading(shell->reporter);
+	systemd_reloading(reloader->reporter);
 	if (hangup.loading != NULL)
 		hangup.again = true;
 	else
-		begin(shell);
+		begin(reloader);
 }
 
 /* True while the file is read for that: an upgrade waits, so that it is not forgotten. */

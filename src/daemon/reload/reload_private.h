@@ -33,17 +33,17 @@ struct tables {
 
 /* The configuration is there, or the reports say why not: compare.  As reload_prepare().
  */
-int reload_compare(struct shell *shell, struct reload *reload, struct err *err);
+int reload_compare(struct reloader *reloader, struct reload *reload, struct err *err);
 
 /* Have the memory taken that a ledger for it needs, as far as there is memory now. */
-void reload_take_memory(struct shell *shell, struct reload *reload);
+void reload_take_memory(struct reloader *reloader, struct reload *reload);
 
 /* Add one actor of a configuration to the tree. */
-void reload_add(struct shell *shell, const struct conf *conf, uint32_t index,
+void reload_add(struct reloader *reloader, const struct conf *conf, uint32_t index,
                 struct tables *tables);
 
 /* Make the tree that of this configuration; `retired` is for that of now. */
-void reload_carry_out(struct shell *shell, const struct reload *reload,
+void reload_carry_out(struct reloader *reloader, const struct reload *reload,
                       struct tables *tables, struct retired *retired);
 
 #endif

@@ -10,12 +10,16 @@
 #include "daemon/processes/procs.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/follow.h"
+#include "daemon/reload/reload.h"
 #include "daemon/reload/reload_private.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/events.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/system.h"
 #include "ledger/ledger.h"
+#include "os/process/containment.h"
+#include "os/spawn/spawn.h"
 
 /* So many events are replayed at most by a successor. */
 #define JOURNAL_MIN      4096
@@ -49,33 +53,33 @@ reload_watches(const struct conf *conf)
 
 /* How much the windows of the children that supervisors have now take with this one. */
 static uint64_t
-limit_bytes(const struct shell *shell, const struct conf *conf)
+limit_bytes(const struct reloader *reloader, const struct conf *conf)
 {
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		bytes += core_limit_bytes(
-		    shell->engine.core,
-		    actors_find_static(&shell->actors, conf->actors[i].path),
+		    reloader->engine->core,
+		    actors_find_static(reloader->actors, conf->actors[i].path),
 		    &conf->actors[i].spec);
 	return bytes;
 }
 
 /* How large a core has to be for everything that is there and everything that comes. */
 static int
-size_core(struct shell *shell, const struct conf *conf, uint32_t n_added,
+size_core(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
           struct core_size *ret, struct err *err)
 {
 	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS + n_added,
 	                         .waiters = WAITERS_MAX,
 	                         .watches = reload_watches(conf)};
 	uint64_t bytes =
-	    reload_pool_bytes(conf) + reload_pool_bytes(system_conf(shell->system));
+	    reload_pool_bytes(conf) + reload_pool_bytes(system_conf(reloader->system));
 	struct core_size used, room;
 
-	if (shell->engine.core != NULL) {
-		core_size(shell->engine.core, &used);
-		core_room(shell->engine.core, &room);
+	if (reloader->engine->core != NULL) {
+		core_size(reloader->engine->core, &used);
+		core_room(reloader->engine->core, &room);
 		/* Count the nodes in use, not the capacity. */
 		size.nodes = used.nodes - room.nodes + n_added;
 		if (size.nodes < used.nodes)
@@ -86,7 +90,7 @@ size_core(struct shell *shell, const struct conf *conf, uint32_t n_added,
 		/* Twice: an updated node takes its new part before the old one is let go.
 		 */
 		bytes = 2 * bytes + (used.pool_bytes - room.pool_bytes) +
-		        limit_bytes(shell, conf);
+		        limit_bytes(reloader, conf);
 	}
 	if (bytes > UINT32_MAX / 2) {
 		err_set(err, ENOMEM, "%llu bytes of rules and windows",
@@ -103,19 +107,19 @@ size_core(struct shell *shell, const struct conf *conf, uint32_t n_added,
 #define DESCRIPTORS_PER_ACTOR (2 * 4)
 
 int
-reload_reserve(struct shell *shell, uint32_t slots, struct err *err)
+reload_reserve(struct reloader *reloader, uint32_t slots, struct err *err)
 {
 	struct rlimit limit;
 
 	/* Without clone3 a leaf that was removed by hand is seen too late, by the child.
 	 */
-	shell->cgroups.keeps_leaves = shell->spawner.has_clone3 &&
-	                              getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-	                              limit.rlim_cur / DESCRIPTORS_PER_ACTOR > slots;
-	if (actors_reserve(&shell->actors, slots, slots) == 0 &&
-	    procs_reserve(shell->processes->procs, slots) == 0 &&
-	    messages_reserve(shell->messages, slots) == 0 &&
-	    post_reserve(shell->post, slots) == 0)
+	reloader->cgroups->keeps_leaves = reloader->spawner->has_clone3 &&
+	                                  getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	                                  limit.rlim_cur / DESCRIPTORS_PER_ACTOR > slots;
+	if (actors_reserve(reloader->actors, slots, slots) == 0 &&
+	    procs_reserve(reloader->processes->procs, slots) == 0 &&
+	    messages_reserve(reloader->messages, slots) == 0 &&
+	    post_reserve(reloader->post, slots) == 0)
 		return 0;
 	err_set(err, ENOMEM, "a tree of %u actors", slots);
 	return -ENOMEM;
@@ -151,21 +155,21 @@ empty_ledger(const struct ledger_size *size, struct ledger **room, struct err *e
 /* A ledger for a core of that size: the present one, moved, or an empty one.  The one in
  * force stays as it is. */
 static struct ledger *
-make_ledger(struct shell *shell, const struct core_size *core, uint64_t seed,
+make_ledger(struct reloader *reloader, const struct core_size *core, uint64_t seed,
             struct ledger **room, struct err *err)
 {
 	const struct ledger_size size = size_ledger(core);
 	struct ledger *ledger;
 
-	if (reload_reserve(shell, core->nodes, err) < 0)
+	if (reload_reserve(reloader, core->nodes, err) < 0)
 		return NULL;
 	ledger = empty_ledger(&size, room, err);
 	if (ledger == NULL)
 		return NULL;
-	if (shell->recording.ledger != NULL)
-		ledger_copy(ledger, shell->recording.ledger);
-	if (shell->engine.core != NULL)
-		(void)core_move(ledger_core(ledger), core, shell->engine.core);
+	if (reloader->recording->ledger != NULL)
+		ledger_copy(ledger, reloader->recording->ledger);
+	if (reloader->engine->core != NULL)
+		(void)core_move(ledger_core(ledger), core, reloader->engine->core);
 	else
 		(void)core_init(ledger_core(ledger), core, seed);
 	return ledger;
@@ -173,32 +177,32 @@ make_ledger(struct shell *shell, const struct core_size *core, uint64_t seed,
 
 /* What was added and is not in the core yet needs room, too. */
 static int
-size_all(struct shell *shell, const struct conf *conf, uint32_t n_added,
+size_all(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
          struct core_size *ret, struct err *err)
 {
-	int r = size_core(shell, conf, n_added, ret, err);
+	int r = size_core(reloader, conf, n_added, ret, err);
 
 	if (r < 0)
 		return r;
-	ret->nodes += shell->additions->posted.nodes;
-	ret->pool_bytes += shell->additions->posted.pool_bytes;
-	ret->watches += shell->additions->posted.watches;
+	ret->nodes += reloader->additions->posted.nodes;
+	ret->pool_bytes += reloader->additions->posted.pool_bytes;
+	ret->watches += reloader->additions->posted.watches;
 	return 0;
 }
 
 struct ledger *
-reload_new_ledger(struct shell *shell, const struct conf *conf, uint32_t n_added,
+reload_new_ledger(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
                   uint64_t seed, struct ledger **room, struct err *err)
 {
 	struct core_size core;
 
-	if (size_all(shell, conf, n_added, &core, err) < 0)
+	if (size_all(reloader, conf, n_added, &core, err) < 0)
 		return NULL;
-	return make_ledger(shell, &core, seed, room, err);
+	return make_ledger(reloader, &core, seed, room, err);
 }
 
 void
-reload_take_memory(struct shell *shell, struct reload *reload)
+reload_take_memory(struct reloader *reloader, struct reload *reload)
 {
 	uint32_t n_added = 0;
 	struct core_size core;
@@ -207,21 +211,21 @@ reload_take_memory(struct shell *shell, struct reload *reload)
 
 	for (size_t i = 0; i < reload->plan.n; i++)
 		n_added += reload->plan.at[i].kind == CHANGE_ADDED;
-	if (size_all(shell, reload->conf, n_added, &core, &err) < 0)
+	if (size_all(reloader, reload->conf, n_added, &core, &err) < 0)
 		return;
 	size = size_ledger(&core);
 	reload->room = ledger_new(&size, &err);
 }
 
 int
-reload_make_room(struct shell *shell, const struct core_size *need, struct err *err)
+reload_make_room(struct reloader *reloader, const struct core_size *need, struct err *err)
 {
-	struct ledger *before = shell->recording.ledger, *ledger;
+	struct ledger *before = reloader->recording->ledger, *ledger;
 	struct core_size size, room;
-	uint64_t in_use = core_pool_in_use(shell->engine.core);
+	uint64_t in_use = core_pool_in_use(reloader->engine->core);
 
-	core_size(shell->engine.core, &size);
-	core_room(shell->engine.core, &room);
+	core_size(reloader->engine->core, &size);
+	core_room(reloader->engine->core, &room);
 	if (room.nodes >= need->nodes && room.pool_bytes >= need->pool_bytes &&
 	    room.watches >= need->watches)
 		return 0;
@@ -235,12 +239,12 @@ reload_make_room(struct shell *shell, const struct core_size *need, struct err *
 	if (room.watches < need->watches)
 		size.watches = 2 * size.watches + need->watches;
 	size.pool_bytes = (uint32_t)(2 * (in_use + need->pool_bytes));
-	ledger = make_ledger(shell, &size, 0, NULL, err);
+	ledger = make_ledger(reloader, &size, 0, NULL, err);
 	if (ledger == NULL)
 		return -ENOMEM;
-	reload_use_ledger(shell, ledger);
-	reload_hand_over(shell);
-	procs_drop_ledger(shell->processes->procs, before);
-	follow_limits(shell, shell->actors.conf);
+	reload_use_ledger(reloader, ledger);
+	reload_hand_over(reloader);
+	procs_drop_ledger(reloader->processes->procs, before);
+	follow_limits(&reloader->limits, reloader->actors->conf);
 	return 0;
 }

@@ -5,104 +5,110 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "daemon/reload/reload.h"
 #include "daemon/reload/reload_private.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
+#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 
 static struct ref
-parent_ref(const struct shell *shell, const struct conf *conf,
+parent_ref(const struct reloader *reloader, const struct conf *conf,
            const struct conf_actor *actor)
 {
 	if (actor->parent == CONF_NONE)
-		return core_ref(shell->engine.core, CORE_ROOT);
-	return actors_find_static(&shell->actors, conf->actors[actor->parent].path);
+		return core_ref(reloader->engine->core, CORE_ROOT);
+	return actors_find_static(reloader->actors, conf->actors[actor->parent].path);
 }
 
 void
-reload_add(struct shell *shell, const struct conf *conf, uint32_t index,
+reload_add(struct reloader *reloader, const struct conf *conf, uint32_t index,
            struct tables *tables)
 {
 	const struct conf_actor *actor = &conf->actors[index];
-	struct ref elder = actors_find(&shell->actors, actor->path);
-	struct ref ref = core_add(shell->engine.core, parent_ref(shell, conf, actor),
-	                          REF_NONE, &actor->spec, shell->engine.now_ms);
-	uint32_t incarnation = ledger_past(shell->recording.ledger, actor->path);
+	struct ref elder = actors_find(reloader->actors, actor->path);
+	struct ref ref =
+	    core_add(reloader->engine->core, parent_ref(reloader, conf, actor), REF_NONE,
+	             &actor->spec, reloader->engine->now_ms);
+	uint32_t incarnation = ledger_past(reloader->recording->ledger, actor->path);
 	struct node_view view;
 
-	if (core_valid(shell->engine.core, elder)) {
+	if (core_valid(reloader->engine->core, elder)) {
 		/* The new one waits until the old one is gone. */
-		engine_view(&shell->engine, elder, &view);
+		engine_view(reloader->engine, elder, &view);
 		incarnation = view.run.incarnation;
 		/* The file has the name now: the added actor goes. */
 		if (view.growth.is_added && !view.growth.removing)
-			core_remove(shell->engine.core, elder, shell->engine.now_ms);
-		core_hasten(shell->engine.core, elder);
+			core_remove(reloader->engine->core, elder,
+			            reloader->engine->now_ms);
+		core_hasten(reloader->engine->core, elder);
 	}
-	core_set_incarnation(shell->engine.core, ref, incarnation + 1);
-	actors_set(&shell->actors, ref, tables->paths[index]);
+	core_set_incarnation(reloader->engine->core, ref, incarnation + 1);
+	actors_set(reloader->actors, ref, tables->paths[index]);
 	tables->paths[index] = NULL;
-	actors_assign(&shell->actors, ref, conf, tables->conf_id, index);
-	record_slot(&shell->recording, ref.slot);
-	if (shell->actors.at[ref.slot].elder.slot != REF_NONE.slot)
-		record_slot(&shell->recording, shell->actors.at[ref.slot].elder.slot);
+	actors_assign(reloader->actors, ref, conf, tables->conf_id, index);
+	record_slot(reloader->recording, ref.slot);
+	if (reloader->actors->at[ref.slot].elder.slot != REF_NONE.slot)
+		record_slot(reloader->recording,
+		            reloader->actors->at[ref.slot].elder.slot);
 }
 
 /* The work of an actor that is done is not done again, only because its keys changed;
  * they take effect at its next start.  An actor that is never done from now on starts. */
 bool
-reload_reruns(const struct shell *shell, const struct reload *reload,
+reload_reruns(const struct reloader *reloader, const struct reload *reload,
               const struct conf_change *change, struct ref ref)
 {
 	struct node_view view;
 
-	engine_view(&shell->engine, ref, &view);
+	engine_view(reloader->engine, ref, &view);
 	return view.state != STATE_DONE || reload->rerun ||
 	       reload->conf->actors[change->new_index].spec.restart == RESTART_PERMANENT;
 }
 
 static void
-keep(struct shell *shell, const struct reload *reload, const struct conf_change *change,
-     uint64_t conf_id)
+keep(struct reloader *reloader, const struct reload *reload,
+     const struct conf_change *change, uint64_t conf_id)
 {
 	const struct conf *conf = reload->conf;
 	const struct conf_actor *actor = &conf->actors[change->new_index];
-	struct ref ref = actors_find_static(&shell->actors, actor->path);
+	struct ref ref = actors_find_static(reloader->actors, actor->path);
 
 	ASSERT(ref.slot != REF_NONE.slot);
-	actors_assign(&shell->actors, ref, conf, conf_id, change->new_index);
-	record_slot(&shell->recording, ref.slot);
+	actors_assign(reloader->actors, ref, conf, conf_id, change->new_index);
+	record_slot(reloader->recording, ref.slot);
 	/* Rules carry places: after an edit even an unchanged actor has new ones. */
-	core_update(shell->engine.core, ref, &actor->spec, shell->engine.now_ms);
-	if (change->kind == CHANGE_RESTARTED && reload_reruns(shell, reload, change, ref))
-		core_restart(shell->engine.core, ref, shell->engine.now_ms);
+	core_update(reloader->engine->core, ref, &actor->spec, reloader->engine->now_ms);
+	if (change->kind == CHANGE_RESTARTED &&
+	    reload_reruns(reloader, reload, change, ref))
+		core_restart(reloader->engine->core, ref, reloader->engine->now_ms);
 }
 
 /* Put an actor that came behind this elder sibling, CONF_NONE: before all others. */
 static void
-place_behind(struct shell *shell, const struct conf *conf, const struct conf_actor *actor,
-             uint32_t elder)
+place_behind(struct reloader *reloader, const struct conf *conf,
+             const struct conf_actor *actor, uint32_t elder)
 {
-	const struct ref ref = actors_find_static(&shell->actors, actor->path);
+	const struct ref ref = actors_find_static(reloader->actors, actor->path);
 	struct ref before = REF_NONE;
 
 	if (elder == CONF_NONE)
-		before = core_first_child(shell->engine.core,
-		                          core_parent(shell->engine.core, ref));
+		before = core_first_child(reloader->engine->core,
+		                          core_parent(reloader->engine->core, ref));
 	else
 		before = core_next_sibling(
-		    shell->engine.core,
-		    actors_find_static(&shell->actors, conf->actors[elder].path));
+		    reloader->engine->core,
+		    actors_find_static(reloader->actors, conf->actors[elder].path));
 	if (before.slot != ref.slot)
-		core_place_before(shell->engine.core, ref, before);
+		core_place_before(reloader->engine->core, ref, before);
 }
 
 /* Those that came go to their places first: otherwise thousands of others, which are in
  * order, would be moved one by one in front of the last that came. */
 static void
-place_added(struct shell *shell, const struct conf *conf, const struct conf_plan *plan,
-            uint32_t *seen)
+place_added(struct reloader *reloader, const struct conf *conf,
+            const struct conf_plan *plan, uint32_t *seen)
 {
 	memset(seen, 0xff, sizeof(*seen) * conf->n_actors);
 	for (size_t i = 0; i < plan->n; i++) {
@@ -113,7 +119,7 @@ place_added(struct shell *shell, const struct conf *conf, const struct conf_plan
 			continue;
 		actor = &conf->actors[index];
 		if (plan->at[i].kind == CHANGE_ADDED)
-			place_behind(shell, conf, actor, seen[actor->parent]);
+			place_behind(reloader, conf, actor, seen[actor->parent]);
 		seen[actor->parent] = index;
 	}
 }
@@ -121,31 +127,31 @@ place_added(struct shell *shell, const struct conf *conf, const struct conf_plan
 /* Siblings in the order of the file: from the last one backwards, each before the next.
  */
 static void
-put_in_order(struct shell *shell, const struct conf *conf, uint32_t *seen)
+put_in_order(struct reloader *reloader, const struct conf *conf, uint32_t *seen)
 {
 	memset(seen, 0xff, sizeof(*seen) * conf->n_actors);
 	for (uint32_t i = conf->n_actors; i-- > 1;) {
 		const struct conf_actor *actor = &conf->actors[i];
-		struct ref ref = actors_find_static(&shell->actors, actor->path);
+		struct ref ref = actors_find_static(reloader->actors, actor->path);
 		struct ref before = REF_NONE;
 		uint32_t next = seen[actor->parent];
 
 		if (next != CONF_NONE)
 			before =
-			    actors_find_static(&shell->actors, conf->actors[next].path);
-		core_place_before(shell->engine.core, ref, before);
+			    actors_find_static(reloader->actors, conf->actors[next].path);
+		core_place_before(reloader->engine->core, ref, before);
 		seen[actor->parent] = i;
 	}
 }
 
-/* What the shell knows of an actor of the configuration that runs. */
+/* What is known of an actor of the configuration that runs. */
 static struct actor *
-actor_at(struct shell *shell, const struct conf_actor *conf)
+actor_at(struct reloader *reloader, const struct conf_actor *conf)
 {
-	struct ref ref = actors_find_static(&shell->actors, conf->path);
+	struct ref ref = actors_find_static(reloader->actors, conf->path);
 
 	ASSERT(ref.slot != REF_NONE.slot);
-	return &shell->actors.at[ref.slot];
+	return &reloader->actors->at[ref.slot];
 }
 
 /*
@@ -153,18 +159,18 @@ actor_at(struct shell *shell, const struct conf_actor *conf)
  * last one backwards; an actor below another removed actor is stopped by that supervisor.
  */
 static void
-remove_actors(struct shell *shell, const struct conf *old, const struct conf_plan *plan,
-              struct retired *retired)
+remove_actors(struct reloader *reloader, const struct conf *old,
+              const struct conf_plan *plan, struct retired *retired)
 {
 	for (size_t i = 0; i < plan->n; i++) {
 		struct actor *actor;
 
 		if (plan->at[i].kind != CHANGE_REMOVED)
 			continue;
-		actor = actor_at(shell, &old->actors[plan->at[i].old_index]);
+		actor = actor_at(reloader, &old->actors[plan->at[i].old_index]);
 		actor->conf_owner = retired->conf;
 		retired->users++;
-		record_slot(&shell->recording, actor->ref.slot);
+		record_slot(reloader->recording, actor->ref.slot);
 	}
 	for (size_t i = plan->n; i-- > 0;) {
 		const struct conf_actor *actor = NULL;
@@ -172,9 +178,10 @@ remove_actors(struct shell *shell, const struct conf *old, const struct conf_pla
 		if (plan->at[i].kind != CHANGE_REMOVED)
 			continue;
 		actor = &old->actors[plan->at[i].old_index];
-		if (actor_at(shell, &old->actors[actor->parent])->conf_owner == NULL)
-			core_remove(shell->engine.core, actor_at(shell, actor)->ref,
-			            shell->engine.now_ms);
+		if (actor_at(reloader, &old->actors[actor->parent])->conf_owner == NULL)
+			core_remove(reloader->engine->core,
+			            actor_at(reloader, actor)->ref,
+			            reloader->engine->now_ms);
 	}
 }
 
@@ -183,29 +190,31 @@ remove_actors(struct shell *shell, const struct conf *old, const struct conf_pla
  * `scale` added beyond is removed, what it took away is back.
  */
 static void
-follow_replicas(struct shell *shell, const struct conf *conf,
+follow_replicas(struct reloader *reloader, const struct conf *conf,
                 const struct conf_actor *one)
 {
-	struct ref parent = parent_ref(shell, conf, one);
+	struct ref parent = parent_ref(reloader, conf, one);
 
-	for (struct ref ref = core_first_child(shell->engine.core, parent);
+	for (struct ref ref = core_first_child(reloader->engine->core, parent);
 	     ref.slot != REF_NONE.slot;
-	     ref = core_next_sibling(shell->engine.core, ref)) {
-		const struct actor *actor = actors_get(&shell->actors, ref);
+	     ref = core_next_sibling(reloader->engine->core, ref)) {
+		const struct actor *actor = actors_get(reloader->actors, ref);
 
 		if (actor->grown != NULL && actor->conf->base != NULL &&
 		    strcmp(actor->conf->base, one->base) == 0 &&
 		    conf_find(conf, actor->path) == CONF_NONE)
-			core_remove(shell->engine.core, ref, shell->engine.now_ms);
+			core_remove(reloader->engine->core, ref,
+			            reloader->engine->now_ms);
 	}
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
-		struct ref ref = actors_find(&shell->actors, actor->path);
+		struct ref ref = actors_find(reloader->actors, actor->path);
 
 		if (actor->parent == one->parent && actor->base != NULL &&
 		    strcmp(actor->base, one->base) == 0 && ref.slot != REF_NONE.slot &&
-		    !core_valid(shell->engine.core, ref))
-			core_restore(shell->engine.core, ref, shell->engine.now_ms);
+		    !core_valid(reloader->engine->core, ref))
+			core_restore(reloader->engine->core, ref,
+			             reloader->engine->now_ms);
 	}
 }
 
@@ -239,8 +248,8 @@ namesake(const struct conf *old, const struct conf *conf,
 /* The replicas of each actor of which some came or went, in the order of the plan: those
  * of one actor follow each other in it, and are looked at once for all of them. */
 static void
-follow_all_replicas(struct shell *shell, const struct conf *old, const struct conf *conf,
-                    const struct conf_plan *plan)
+follow_all_replicas(struct reloader *reloader, const struct conf *old,
+                    const struct conf *conf, const struct conf_plan *plan)
 {
 	const struct conf_actor *last = NULL;
 
@@ -259,33 +268,33 @@ follow_all_replicas(struct shell *shell, const struct conf *old, const struct co
 		last = actor;
 		one = namesake(old, conf, change);
 		if (one != NULL)
-			follow_replicas(shell, conf, one);
-		keeper_beat(shell->keeper);
+			follow_replicas(reloader, conf, one);
+		keeper_beat(reloader->keeper);
 	}
 }
 
 void
-reload_carry_out(struct shell *shell, const struct reload *reload, struct tables *tables,
-                 struct retired *retired)
+reload_carry_out(struct reloader *reloader, const struct reload *reload,
+                 struct tables *tables, struct retired *retired)
 {
 	const struct conf *conf = reload->conf;
 	const struct conf_plan *plan = &reload->plan;
-	const struct conf *old = shell->actors.conf;
+	const struct conf *old = reloader->actors->conf;
 
 	/* Removed actors first: an actor of another kind comes back under the same name.
 	 */
-	remove_actors(shell, old, plan, retired);
+	remove_actors(reloader, old, plan, retired);
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct conf_change *change = &plan->at[i];
 
 		if (change->kind == CHANGE_ADDED)
-			reload_add(shell, conf, change->new_index, tables);
+			reload_add(reloader, conf, change->new_index, tables);
 		else if (change->kind != CHANGE_REMOVED)
-			keep(shell, reload, change, tables->conf_id);
+			keep(reloader, reload, change, tables->conf_id);
 		/* Ten thousand actors take a while. */
-		keeper_beat(shell->keeper);
+		keeper_beat(reloader->keeper);
 	}
-	place_added(shell, conf, plan, tables->seen);
-	put_in_order(shell, conf, tables->seen);
-	follow_all_replicas(shell, old, conf, plan);
+	place_added(reloader, conf, plan, tables->seen);
+	put_in_order(reloader, conf, tables->seen);
+	follow_all_replicas(reloader, old, conf, plan);
 }

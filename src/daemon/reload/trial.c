@@ -20,11 +20,12 @@
 #include "base/strbuf.h"
 #include "daemon/reload/before.h"
 #include "daemon/reload/reload.h"
+#include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
+#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "ledger/link.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
@@ -32,7 +33,7 @@
 #define KEY VAULT_KEY(VAULT_TRIAL, 0)
 
 struct trial {
-	struct shell *shell;
+	struct reloader *reloader;
 	int before_fd;    /* the configuration before, frozen; -1: there is no trial */
 	struct ref *refs; /* of those that are observed */
 	size_t n;
@@ -60,8 +61,8 @@ trial_is_on(const struct trial *trial)
 static int
 collect(struct trial *trial, const struct conf_plan *plan)
 {
-	const struct shell *shell = trial->shell;
-	const struct conf *conf = shell->actors.conf;
+	const struct reloader *reloader = trial->reloader;
+	const struct conf *conf = reloader->actors->conf;
 	enum change_kind *kinds = calloc(conf->n_actors, sizeof(*kinds));
 
 	free(trial->refs);
@@ -81,7 +82,7 @@ collect(struct trial *trial, const struct conf_plan *plan)
 			kinds[i] = CHANGE_RESTARTED;
 		if (kinds[i] != CHANGE_UNCHANGED)
 			trial->refs[trial->n++] =
-			    actors_find_static(&shell->actors, conf->actors[i].path);
+			    actors_find_static(reloader->actors, conf->actors[i].path);
 	}
 	free(kinds);
 	return 0;
@@ -92,19 +93,19 @@ enum verdict { VERDICT_FINE, VERDICT_WAIT, VERDICT_FAILED };
 static enum verdict
 judge(const struct trial *trial, struct ref ref, struct node_view *ret_view)
 {
-	const struct shell *shell = trial->shell;
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct reloader *reloader = trial->reloader;
+	const struct actor *actor = actors_get(reloader->actors, ref);
 
 	/* A temporary actor that has ended is gone. */
-	if (actor == NULL || !core_valid(shell->engine.core, ref))
+	if (actor == NULL || !core_valid(reloader->engine->core, ref))
 		return VERDICT_FINE;
-	engine_view(&shell->engine, ref, ret_view);
+	engine_view(reloader->engine, ref, ret_view);
 	if (ret_view->has_failure &&
-	    ret_view->failure.at_ms > shell->recording.facts.trial_since_ms)
+	    ret_view->failure.at_ms > reloader->recording->facts.trial_since_ms)
 		return VERDICT_FAILED;
 	/* The process of the configuration before was not stopped yet. */
 	if (actor->pid != 0 &&
-	    actor->process_started_ms < shell->recording.facts.trial_since_ms)
+	    actor->process_started_ms < reloader->recording->facts.trial_since_ms)
 		return VERDICT_WAIT;
 	/* The actor is not wanted, or its work is done. */
 	if (ret_view->ready || ret_view->state == STATE_DONE ||
@@ -161,8 +162,8 @@ finish(struct trial *trial, const struct trial_result *result)
 	trial_fn *on_end = trial->on_end;
 	void *user = trial->user;
 
-	ev_timer_stop(trial->shell->loop, &trial->timer);
-	keeper_release(trial->shell->keeper, KEY);
+	ev_timer_stop(trial->reloader->loop, &trial->timer);
+	keeper_release(trial->reloader->keeper, KEY);
 	fd_close(&trial->before_fd);
 	free(trial->refs);
 	trial->refs = NULL;
@@ -176,18 +177,18 @@ finish(struct trial *trial, const struct trial_result *result)
 static int
 apply_before(struct trial *trial, struct err *err)
 {
-	struct shell *shell = trial->shell;
+	struct reloader *reloader = trial->reloader;
 	struct reload reload = {.keeps_before = true};
 	int r = -EBADMSG;
 
 	reload.conf = conf_unpack(trial->before_fd, err);
 	if (reload.conf != NULL)
-		r = conf_plan_make(shell->actors.conf, reload.conf, &reload.plan);
+		r = conf_plan_make(reloader->actors->conf, reload.conf, &reload.plan);
 	/* By the hand-over it is put down that the trial is over. */
-	shell->recording.facts.trial_until_ms = 0;
+	reloader->recording->facts.trial_until_ms = 0;
 	if (r == 0)
-		r = reload_apply(shell, &reload, err);
-	reload_done(shell, &reload);
+		r = reload_apply(reloader, &reload, err);
+	reload_done(reloader, &reload);
 	return r;
 }
 
@@ -195,10 +196,11 @@ apply_before(struct trial *trial, struct err *err)
 static void
 stay(struct trial *trial)
 {
-	before_replace(trial->shell, trial->before_fd);
+	before_replace(trial->reloader->keeper, trial->reloader->recording->facts.conf_id,
+	               trial->before_fd);
 	trial->before_fd = -1;
-	trial->shell->recording.facts.trial_until_ms = 0;
-	record_facts(&trial->shell->recording);
+	trial->reloader->recording->facts.trial_until_ms = 0;
+	record_facts(trial->reloader->recording);
 }
 
 static void
@@ -211,7 +213,7 @@ log_back(const struct trial *trial, const struct trial_result *result)
 	if (result->has_failed)
 		cause_text(
 		    &why, &result->cause,
-		    cause_about(&trial->shell->actors, &result->cause, result->who));
+		    cause_about(trial->reloader->actors, &result->cause, result->who));
 	else
 		strbuf_adds(&why, "was not ready in time");
 	log_line(LOG_LEVEL_WARNING, "%s %s: back to the configuration of %s",
@@ -223,18 +225,18 @@ log_back(const struct trial *trial, const struct trial_result *result)
 static void
 take_back(struct trial *trial, struct trial_result *result, const struct node_view *view)
 {
-	struct shell *shell = trial->shell;
+	struct reloader *reloader = trial->reloader;
 	struct err err = {.text = "out of memory"};
 
 	result->who = trial->refs[trial->next];
 	result->state = view->state;
-	result->since_wall_us = shell->recording.facts.before_wall_us;
+	result->since_wall_us = reloader->recording->facts.before_wall_us;
 	log_back(trial, result);
 	result->end = TRIAL_BACK;
 	if (apply_before(trial, &err) == 0) {
 		/* It is in force for as long as it was. */
-		shell->recording.facts.conf_wall_us = result->since_wall_us;
-		record_facts(&shell->recording);
+		reloader->recording->facts.conf_wall_us = result->since_wall_us;
+		record_facts(reloader->recording);
 		return;
 	}
 	result->end = TRIAL_STUCK;
@@ -246,28 +248,28 @@ take_back(struct trial *trial, struct trial_result *result, const struct node_vi
 static void
 decide(struct trial *trial, bool is_over)
 {
-	struct shell *shell = trial->shell;
+	struct reloader *reloader = trial->reloader;
 	struct trial_result result = {.end = TRIAL_KEPT};
 	struct node_view view = {.state = STATE_STOPPED};
 	enum verdict verdict = VERDICT_FINE;
 	char *path = NULL; /* told when the actor may be gone */
 
-	if (shell->recording.facts.shutting_down)
+	if (reloader->recording->facts.shutting_down)
 		result.end = TRIAL_LEFT;
 	else if (trial->has_failed)
 		verdict = VERDICT_FAILED;
 	else
 		verdict = judge_all(trial, &view);
 	if (verdict != VERDICT_FAILED && !is_over &&
-	    !shell->recording.facts.shutting_down &&
+	    !reloader->recording->facts.shutting_down &&
 	    (verdict == VERDICT_WAIT ||
-	     (trial->n > 0 && !shell->recording.facts.trial_ends_early)))
+	     (trial->n > 0 && !reloader->recording->facts.trial_ends_early)))
 		return;
 	if (verdict != VERDICT_FINE) {
 		result.has_failed = verdict == VERDICT_FAILED;
 		result.cause = trial->has_failed ? trial->cause : view.failure.cause;
 		result.path = path =
-		    strdup(actors_path(&shell->actors, trial->refs[trial->next]));
+		    strdup(actors_path(reloader->actors, trial->refs[trial->next]));
 		if (path == NULL)
 			result.path = "?";
 		take_back(trial, &result, &view);
@@ -282,11 +284,11 @@ static void
 arm(struct trial *trial)
 {
 	const uint64_t now_ms = clock_mono_ms();
-	const uint64_t until_ms = trial->shell->recording.facts.trial_until_ms;
+	const uint64_t until_ms = trial->reloader->recording->facts.trial_until_ms;
 
 	ev_timer_set(&trial->timer,
 	             until_ms > now_ms ? (double)(until_ms - now_ms) / 1e3 : 0., 0.);
-	ev_timer_start(trial->shell->loop, &trial->timer);
+	ev_timer_start(trial->reloader->loop, &trial->timer);
 }
 
 /* Its time is over; the loop's idea of that may be early, by the length of a turn. */
@@ -297,7 +299,7 @@ on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (clock_mono_ms() < trial->shell->recording.facts.trial_until_ms)
+	if (clock_mono_ms() < trial->reloader->recording->facts.trial_until_ms)
 		arm(trial);
 	else
 		decide(trial, true);
@@ -323,28 +325,28 @@ int
 trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_early,
             struct err *err)
 {
-	struct shell *shell = trial->shell;
+	struct reloader *reloader = trial->reloader;
 	int r;
 
 	ASSERT(!trial_is_on(trial));
-	if (!keeper_has_room(shell->keeper, 0)) {
+	if (!keeper_has_room(reloader->keeper, 0)) {
 		err_set(err, EMFILE, "supd can keep no more descriptors over a crash");
 		return -EMFILE;
 	}
-	r = conf_pack(shell->actors.conf, err);
+	r = conf_pack(reloader->actors->conf, err);
 	if (r < 0)
 		return r;
 	trial->before_fd = fd_raise(r);
-	keeper_keep(shell->keeper, KEY, trial->before_fd);
-	shell->recording.facts.trial_since_ms = shell->engine.now_ms;
+	keeper_keep(reloader->keeper, KEY, trial->before_fd);
+	reloader->recording->facts.trial_since_ms = reloader->engine->now_ms;
 	/* Not from when it was asked for: to read the configuration took its time. */
-	shell->recording.facts.trial_until_ms = clock_mono_ms() + ms;
-	shell->recording.facts.trial_ends_early = ends_early;
+	reloader->recording->facts.trial_until_ms = clock_mono_ms() + ms;
+	reloader->recording->facts.trial_ends_early = ends_early;
 	reload->keeps_before = true;
-	r = reload_apply(shell, reload, err);
+	r = reload_apply(reloader, reload, err);
 	if (r < 0) {
-		shell->recording.facts.trial_until_ms = 0;
-		record_facts(&shell->recording);
+		reloader->recording->facts.trial_until_ms = 0;
+		record_facts(reloader->recording);
 		fd_close(&trial->before_fd);
 	} else if (collect(trial, &reload->plan) == 0) {
 		arm(trial);
@@ -354,7 +356,7 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_e
 		log_line(LOG_LEVEL_ERROR, "out of memory: applied without a trial");
 		stay(trial);
 	}
-	keeper_release(shell->keeper, KEY);
+	keeper_release(reloader->keeper, KEY);
 	return r;
 }
 
@@ -378,19 +380,19 @@ trial_forget(struct trial *trial)
 void
 trial_adopt(struct trial *trial)
 {
-	struct shell *shell = trial->shell;
+	struct reloader *reloader = trial->reloader;
 	struct conf_plan plan = {0};
 	struct conf *before = NULL;
 	struct err err = {.text = "it was lost"};
 	int r = -EBADMSG;
 
-	if (shell->recording.facts.trial_until_ms == 0)
+	if (reloader->recording->facts.trial_until_ms == 0)
 		return;
-	trial->before_fd = keeper_take(shell->keeper, KEY);
+	trial->before_fd = keeper_take(reloader->keeper, KEY);
 	if (trial->before_fd >= 0)
 		before = conf_unpack(trial->before_fd, &err);
 	if (before != NULL)
-		r = conf_plan_make(before, shell->actors.conf, &plan);
+		r = conf_plan_make(before, reloader->actors->conf, &plan);
 	if (r == 0)
 		r = collect(trial, &plan);
 	conf_plan_done(&plan);
@@ -401,21 +403,21 @@ trial_adopt(struct trial *trial)
 	}
 	log_line(LOG_LEVEL_ERROR, "the configuration before: %s; what is in force stays",
 	         err.text);
-	shell->recording.facts.trial_until_ms = 0;
-	record_facts(&shell->recording);
-	keeper_release(shell->keeper, KEY);
+	reloader->recording->facts.trial_until_ms = 0;
+	record_facts(reloader->recording);
+	keeper_release(reloader->keeper, KEY);
 	fd_close(&trial->before_fd);
 }
 
 /* NULL: out of memory. */
 struct trial *
-trial_new(struct shell *shell)
+trial_new(struct reloader *reloader)
 {
 	struct trial *trial = calloc(1, sizeof(*trial));
 
 	if (trial == NULL)
 		return NULL;
-	trial->shell = shell;
+	trial->reloader = reloader;
 	trial->before_fd = -1;
 	ev_timer_init(&trial->timer, on_timer, 0., 0.);
 	trial->timer.data = trial;
@@ -428,7 +430,7 @@ trial_free(struct trial *trial)
 {
 	if (trial == NULL)
 		return;
-	ev_timer_stop(trial->shell->loop, &trial->timer);
+	ev_timer_stop(trial->reloader->loop, &trial->timer);
 	fd_close(&trial->before_fd);
 	free(trial->refs);
 	free(trial);

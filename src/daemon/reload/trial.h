@@ -16,7 +16,7 @@
 #include "core/core.h"
 
 struct reload;
-struct shell;
+struct reloader;
 struct trial;
 
 /* The longest one. */
@@ -44,7 +44,7 @@ struct trial_result {
 /* Told once, unless it was forgotten; the configuration is in force by then. */
 typedef void trial_fn(void *user, const struct trial_result *result);
 
-struct trial *trial_new(struct shell *shell);
+struct trial *trial_new(struct reloader *reloader);
 void trial_free(struct trial *trial);
 bool trial_is_on(const struct trial *trial);
 

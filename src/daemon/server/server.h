@@ -18,8 +18,8 @@ struct origin;
 struct post;
 struct procs;
 struct recording;
+struct reloader;
 struct reporter;
-struct shell;
 struct spawner;
 struct trial;
 struct upgrader;
@@ -41,7 +41,7 @@ struct control_uses {
 	const struct control_file *file;
 	const struct reporter *reporter;
 	const struct upgrader *upgrader;
-	struct shell *shell;
+	struct reloader *reloader;
 };
 
 /* A command is in the journal and the core has it: the call that it came with counts as

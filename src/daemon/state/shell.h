@@ -32,6 +32,7 @@ struct metrics;
 struct post;
 struct processes;
 struct proctable;
+struct reloader;
 struct reporter;
 struct sockets;
 struct system;
@@ -55,6 +56,7 @@ struct shell {
 	struct events events;        /* the event stream */
 	struct proctable *proctable; /* the processes of the actors */
 	struct processes *processes; /* their ends, hooks and probes */
+	struct reloader *reloader;   /* another configuration */
 	struct reporter *reporter;   /* what happened, in words */
 	struct messages *messages;   /* what the actors say */
 	struct system *system;       /* supd's own actors */
