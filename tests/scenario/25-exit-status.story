@@ -753,3 +753,51 @@ expect nothing
 after 1s
 expect x c, S c, S n@1
 reply restart s done
+
+story DECISIONS 52 a replica that ended, and whose supervisor restarts, has not ended for good
+tree
+  s one_for_one shutdown=infinity
+    n@1 never gives_exit
+    c
+  n@2 never gives_exit
+slow c 1s
+boot
+expect S n@1, S c, S n@2
+exit n@1 0
+expect nothing
+restart s
+expect t c
+exit n@2 3
+reports
+expect nothing
+after 1s
+expect x c, S n@1, S c
+reply restart s done
+exit n@1 4
+reports
+expect t c
+after 1s
+expect x c, exit 4
+
+story DECISIONS 52 nor does it keep supd up if it is disabled and started by hand
+tree
+  s one_for_one shutdown=infinity
+    n@1 never gives_exit disabled
+    c
+  n@2 never gives_exit
+slow c 1s
+boot
+expect S c, S n@2
+start n@1
+expect S n@1
+reply start n@1 done
+exit n@1 5
+reports
+expect nothing
+restart s
+expect t c
+exit n@2 3
+reports
+after 1s
+reply restart s superseded
+expect x c, exit 5

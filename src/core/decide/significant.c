@@ -133,6 +133,25 @@ named_status(const struct core *core, int32_t *ret)
 	return found;
 }
 
+/* True if the node starts with its supervisor. */
+static bool
+is_to_start(const struct node *node)
+{
+	return node->spec.enabled && node->plan.stay == STAY_NOT;
+}
+
+/* True if a supervisor above the node starts again, and the node with it. */
+static bool
+is_to_come_back(const struct core *core, const struct node *node)
+{
+	if (!is_to_start(node))
+		return false;
+	for (node = node_parent(core, node); node != NULL; node = node_parent(core, node))
+		if (node_comes_back(node))
+			return true;
+	return false;
+}
+
 /* True if a named node runs, or is to. */
 static bool
 is_named_active(const struct core *core)
@@ -141,7 +160,8 @@ is_named_active(const struct core *core)
 
 	for (struct node *node = next_named(core, user, user); node != NULL;
 	     node = next_named(core, user, node))
-		if (!node_is_down(node) || node->goal != GOAL_DOWN)
+		if (!node_is_down(node) || node->goal != GOAL_DOWN ||
+		    is_to_come_back(core, node))
 			return true;
 	return false;
 }
@@ -157,13 +177,6 @@ supervisor_down(const struct core *core, const struct node *node)
 		if (!node_is_live(at))
 			found = at;
 	return found;
-}
-
-/* True if the node starts with its supervisor. */
-static bool
-is_to_start(const struct node *node)
-{
-	return node->spec.enabled && node->plan.stay == STAY_NOT;
 }
 
 /* True if the node was to start with a supervisor that has ended for good. */
@@ -186,16 +199,6 @@ has_named_begun(const struct core *core)
 	while (node != NULL && node->run.begun == BEGUN_NEVER && !is_lost(core, node))
 		node = next_named(core, user, node);
 	return node != NULL;
-}
-
-/* True if a supervisor above the node starts it again. */
-static bool
-is_to_come_back(const struct core *core, const struct node *node)
-{
-	for (node = node_parent(core, node); node != NULL; node = node_parent(core, node))
-		if (node_comes_back(node))
-			return true;
-	return false;
 }
 
 /* True if the node goes down for good with /user, which fails because of another actor.
@@ -245,8 +248,7 @@ significant_settled(struct turn *turn, struct node *top)
 	if (!top->spec.gives_exit)
 		named = next_named(core, top, top);
 	/* An actor of several may be taken along before it began. */
-	if (named == NULL || !has_named_begun(core) || is_to_come_back(core, named) ||
-	    is_named_active(core))
+	if (named == NULL || !has_named_begun(core) || is_named_active(core))
 		return;
 	end_supd(turn);
 }
