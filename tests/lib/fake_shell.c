@@ -98,6 +98,21 @@ fill_reporter(struct fake *fake)
 	fake->shell.reporter = &fake->reporter;
 }
 
+static void
+fill_sockets(struct fake *fake)
+{
+	fake->sockets = (struct sockets){
+	    .loop = fake->shell.loop,
+	    .engine = &fake->shell.engine,
+	    .actors = &fake->shell.actors,
+	    .events = &fake->shell.events,
+	    .recording = &fake->shell.recording,
+	    .post = fake->shell.post,
+	    .keeper = fake->shell.keeper,
+	};
+	fake->shell.sockets = &fake->sockets;
+}
+
 /* The figures, and the control server without a socket. */
 static void
 open_control(struct fake *fake)
@@ -167,7 +182,7 @@ fake_new(void)
 	fake->shell.actors.cap = FAKE_ACTORS_MAX;
 	map_init(&fake->shell.actors.by_path);
 	fake->shell.messages = &fake->messages;
-	fake->shell.sockets = &fake->sockets;
+	fill_sockets(fake);
 	fake->shell.processes = &fake->processes;
 	fill_reporter(fake);
 	fake->processes.procs = (struct procs *)(void *)fake;
