@@ -91,7 +91,7 @@ place_behind(struct reloader *reloader, const struct conf *conf,
              const struct conf_actor *actor, uint32_t elder)
 {
 	const struct ref ref = actors_find_static(reloader->actors, actor->path);
-	struct ref before = REF_NONE;
+	struct ref before;
 
 	if (elder == CONF_NONE)
 		before = core_first_child(reloader->engine->core,
