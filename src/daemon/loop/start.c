@@ -126,7 +126,8 @@ start_choose(struct shell *shell, struct start *ret)
 	}
 	if (handover->ledger_fd < 0)
 		return load(shell, ret);
-	if (adopt_open(shell, &ret->ledger, &err) < 0) {
+	if (adopt_open(shell->keeper, &shell->actors, &shell->recording, &ret->ledger,
+	               &err) < 0) {
 		/* The binary before us can read the state: no actor need end for that. */
 		if (hello->is_upgrade) {
 			log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
@@ -386,7 +387,8 @@ take_over(struct shell *shell, struct start *start)
 {
 	struct err err = {0};
 
-	if (adopt_tables(shell, start->ledger, &err) < 0 || replay(shell, start) < 0) {
+	if (adopt_tables(shell->reloader, start->ledger, &err) < 0 ||
+	    replay(shell, start) < 0) {
 		log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
 		return EX_OSERR;
 	}

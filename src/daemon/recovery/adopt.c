@@ -26,9 +26,11 @@
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/mailbox.h"
 #include "daemon/sockets/sockets.h"
+#include "daemon/state/events.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
+#include "daemon/state/post.h"
+#include "daemon/state/recording.h"
 #include "daemon/state/system.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
@@ -51,9 +53,10 @@ check_ledger(struct ledger *ledger, struct ledger_facts *ret, struct err *err)
 }
 
 int
-adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
+adopt_open(struct keeper *keeper, struct actors *actors, struct recording *recording,
+           struct ledger **ret_ledger, struct err *err)
 {
-	struct handover *handover = keeper_handover(shell->keeper);
+	struct handover *handover = keeper_handover(keeper);
 	struct ledger_facts facts;
 	struct ledger *ledger;
 
@@ -65,13 +68,13 @@ adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
 		ledger_free(ledger);
 		return -EBADMSG;
 	}
-	shell->actors.conf = keeper_take_conf(shell->keeper, facts.conf_id, err);
-	if (shell->actors.conf == NULL) {
+	actors->conf = keeper_take_conf(keeper, facts.conf_id, err);
+	if (actors->conf == NULL) {
 		ledger_free(ledger);
 		return -EBADMSG;
 	}
-	shell->recording.facts = facts;
-	before_adopt(shell->keeper, facts.conf_id);
+	recording->facts = facts;
+	before_adopt(keeper, facts.conf_id);
 	*ret_ledger = ledger;
 	return 0;
 }
@@ -79,16 +82,16 @@ adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err)
 /* ---- the tables -------------------------------------------------------------------- */
 
 static int
-find_conf(struct shell *shell, const struct ledger_record *record, struct conf **ret,
-          struct err *err)
+find_conf(struct reloader *reloader, const struct ledger_record *record,
+          struct conf **ret, struct err *err)
 {
 	if (record->conf_id == 0) {
-		*ret = system_conf(shell->system);
+		*ret = system_conf(reloader->system);
 		return record->conf_index < SYSTEM_ACTORS ? 0 : -EBADMSG;
 	}
 	if ((record->conf_id & ADDITION_BIT) != 0) {
 		const struct grown *grown =
-		    additions_find(shell->additions, record->conf_id);
+		    additions_find(reloader->additions, record->conf_id);
 
 		*ret = grown == NULL ? NULL : grown->conf;
 		if (grown != NULL && record->conf_index < grown->spec.n)
@@ -96,9 +99,9 @@ find_conf(struct shell *shell, const struct ledger_record *record, struct conf *
 		err_set(err, 0, "an actor that was added at run time is unknown");
 		return -EBADMSG;
 	}
-	*ret = shell->actors.conf;
-	if (record->conf_id != shell->recording.facts.conf_id &&
-	    reload_adopt_retired(shell->reloader, record->conf_id, ret, err) < 0)
+	*ret = reloader->actors->conf;
+	if (record->conf_id != reloader->recording->facts.conf_id &&
+	    reload_adopt_retired(reloader, record->conf_id, ret, err) < 0)
 		return -EBADMSG;
 	if (record->conf_index < (*ret)->n_actors)
 		return 0;
@@ -107,26 +110,27 @@ find_conf(struct shell *shell, const struct ledger_record *record, struct conf *
 }
 
 static int
-restore_actor(struct shell *shell, const struct ledger_record *record, struct err *err)
+restore_actor(struct reloader *reloader, const struct ledger_record *record,
+              struct err *err)
 {
 	struct actor *actor;
 	struct conf *conf;
-	int r = find_conf(shell, record, &conf, err);
+	int r = find_conf(reloader, record, &conf, err);
 
 	if (r < 0)
 		return r;
-	r = actors_restore(&shell->actors, record->ref,
+	r = actors_restore(reloader->actors, record->ref,
 	                   conf->actors[record->conf_index].path, record->heir);
 	if (r < 0) {
 		err_set(err, -r, "an actor's name");
 		return r;
 	}
-	actors_assign(&shell->actors, record->ref, conf, record->conf_id,
+	actors_assign(reloader->actors, record->ref, conf, record->conf_id,
 	              record->conf_index);
-	actor = actors_get(&shell->actors, record->ref);
+	actor = actors_get(reloader->actors, record->ref);
 	actor->elder = record->elder;
 	actor->conf_owner = record->removed ? conf : NULL;
-	actor->grown = additions_find(shell->additions, record->conf_id);
+	actor->grown = additions_find(reloader->additions, record->conf_id);
 	if (actor->grown != NULL)
 		additions_use(actor->grown);
 	actor->pid = record->pid;
@@ -134,9 +138,9 @@ restore_actor(struct shell *shell, const struct ledger_record *record, struct er
 	actor->sigstopped = record->sigstopped;
 	actor->dead_letters = record->dead_letters;
 	actor->failed_at_wall_us = record->failed_at_wall_us;
-	if (ledger_status(shell->recording.ledger, record->ref.slot)[0] != '\0')
+	if (ledger_status(reloader->recording->ledger, record->ref.slot)[0] != '\0')
 		actor->status =
-		    strdup(ledger_status(shell->recording.ledger, record->ref.slot));
+		    strdup(ledger_status(reloader->recording->ledger, record->ref.slot));
 	return 0;
 }
 
@@ -202,19 +206,19 @@ restore_process(struct processes *processes, const struct ledger_record *record)
 }
 
 static int
-restore_slots(struct shell *shell, uint32_t slots, struct err *err)
+restore_slots(struct reloader *reloader, uint32_t slots, struct err *err)
 {
 	for (uint32_t slot = 0; slot < slots; slot++) {
 		struct ledger_record record;
-		int r = ledger_read(shell->recording.ledger, slot, &record);
+		int r = ledger_read(reloader->recording->ledger, slot, &record);
 
-		keeper_beat(shell->keeper);
+		keeper_beat(reloader->keeper);
 		if (r < 0 || record.ref.slot == REF_NONE.slot)
 			continue;
-		r = restore_actor(shell, &record, err);
+		r = restore_actor(reloader, &record, err);
 		if (r < 0)
 			return r;
-		restore_process(shell->processes, &record);
+		restore_process(reloader->processes, &record);
 	}
 	return 0;
 }
@@ -309,36 +313,36 @@ count_performed(const struct events *events, struct ledger *ledger)
 }
 
 int
-adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err)
+adopt_tables(struct reloader *reloader, struct ledger *ledger, struct err *err)
 {
 	struct ledger_size size;
 	int r;
 
 	ledger_size(ledger, &size);
-	reload_use_ledger(shell->reloader, ledger);
-	r = reload_reserve(shell->reloader, size.slots, err);
+	reload_use_ledger(reloader, ledger);
+	r = reload_reserve(reloader, size.slots, err);
 	if (r == 0)
-		r = additions_adopt(shell->reloader, err);
+		r = additions_adopt(reloader, err);
 	if (r == 0)
-		r = restore_slots(shell, size.slots, err);
+		r = restore_slots(reloader, size.slots, err);
 	if (r == 0)
-		r = mailboxes_open(shell->sockets, &shell->sockets->mailboxes,
-		                   shell->actors.conf, NULL, err);
+		r = mailboxes_open(reloader->sockets, &reloader->sockets->mailboxes,
+		                   reloader->actors->conf, NULL, err);
 	if (r < 0)
 		return r;
-	metrics_begin(shell->metrics, shell->actors.conf);
-	additions_open(shell->additions, shell->sockets);
-	proc_sweep_include_left(shell->processes->procs->sweeper,
-	                        keeper_handover(shell->keeper)->hello.left,
+	metrics_begin(reloader->metrics, reloader->actors->conf);
+	additions_open(reloader->additions, reloader->sockets);
+	proc_sweep_include_left(reloader->processes->procs->sweeper,
+	                        keeper_handover(reloader->keeper)->hello.left,
 	                        LINK_LEFT_MAX);
-	tasks_restore(shell->processes->tasks);
-	r = adopt_starts(shell->processes, err);
+	tasks_restore(reloader->processes->tasks);
+	r = adopt_starts(reloader->processes, err);
 	if (r < 0)
 		return r;
-	ends_take_exits(shell->processes->procs);
-	mainpid_adopt(shell->processes->procs);
-	fosters_adopt(shell->processes->procs);
-	helpers_adopt(shell->sockets->helpers);
-	count_performed(&shell->events, ledger);
+	ends_take_exits(reloader->processes->procs);
+	mainpid_adopt(reloader->processes->procs);
+	fosters_adopt(reloader->processes->procs);
+	helpers_adopt(reloader->sockets->helpers);
+	count_performed(reloader->events, ledger);
 	return 0;
 }

@@ -13,19 +13,23 @@
 
 #include "base/err.h"
 
+struct actors;
+struct keeper;
 struct ledger;
 struct processes;
+struct recording;
+struct reloader;
 struct reporter;
-struct shell;
 struct trial;
 
 /* What the walker kept is whole and can be read: the ledger and the configuration in
- * force, which are put into the shell.  -EBADMSG and a sentence: nothing can be adopted.
- */
-int adopt_open(struct shell *shell, struct ledger **ret_ledger, struct err *err);
+ * force, which are put into the recording and the actors.  -EBADMSG and a sentence:
+ * nothing can be adopted. */
+int adopt_open(struct keeper *keeper, struct actors *actors, struct recording *recording,
+               struct ledger **ret_ledger, struct err *err);
 
 /* Fill the tables; -errno (memory): try again with a new process. */
-int adopt_tables(struct shell *shell, struct ledger *ledger, struct err *err);
+int adopt_tables(struct reloader *reloader, struct ledger *ledger, struct err *err);
 
 /* The journal was replayed: post what the core does not know. */
 void adopt_compare(struct processes *processes, const struct reporter *reporter,
