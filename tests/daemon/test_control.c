@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "tests/lib/fake_shell.h"
+#include "tests/lib/fake_rooms.h"
 
 static struct fake *fake;
 static struct client client;
@@ -264,7 +264,7 @@ START_TEST(connections_are_bounded_per_user_and_some_are_reserved_for_control)
 	client_close(&one_more);
 	for (size_t i = 0; i < n; i++)
 		client_close(&clients[i]);
-	ck_assert_uint_eq(fake->shell.control->n_conns, 1);
+	ck_assert_uint_eq(fake->supd.control->n_conns, 1);
 }
 END_TEST
 
@@ -446,8 +446,8 @@ START_TEST(a_story_that_the_stream_forgot_is_told_from_the_core)
 
 	fake_dies(fake, "/user/a", 3, 0);
 	fake_run(fake);
-	memset(fake->shell.events.ring, 0, sizeof(*fake->shell.events.ring));
-	events_attach(&fake->shell.events, fake->shell.events.ring);
+	memset(fake->supd.events.ring, 0, sizeof(*fake->supd.events.ring));
+	events_attach(&fake->supd.events, fake->supd.events.ring);
 	reply = check_reply(client_call(&client, "Explain", "{\"name\":\"a\"}", ""));
 	ck_assert_ptr_nonnull(
 	    strstr(text_at(parameters_of(reply), "text"), "exited with 3"));

@@ -16,7 +16,7 @@
 #include "base/assert.h"
 #include "daemon/state/post.h"
 #include "ledger/ledger.h"
-#include "tests/lib/fake_shell.h"
+#include "tests/lib/fake_rooms.h"
 
 static struct fake *fake;
 static struct client client;
@@ -51,7 +51,7 @@ START_TEST(stop_and_start_answer_when_done_with_the_actors_as_they_are)
 	json_decref(reply);
 	ck_assert_uint_eq(count_events(fake, "\"verb\":\"stop\""), 2);
 	ck_assert_uint_eq(count_events(fake, "\"verb\":\"start\""), 1);
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 0);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 0);
 }
 END_TEST
 
@@ -65,11 +65,11 @@ START_TEST(a_client_that_goes_away_stops_waiting_and_undoes_nothing)
 	                    "\"parameters\":{\"names\":[\"a\"]}}");
 	fake_run(fake);
 	ck_assert_int_eq(fake_state(fake, "/user/a"), STATE_STOPPING);
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 1);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 1);
 	client_close(&other);
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 0);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 0);
 	ck_assert_uint_eq(fake->n_unwaited, 1);
-	ck_assert_uint_eq(fake->shell.control->n_conns, 1);
+	ck_assert_uint_eq(fake->supd.control->n_conns, 1);
 	fake_dies(fake, "/user/a", -1, 15);
 	fake_run(fake);
 	ck_assert_int_eq(fake_state(fake, "/user/a"), STATE_STOPPED);
@@ -86,8 +86,8 @@ START_TEST(a_client_that_only_closes_its_sending_side_gets_its_reply)
 	                    "\"parameters\":{\"names\":[\"a\"]}}");
 	ck_assert_int_eq(shutdown(other.fd, SHUT_WR), 0);
 	fake_run(fake);
-	ck_assert_uint_eq(fake->shell.control->n_conns, 2);
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 1);
+	ck_assert_uint_eq(fake->supd.control->n_conns, 2);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 1);
 	fake_dies(fake, "/user/a", -1, 15);
 	check_done(client_reply(&other));
 	ck_assert(client_is_closed(&other));
@@ -98,10 +98,10 @@ START_TEST(a_client_that_only_closes_its_sending_side_gets_its_reply)
 	                    "\"parameters\":{\"names\":[\"b\"]}}");
 	ck_assert_int_eq(shutdown(other.fd, SHUT_WR), 0);
 	fake_run(fake);
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 1);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 1);
 	client_close(&other);
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 0);
-	ck_assert_uint_eq(fake->shell.control->n_conns, 1);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 0);
+	ck_assert_uint_eq(fake->supd.control->n_conns, 1);
 }
 END_TEST
 
@@ -122,10 +122,10 @@ START_TEST(many_calls_behind_one_that_waits_do_not_hide_that_the_client_went_awa
 		client_send(&other, ping);
 		fake_run(fake);
 	}
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 1);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 1);
 	client_close(&other);
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 0);
-	ck_assert_uint_eq(fake->shell.control->n_conns, 1);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 0);
+	ck_assert_uint_eq(fake->supd.control->n_conns, 1);
 }
 END_TEST
 
@@ -140,7 +140,7 @@ START_TEST(a_timeout_ends_the_waiting_and_names_the_state)
 		reply = client_reply(&client);
 	ck_assert_str_eq(text_at(parameters_of(reply), "name"), "/user/a");
 	check_error(reply, "io.supd.Control.Timeout", "state", "stopping");
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 0);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 0);
 	ck_assert_uint_eq(fake->n_unwaited, 1);
 	check_done(client_call(&client, "Ping", "{}", ""));
 }
@@ -181,7 +181,7 @@ START_TEST(without_wait_the_answer_comes_after_the_turn_of_the_core)
 	    client_call(&client, "Stop", "{\"names\":[\"a\"],\"wait\":false}", ""));
 	ck_assert_str_eq(text_at(actor_of(reply, 0), "state"), "stopping");
 	json_decref(reply);
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 0);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 0);
 	check_done(client_call(&client, "Stop",
 	                       "{\"names\":[\"b\"],\"hold\":true,\"wait\":false}", ""));
 	fake_dies(fake, "/user/b", -1, 15);
@@ -281,7 +281,7 @@ START_TEST(wait_answers_when_the_state_has_come_or_never_can)
 	client_send(&client, "{\"method\":\"io.supd.Control.Wait\",\"parameters\":"
 	                     "{\"name\":\"a\",\"for\":\"done\"}}");
 	ck_assert_ptr_null(client_reply(&client));
-	post_event(fake->shell.post,
+	post_event(fake->supd.post,
 	           &(struct event){.kind = EVENT_KILL, .ref = fake_ref(fake, "/user/a")});
 	check_error(client_reply(&client), "io.supd.Control.StartFailed", "name",
 	            "/user/a");
@@ -371,7 +371,7 @@ call_and_die(const char *method, const char *parameters, bool core_has_it)
 	if (core_has_it)
 		fake_run(fake);
 	else
-		ev_run(fake->shell.loop, EVRUN_NOWAIT);
+		ev_run(fake->supd.loop, EVRUN_NOWAIT);
 	fake_guardian_dies(fake);
 	client_close(&caller);
 	client_close(&client);
@@ -531,7 +531,7 @@ START_TEST(a_signal_is_sent_once_or_its_outcome_is_said_to_be_unknown)
 	check_done(client_call(&client, "Signal", call, ""));
 	ck_assert_uint_eq(fake->n_signals, 2);
 	/* As a death leaves it: the first was sent, the second was about to be. */
-	memory = ledger_tokens(fake->shell.recording.ledger);
+	memory = ledger_tokens(fake->supd.recording.ledger);
 	ck_assert_uint_eq(memory->n_tried, 2);
 	memory->state = REMEMBERED_DONE;
 	memory->n_done = 1;
@@ -552,7 +552,7 @@ END_TEST
 START_TEST(shutdown_is_answered_first_and_nothing_is_started_afterwards)
 {
 	check_done(client_call(&client, "Shutdown", "{}", ""));
-	ck_assert(fake->shell.recording.facts.shutting_down);
+	ck_assert(fake->supd.recording.facts.shutting_down);
 	ck_assert_uint_eq(count_events(fake, "\"verb\":\"shutdown\""), 1);
 	check_error(client_call(&client, "Start", "{\"names\":[\"a\"]}", ""),
 	            "io.supd.Control.InvalidState", "message", "supd is shutting down");

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "tests/lib/fake_shell.h"
+#include "tests/lib/fake_rooms.h"
 
 #define OBSERVERS 777
 #define CLIENTS   40
@@ -74,7 +74,7 @@ START_TEST(observers_wait_for_their_shares_and_controllers_for_the_rest)
 	fake->rig.size.waiters = WAITERS_MAX;
 	fake->rig.unchecked = true;
 	rig_move(&fake->rig);
-	fake->shell.engine.core = fake->rig.core;
+	fake->supd.engine.core = fake->rig.core;
 	for (unsigned int i = 0; i < CONTROL_WAITERS_OBSERVED / CONTROL_WAITERS_UID;
 	     i++) {
 		for (size_t n = 0; n < each; n++) {
@@ -177,7 +177,7 @@ unsent_bytes(void)
 	const struct conn *conn;
 	size_t n = 0;
 
-	TAILQ_FOREACH (conn, &fake->shell.control->conns, link)
+	TAILQ_FOREACH (conn, &fake->supd.control->conns, link)
 		n += conn_unsent(conn);
 	return n;
 }
@@ -202,7 +202,7 @@ START_TEST(what_is_not_read_is_bounded_and_all_of_it_comes_when_it_is)
 		fake_run(fake);
 		ck_assert_uint_le(unsent_bytes(), CONTROL_OUT_UID + reply_bytes);
 	}
-	ck_assert_uint_gt(fake->shell.control->n_held_back, 0);
+	ck_assert_uint_gt(fake->supd.control->n_held_back, 0);
 	/* Neither root nor another observer is kept waiting. */
 	check_done(client_call(&client, "Status", "{}", ""));
 	for (size_t left = n_calls * CLIENTS, before = 0; left > 0;) {
@@ -217,7 +217,7 @@ START_TEST(what_is_not_read_is_bounded_and_all_of_it_comes_when_it_is)
 		}
 	}
 	ck_assert_uint_eq(unsent_bytes(), 0);
-	ck_assert_uint_eq(fake->shell.control->n_held_back, 0);
+	ck_assert_uint_eq(fake->supd.control->n_held_back, 0);
 }
 END_TEST
 
@@ -232,11 +232,11 @@ START_TEST(calls_that_came_at_once_take_turns_with_those_of_others)
 	for (size_t n = 0; n < CONTROL_CALLS_MAX; n++)
 		ck_assert_int_eq(send(many->fd, ping, sizeof(ping), 0), sizeof(ping));
 	ck_assert_int_eq(send(few->fd, ping, sizeof(ping), 0), sizeof(ping));
-	ev_run(fake->shell.loop, EVRUN_NOWAIT);
+	ev_run(fake->supd.loop, EVRUN_NOWAIT);
 	ck_assert_int_gt(recv(few->fd, data, sizeof(data), MSG_DONTWAIT), 0);
-	conn = TAILQ_NEXT(TAILQ_FIRST(&fake->shell.control->conns), link);
+	conn = TAILQ_NEXT(TAILQ_FIRST(&fake->supd.control->conns), link);
 	ck_assert_uint_gt(conn->reader.messages, CONTROL_CALLS_MAX - 3);
-	ck_assert(control_is_waiting(fake->shell.control));
+	ck_assert(control_is_waiting(fake->supd.control));
 	for (size_t n = 0; n < CONTROL_CALLS_MAX; n++)
 		check_done(client_reply(many));
 }

@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "base/rng.h"
 #include "tests/lib/check_main.h"
-#include "tests/lib/fake_shell.h"
+#include "tests/lib/fake_rooms.h"
 
 #define DESCRIPTORS_MAX 160
 #define FILLERS_MAX     200
@@ -35,11 +35,11 @@ set_up(void)
 	fake = fake_new();
 	(void)fake_add(fake, "/user/a", NODE_WORKER);
 	fake_boot(fake);
-	control_free(fake->shell.control);
-	fake->control_file = (struct control_file){&fake->shell.bounded, path, 0};
+	control_free(fake->supd.control);
+	fake->control_file = (struct control_file){&fake->supd.bounded, path, 0};
 	fake->conf.control_mode = 0600;
-	fake->shell.control = control_new(&fake->uses, &err);
-	ck_assert_msg(fake->shell.control != NULL, "%s", err.text);
+	fake->supd.control = control_new(&fake->uses, &err);
+	ck_assert_msg(fake->supd.control != NULL, "%s", err.text);
 }
 
 static void
@@ -69,7 +69,7 @@ START_TEST(the_socket_has_its_mode_serves_and_is_removed_at_the_end)
 	connect_client(&client);
 	check_done(client_call(&client, "Ping", "{}", ""));
 	client_close(&client);
-	ck_assert_uint_eq(fake->shell.control->n_conns, 0);
+	ck_assert_uint_eq(fake->supd.control->n_conns, 0);
 }
 END_TEST
 
@@ -104,7 +104,7 @@ fill_descriptors(int fillers[FILLERS_MAX])
 
 START_TEST(without_descriptors_one_more_is_served_and_accepting_rests)
 {
-	struct control *control = fake->shell.control;
+	struct control *control = fake->supd.control;
 	struct rlimit usual, few;
 	int fillers[FILLERS_MAX];
 	struct client clients[3];
@@ -177,9 +177,9 @@ START_TEST(clients_that_send_noise_do_no_harm)
 	}
 	client_close(&noisy);
 	check_done(client_call(&bystander, "Status", "{}", ""));
-	ck_assert_uint_eq(fake->shell.control->n_conns, 1);
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 0);
-	ck_assert_uint_eq(fake->shell.control->n_followers, 0);
+	ck_assert_uint_eq(fake->supd.control->n_conns, 1);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 0);
+	ck_assert_uint_eq(fake->supd.control->n_followers, 0);
 	client_close(&bystander);
 }
 END_TEST

@@ -11,7 +11,7 @@
 
 #include "base/assert.h"
 #include "daemon/state/post.h"
-#include "tests/lib/fake_shell.h"
+#include "tests/lib/fake_rooms.h"
 
 static struct fake *fake;
 static struct client client;
@@ -68,9 +68,9 @@ write_events(size_t n, const char *path, size_t filler)
 
 	memset(text, 'x', filler);
 	for (size_t i = 0; i < n; i++) {
-		events_begin(&fake->shell.events, &head);
-		events_text(&fake->shell.events, FIELD_WHAT, text);
-		events_end(&fake->shell.events);
+		events_begin(&fake->supd.events, &head);
+		events_text(&fake->supd.events, FIELD_WHAT, text);
+		events_end(&fake->supd.events);
 	}
 	free(text);
 }
@@ -116,8 +116,8 @@ START_TEST(ten_thousand_actors_are_streamed_to_a_reader_however_slow)
 		json_decref(reply);
 		reply = client_reply(&client);
 		ck_assert_uint_le(
-		    fake->shell.control->attention.tqh_first == NULL
-		        ? conn_unsent(TAILQ_FIRST(&fake->shell.control->conns))
+		    fake->supd.control->attention.tqh_first == NULL
+		        ? conn_unsent(TAILQ_FIRST(&fake->supd.control->conns))
 		        : 0,
 		    CONTROL_OUT_STREAM + 4096);
 		n++;
@@ -134,7 +134,7 @@ END_TEST
 
 START_TEST(without_follow_the_ring_is_replayed_and_the_stream_ends)
 {
-	const uint64_t last = fake->shell.events.next_seq - 1;
+	const uint64_t last = fake->supd.events.next_seq - 1;
 
 	json_t *reply = client_call(&client, "Events", "{}", ",\"more\":true");
 	for (uint64_t seq = 1; seq <= last; seq++) {
@@ -198,7 +198,7 @@ START_TEST(a_follower_gets_old_and_new_without_a_seam)
 		json_decref(reply);
 		reply = client_reply(&client);
 	}
-	ck_assert_int_eq(seq, (json_int_t)fake->shell.events.next_seq);
+	ck_assert_int_eq(seq, (json_int_t)fake->supd.events.next_seq);
 	for (int i = 0; i < 5; i++) {
 		write_events(1, "/user/a", 10);
 		reply = client_reply(&client);
@@ -206,7 +206,7 @@ START_TEST(a_follower_gets_old_and_new_without_a_seam)
 		json_decref(reply);
 		ck_assert_ptr_null(client_reply(&client));
 	}
-	ck_assert_uint_eq(fake->shell.control->n_followers, 1);
+	ck_assert_uint_eq(fake->supd.control->n_followers, 1);
 }
 END_TEST
 
@@ -231,7 +231,7 @@ END_TEST
 
 START_TEST(a_reader_that_does_not_read_costs_little_and_ends_with_slow_consumer)
 {
-	const struct conn *conn = TAILQ_FIRST(&fake->shell.control->conns);
+	const struct conn *conn = TAILQ_FIRST(&fake->supd.control->conns);
 	json_t *reply;
 	const char *error = NULL;
 	json_int_t dropped = 0;
@@ -257,7 +257,7 @@ START_TEST(a_reader_that_does_not_read_costs_little_and_ends_with_slow_consumer)
 	ck_assert_int_gt(dropped, 1000);
 	json_decref(reply);
 	/* Only the stream is over. */
-	ck_assert_uint_eq(fake->shell.control->n_followers, 0);
+	ck_assert_uint_eq(fake->supd.control->n_followers, 0);
 	json_decref(client_call(&client, "Ping", "{}", ""));
 }
 END_TEST
@@ -270,10 +270,10 @@ START_TEST(a_follower_that_goes_away_is_forgotten)
 	client_send(&other, "{\"method\":\"io.supd.Control.Events\",\"more\":true,"
 	                    "\"parameters\":{\"follow\":true}}");
 	fake_run(fake);
-	ck_assert_uint_eq(fake->shell.control->n_followers, 1);
+	ck_assert_uint_eq(fake->supd.control->n_followers, 1);
 	client_close(&other);
-	ck_assert_uint_eq(fake->shell.control->n_followers, 0);
-	ck_assert_uint_eq(fake->shell.control->n_conns, 1);
+	ck_assert_uint_eq(fake->supd.control->n_followers, 0);
+	ck_assert_uint_eq(fake->supd.control->n_conns, 1);
 }
 END_TEST
 
@@ -290,7 +290,7 @@ START_TEST(a_watch_tells_of_the_final_end_once_and_never_of_a_restart)
 		fake_dies(fake, "/user/a", 3, 0);
 		ck_assert_ptr_null(client_reply(&client));
 	}
-	post_event(fake->shell.post,
+	post_event(fake->supd.post,
 	           &(struct event){.kind = EVENT_STOP, .ref = fake_ref(fake, "/user/a")});
 	reply = client_reply(&client);
 	ck_assert_str_eq(text_of(reply, "path"), "/user/a");
@@ -313,7 +313,7 @@ START_TEST(an_actor_that_fails_for_good_ends_with_its_cause)
 	client_send(&client, "{\"method\":\"io.supd.Control.Watch\",\"more\":true,"
 	                     "\"parameters\":{\"names\":[\"a\"]}}");
 	fake_run(fake);
-	post_event(fake->shell.post,
+	post_event(fake->supd.post,
 	           &(struct event){.kind = EVENT_KILL, .ref = fake_ref(fake, "/user/a")});
 	reply = client_reply(&client);
 	ck_assert_str_eq(text_of(reply, "state"), "failed");
@@ -328,7 +328,7 @@ START_TEST(the_dead_the_unknown_and_the_successor_are_told_at_once_and_not_confi
 {
 	json_t *reply;
 
-	post_event(fake->shell.post,
+	post_event(fake->supd.post,
 	           &(struct event){.kind = EVENT_STOP, .ref = fake_ref(fake, "/user/a")});
 	fake_run(fake);
 	reply = client_call(&client, "Watch",
@@ -362,14 +362,14 @@ START_TEST(several_watches_answer_in_the_order_of_the_ends)
 	                     "\"parameters\":{\"names\":[\"a\",\"b\"]}}");
 	ck_assert_ptr_null(client_reply(&client));
 	post_event(
-	    fake->shell.post,
+	    fake->supd.post,
 	    &(struct event){.kind = EVENT_STOP, .ref = fake_ref(fake, "/user/app/b")});
 	reply = client_reply(&client);
 	ck_assert_str_eq(text_of(reply, "path"), "/user/app/b");
 	ck_assert(continues(reply));
 	json_decref(reply);
 	ck_assert_ptr_null(client_reply(&client));
-	post_event(fake->shell.post,
+	post_event(fake->supd.post,
 	           &(struct event){.kind = EVENT_STOP, .ref = fake_ref(fake, "/user/a")});
 	reply = client_reply(&client);
 	ck_assert_str_eq(text_of(reply, "path"), "/user/a");
@@ -385,8 +385,8 @@ START_TEST(of_ends_in_one_turn_children_come_before_their_supervisor)
 	client_send(&client, "{\"method\":\"io.supd.Control.Watch\",\"more\":true,"
 	                     "\"parameters\":{\"names\":[\"app\",\"b\"]}}");
 	fake_run(fake);
-	post_event(fake->shell.post, &(struct event){.kind = EVENT_STOP,
-	                                             .ref = fake_ref(fake, "/user/app")});
+	post_event(fake->supd.post, &(struct event){.kind = EVENT_STOP,
+	                                            .ref = fake_ref(fake, "/user/app")});
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		json_t *reply = client_reply(&client);
 
@@ -430,9 +430,9 @@ START_TEST(a_watcher_that_goes_away_watches_no_more)
 	client_send(&other, "{\"method\":\"io.supd.Control.Watch\",\"more\":true,"
 	                    "\"parameters\":{\"names\":[\"a\",\"b\"]}}");
 	fake_run(fake);
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 2);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 2);
 	client_close(&other);
-	ck_assert_uint_eq(fake->shell.control->n_waiters, 0);
+	ck_assert_uint_eq(fake->supd.control->n_waiters, 0);
 	ck_assert_uint_eq(fake->n_unwaited, 2);
 }
 END_TEST

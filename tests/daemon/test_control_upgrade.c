@@ -10,7 +10,7 @@
 
 #include "daemon/control/handlers.h"
 #include "daemon/report/shut_down.h"
-#include "tests/lib/fake_shell.h"
+#include "tests/lib/fake_rooms.h"
 
 #define CALL_UPGRADE_TEXT "{\"method\":\"io.supd.Control.Upgrade\"}"
 #define CALL_PING_TEXT    "{\"method\":\"io.supd.Control.Ping\"}"
@@ -204,7 +204,7 @@ START_TEST(a_caller_that_goes_away_takes_its_upgrade_along)
 	client_close(&client);
 	fake_run(fake);
 	ck_assert_ptr_null(fake->upgrade);
-	ck_assert_ptr_null(fake->shell.control->upgrader);
+	ck_assert_ptr_null(fake->supd.control->upgrader);
 	client_open(&client, fake);
 }
 END_TEST
@@ -213,7 +213,7 @@ START_TEST(a_shutdown_that_begins_meanwhile_wins)
 {
 	client_send(&client, CALL_UPGRADE_TEXT);
 	fake_run(fake);
-	shut_down(fake->shell.reporter, EVENT_SHUTDOWN);
+	shut_down(fake->supd.reporter, EVENT_SHUTDOWN);
 	fake_checked(fake, UPGRADE_FIT);
 	ck_assert(!fake->gone);
 	check_error(client_reply(&client), "io.supd.Control.InvalidState", "message",

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
+#include "daemon/loop/owner.h"
 #include "daemon/loop/perform.h"
 #include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
@@ -32,7 +33,6 @@
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 #include "tests/lib/check_main.h"
 
@@ -44,7 +44,7 @@ static const enum action_kind kinds[] = {
 };
 #define N_ACTIONS ((uint32_t)ARRAY_SIZE(kinds))
 
-static struct shell shell;
+static struct supd supd;
 static struct post post;
 static struct processes processes;
 static struct messages messages;
@@ -58,9 +58,9 @@ static jmp_buf death;
 static void
 act(uint32_t life)
 {
-	ck_assert_uint_eq(ledger_performed(shell.recording.ledger), life - 1);
-	ck_assert_uint_eq((uint32_t)shell.events.by, life);
-	ck_assert_uint_eq(shell.events.by >> 32, ledger_epoch(shell.recording.ledger));
+	ck_assert_uint_eq(ledger_performed(supd.recording.ledger), life - 1);
+	ck_assert_uint_eq((uint32_t)supd.events.by, life);
+	ck_assert_uint_eq(supd.events.by >> 32, ledger_epoch(supd.recording.ledger));
 	done[life]++;
 	if (life == dies_in)
 		longjmp(death, 1);
@@ -178,13 +178,13 @@ begin(void)
 	    .slots = 4, .journal = 8, .core_bytes = 4096, .events_bytes = 65536};
 	struct err err;
 
-	shell = (struct shell){
+	supd = (struct supd){
 	    .processes = &processes, .messages = &messages, .sockets = &sockets};
-	shell.recording.ledger = ledger_new(&size, &err);
-	ck_assert_ptr_nonnull(shell.recording.ledger);
-	ledger_checkpoint(shell.recording.ledger);
+	supd.recording.ledger = ledger_new(&size, &err);
+	ck_assert_ptr_nonnull(supd.recording.ledger);
+	ledger_checkpoint(supd.recording.ledger);
 	post.n_actions = 0;
-	shell.post = &post;
+	supd.post = &post;
 	actions.n = N_ACTIONS;
 	for (uint32_t i = 0; i < N_ACTIONS; i++)
 		actions.at[i] = (struct action){
@@ -198,7 +198,7 @@ begin(void)
 static void
 end(void)
 {
-	ledger_free(shell.recording.ledger);
+	ledger_free(supd.recording.ledger);
 }
 
 /* The next guardian replays the journal: the same actions, numbered from the beginning.
@@ -208,16 +208,16 @@ perform_all(void)
 {
 	uint32_t budget = UINT32_MAX;
 
-	shell.post->n_actions = 0;
-	(void)perform(&shell, &actions, 0, &budget);
+	supd.post->n_actions = 0;
+	(void)perform(&supd, &actions, 0, &budget);
 }
 
 START_TEST(an_action_counts_as_performed_when_it_was_and_not_before)
 {
 	begin();
 	perform_all();
-	ck_assert_uint_eq(ledger_performed(shell.recording.ledger), N_ACTIONS);
-	ck_assert_uint_eq(shell.events.by, 0);
+	ck_assert_uint_eq(ledger_performed(supd.recording.ledger), N_ACTIONS);
+	ck_assert_uint_eq(supd.events.by, 0);
 	for (uint32_t i = 1; i <= N_ACTIONS; i++)
 		ck_assert_uint_eq(done[i], 1);
 	end();
@@ -257,9 +257,9 @@ START_TEST(what_the_budget_leaves_is_not_performed_yet)
 		const uint32_t before = from;
 
 		budget = 1;
-		from = perform(&shell, &actions, from, &budget);
+		from = perform(&supd, &actions, from, &budget);
 		ck_assert_uint_eq(from, before + 1);
-		ck_assert_uint_eq(ledger_performed(shell.recording.ledger), from);
+		ck_assert_uint_eq(ledger_performed(supd.recording.ledger), from);
 	}
 	perform_all();
 	for (uint32_t i = 1; i <= N_ACTIONS; i++)

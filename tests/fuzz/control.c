@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "tests/lib/fake_shell.h"
+#include "tests/lib/fake_rooms.h"
 
 const unsigned int fuzz_runs = 120;
 

@@ -18,7 +18,7 @@
 #include "helper/helper.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/packets.h"
-#include "tests/lib/fake_shell.h"
+#include "tests/lib/fake_rooms.h"
 
 const unsigned int fuzz_runs = 100;
 
@@ -76,29 +76,29 @@ static void
 as_guardian(struct packets packets)
 {
 	const struct helper_message said = {.kind = HELPER_RETURN};
-	struct shell *shell;
+	struct supd *supd;
 	struct err err;
 	int fd;
 
 	/* It is large: made once. */
 	if (fake == NULL)
 		fake = fake_new();
-	shell = &fake->shell;
-	shell->sockets->helpers = helpers_new(shell->sockets, kill_process, NULL, &err);
-	ASSERT(shell->sockets->helpers != NULL);
+	supd = &fake->supd;
+	supd->sockets->helpers = helpers_new(supd->sockets, kill_process, NULL, &err);
+	ASSERT(supd->sockets->helpers != NULL);
 	for (int i = 0; i < HELPER_MAX; i++)
-		helpers_use(shell->sockets->helpers, (enum helper_name)i, &user, NULL);
-	fd = helpers_launch(shell->sockets->helpers, HELPER_LETTERS);
+		helpers_use(supd->sockets->helpers, (enum helper_name)i, &user, NULL);
+	fd = helpers_launch(supd->sockets->helpers, HELPER_LETTERS);
 	ASSERT(fd >= 0);
-	helpers_on_turn(shell->sockets->helpers);
+	helpers_on_turn(supd->sockets->helpers);
 	while (packets_send(&packets, fd)) {
-		(void)helpers_send(shell->sockets->helpers, HELPER_LETTERS, &said, NULL,
+		(void)helpers_send(supd->sockets->helpers, HELPER_LETTERS, &said, NULL,
 		                   0);
-		ev_run(shell->loop, EVRUN_NOWAIT);
+		ev_run(supd->loop, EVRUN_NOWAIT);
 	}
 	(void)close(fd);
-	helpers_free(shell->sockets->helpers);
-	ev_run(shell->loop, EVRUN_NOWAIT);
+	helpers_free(supd->sockets->helpers);
+	ev_run(supd->loop, EVRUN_NOWAIT);
 }
 
 /* ---- the helpers ---- */

@@ -9,7 +9,7 @@
 #include "daemon/reload/loading.h"
 #include "daemon/reload/reload.h"
 #include "daemon/reload/trial.h"
-#include "tests/lib/fake_shell.h"
+#include "tests/lib/fake_rooms.h"
 
 static struct fake *
 fake_of(struct reloader *reloader)

@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "daemon/state/post.h"
 #include "ledger/ledger.h"
-#include "tests/lib/fake_shell.h"
+#include "tests/lib/fake_rooms.h"
 
 struct upgrade {
 	struct fake *fake;
@@ -89,18 +89,18 @@ fake_checked(struct fake *fake, enum upgrade_verdict verdict)
 	fake->upgrade->verdict = verdict;
 	fake->upgrade->on_checked(fake->upgrade->user);
 	if (!fake->gone)
-		control_upgrade_if_due(fake->shell.control);
+		control_upgrade_if_due(fake->supd.control);
 }
 
 /* The next supd, as far as clients can tell. */
 void
 fake_successor(struct fake *fake, const struct upgrade_story *story)
 {
-	control_free(fake->shell.control);
+	control_free(fake->supd.control);
 	fake->gone = false;
 	fake_hand_over(fake);
-	fake->shell.control = control_alloc(&fake->uses);
-	control_answer_caller(fake->shell.control, story);
+	fake->supd.control = control_alloc(&fake->uses);
+	control_answer_caller(fake->supd.control, story);
 	fake_settle(fake);
 }
 
@@ -112,10 +112,10 @@ fake_guardian_dies(struct fake *fake)
 	const struct event others = {
 	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_OTHERS};
 
-	control_free(fake->shell.control);
-	queue_clear(&fake->shell.post->posted);
+	control_free(fake->supd.control);
+	queue_clear(&fake->supd.post->posted);
 	fake->cut = false;
-	fake->shell.control = control_alloc(&fake->uses);
-	tokens_init(fake->shell.control);
-	post_event(fake->shell.post, &others);
+	fake->supd.control = control_alloc(&fake->uses);
+	tokens_init(fake->supd.control);
+	post_event(fake->supd.post, &others);
 }

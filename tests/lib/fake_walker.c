@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "daemon/state/keeper.h"
 #include "ledger/link.h"
-#include "tests/lib/fake_shell.h"
+#include "tests/lib/fake_rooms.h"
 
 /* The place of this key, or NULL; 0: a free one. */
 static struct fake_kept *
@@ -71,10 +71,10 @@ fake_begin_link(struct fake *fake)
 			handover->vault[handover->n++] = (struct handover_entry){
 			    fake->kept[i].key, dup(fake->kept[i].fd)};
 	qsort(handover->vault, handover->n, sizeof(*handover->vault), compare_keys);
-	fake->shell.keeper = fake->reporter.keeper = keeper_new(handover);
-	ASSERT(fake->shell.keeper != NULL);
-	fake->uses.keeper = fake->shell.keeper;
-	ASSERT(keeper_listen(fake->shell.keeper, fake->shell.loop, &fake->shell.closers,
+	fake->supd.keeper = fake->reporter.keeper = keeper_new(handover);
+	ASSERT(fake->supd.keeper != NULL);
+	fake->uses.keeper = fake->supd.keeper;
+	ASSERT(keeper_listen(fake->supd.keeper, fake->supd.loop, &fake->supd.closers,
 	                     &no_news) == 0);
 }
 
@@ -82,7 +82,7 @@ static void
 end_link(struct fake *fake)
 {
 	fake_walk(fake);
-	keeper_free(fake->shell.keeper);
+	keeper_free(fake->supd.keeper);
 	(void)close(fake->handover.link_fd);
 	handover_done(&fake->handover);
 	(void)close(fake->walker_fd);
@@ -98,7 +98,7 @@ fake_hand_over(struct fake *fake)
 void
 fake_settle(struct fake *fake)
 {
-	keeper_settled(fake->shell.keeper);
+	keeper_settled(fake->supd.keeper);
 	fake_walk(fake);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "daemon/control/control.h"
+#include "daemon/loop/owner.h"
 #include "daemon/loop/perform.h"
 #include "daemon/processes/prober.h"
 #include "daemon/processes/processes.h"
@@ -26,13 +27,12 @@
 #include "daemon/state/log.h"
 #include "daemon/state/memory.h"
 #include "daemon/state/post.h"
-#include "daemon/state/shell.h"
 #include "ledger/exits.h"
 #include "ledger/ledger.h"
 #include "os/self/clock.h"
 
 struct loop {
-	struct shell *shell;
+	struct supd *supd;
 	struct post *post;
 	ev_prepare prepare;
 	ev_check check;
@@ -61,7 +61,7 @@ flush_actions(struct loop *loop)
 {
 	uint32_t budget = UINT32_MAX;
 
-	(void)perform(loop->shell, &loop->post->actions, 0, &budget);
+	(void)perform(loop->supd, &loop->post->actions, 0, &budget);
 	loop->post->actions.n = 0;
 }
 
@@ -80,16 +80,16 @@ post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 
 	if (event->kind == EVENT_ADD) {
 		const struct grown *grown =
-		    additions_find(loop->shell->additions, event->addition_id);
+		    additions_find(loop->supd->additions, event->addition_id);
 
 		if (grown == NULL)
 			return false;
 		complete.addition = &grown->spec;
 	}
-	core_post(loop->shell->engine.core, now_ms, &complete, &loop->post->actions);
+	core_post(loop->supd->engine.core, now_ms, &complete, &loop->post->actions);
 	if (queue_is_command(event))
-		control_on_posted(loop->shell->recording.ledger, event->token);
-	standin_touch(loop->shell->sockets->standin, event->ref);
+		control_on_posted(loop->supd->recording.ledger, event->token);
+	standin_touch(loop->supd->sockets->standin, event->ref);
 	return true;
 }
 
@@ -99,19 +99,19 @@ post_one(struct loop *loop, uint64_t now_ms, const struct event *event)
 static uint32_t
 write_journal(struct loop *loop, const struct event *events, uint32_t n)
 {
-	struct shell *shell = loop->shell;
+	struct supd *supd = loop->supd;
 	uint32_t written = 0;
 
-	if (!ledger_has_room(shell->recording.ledger, n + 1))
-		post_checkpoint(loop->shell->post);
-	while (written < n && ledger_has_room(shell->recording.ledger, 2))
-		ledger_prepare(shell->recording.ledger, JOURNAL_POST, loop->time_ms,
+	if (!ledger_has_room(supd->recording.ledger, n + 1))
+		post_checkpoint(loop->supd->post);
+	while (written < n && ledger_has_room(supd->recording.ledger, 2))
+		ledger_prepare(supd->recording.ledger, JOURNAL_POST, loop->time_ms,
 		               &events[written++], 0);
 	if (written == n)
-		ledger_prepare(shell->recording.ledger, JOURNAL_SETTLE, loop->time_ms,
+		ledger_prepare(supd->recording.ledger, JOURNAL_SETTLE, loop->time_ms,
 		               NULL, 0);
 	/* All at once: a command to many is in there as a whole or not at all. */
-	ledger_commit(shell->recording.ledger);
+	ledger_commit(supd->recording.ledger);
 	return written;
 }
 
@@ -131,11 +131,11 @@ begin(struct loop *loop)
 	loop->n_early = loop->n_journal = (uint32_t)post->n_written;
 	loop->at = 0;
 	loop->is_written = loop->is_settled = false;
-	loop->time_ms = loop->shell->engine.now_ms;
+	loop->time_ms = loop->supd->engine.now_ms;
 	post->n_written = 0;
 	post->is_stepping = true;
-	loop->shell->post->n_turns++;
-	queue_sort_ends(loop->shell->engine.core, queue.events + loop->n_early,
+	loop->supd->post->n_turns++;
+	queue_sort_ends(loop->supd->engine.core, queue.events + loop->n_early,
 	                queue.n - loop->n_early, post->posted.events);
 }
 
@@ -161,7 +161,7 @@ decide(struct loop *loop, uint32_t *budget)
 		loop->is_written = loop->n_journal == queue->n;
 	} else if (!loop->is_settled) {
 		loop->is_settled =
-		    !core_settle(loop->shell->engine.core, loop->time_ms, &post->actions);
+		    !core_settle(loop->supd->engine.core, loop->time_ms, &post->actions);
 	} else {
 		return false;
 	}
@@ -178,7 +178,7 @@ advance(struct loop *loop, uint32_t *budget)
 	while (post->is_stepping && *budget > 0) {
 		if (loop->next < post->actions.n) {
 			loop->next =
-			    perform(loop->shell, &post->actions, loop->next, budget);
+			    perform(loop->supd, &post->actions, loop->next, budget);
 		} else {
 			post->actions.n = loop->next = 0;
 			post->is_stepping = decide(loop, budget);
@@ -204,7 +204,7 @@ finish(void *data)
 static void
 take_turns(struct loop *loop)
 {
-	struct shell *shell = loop->shell;
+	struct supd *supd = loop->supd;
 	struct post *post = loop->post;
 	const bool goes_on = post->is_stepping;
 	uint32_t budget = BUDGET;
@@ -212,14 +212,14 @@ take_turns(struct loop *loop)
 	advance(loop, &budget);
 	do {
 		while (!goes_on && post->posted.n > 0 && budget > 0 &&
-		       !shell->engine.exiting) {
+		       !supd->engine.exiting) {
 			begin(loop);
 			advance(loop, &budget);
-			engine_set_time(&shell->engine, post->posted.n > 0);
+			engine_set_time(&supd->engine, post->posted.n > 0);
 		}
-	} while (!goes_on && budget > 0 && !shell->engine.exiting &&
-	         procs_bear(shell->processes->procs));
-	if (shell->engine.exiting)
+	} while (!goes_on && budget > 0 && !supd->engine.exiting &&
+	         procs_bear(supd->processes->procs));
+	if (supd->engine.exiting)
 		finish(loop);
 }
 
@@ -233,8 +233,7 @@ settle(struct loop *loop, uint64_t now_ms)
 	do {
 		if (!has_room(loop->post))
 			flush_actions(loop);
-		more =
-		    core_settle(loop->shell->engine.core, now_ms, &loop->post->actions);
+		more = core_settle(loop->supd->engine.core, now_ms, &loop->post->actions);
 		flush_actions(loop);
 	} while (more);
 }
@@ -242,17 +241,17 @@ settle(struct loop *loop, uint64_t now_ms)
 int
 loop_replay(struct loop *loop)
 {
-	struct shell *shell = loop->shell;
-	const uint32_t n = ledger_entries(shell->recording.ledger);
+	struct supd *supd = loop->supd;
+	const uint32_t n = ledger_entries(supd->recording.ledger);
 
-	shell->post->n_actions = 0;
+	supd->post->n_actions = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct journal_entry *entry =
-		    ledger_entry(shell->recording.ledger, i);
+		    ledger_entry(supd->recording.ledger, i);
 
 		if (entry == NULL)
 			return -EBADMSG;
-		shell->engine.now_ms = entry->now_ms;
+		supd->engine.now_ms = entry->now_ms;
 		if (!has_room(loop->post))
 			flush_actions(loop);
 		if (entry->kind != JOURNAL_POST)
@@ -268,92 +267,92 @@ loop_replay(struct loop *loop)
 static void
 arm(struct loop *loop)
 {
-	struct shell *shell = loop->shell;
-	uint64_t due_ms = core_deadline(shell->engine.core);
+	struct supd *supd = loop->supd;
+	uint64_t due_ms = core_deadline(supd->engine.core);
 	int64_t left_ns;
 
-	ev_timer_stop(shell->loop, &loop->timer);
+	ev_timer_stop(supd->loop, &loop->timer);
 	/* A call that waited its turn behind another one may have posted just now. */
 	if (loop->post->is_stepping || loop->post->posted.n > 0 ||
-	    due_ms <= shell->engine.now_ms || control_is_waiting(shell->control) ||
-	    procs_wants_turn(shell->processes->procs)) {
-		ev_idle_start(shell->loop, &loop->idle);
+	    due_ms <= supd->engine.now_ms || control_is_waiting(supd->control) ||
+	    procs_wants_turn(supd->processes->procs)) {
+		ev_idle_start(supd->loop, &loop->idle);
 		return;
 	}
 	if (due_ms == UINT64_MAX) {
-		ev_idle_stop(shell->loop, &loop->idle);
+		ev_idle_stop(supd->loop, &loop->idle);
 		return;
 	}
-	ev_idle_stop(shell->loop, &loop->idle);
+	ev_idle_stop(supd->loop, &loop->idle);
 	left_ns = (int64_t)(due_ms * 1000000 - clock_mono_ns());
 	ev_timer_set(&loop->timer, left_ns > 0 ? (double)left_ns / 1e9 : 0., 0.);
-	ev_timer_start(shell->loop, &loop->timer);
+	ev_timer_start(supd->loop, &loop->timer);
 }
 
 /* What is due becomes an event. */
 static void
 post_due(struct loop *loop)
 {
-	struct shell *shell = loop->shell;
+	struct supd *supd = loop->supd;
 	bool is_due;
 
 	/* What was put down early is dated ahead. */
-	is_due = core_deadline(shell->engine.core) <=
-	         (loop->post->n_written > 0 ? clock_mono_ms() : shell->engine.now_ms);
-	engine_set_time(&shell->engine, loop->post->posted.n > 0);
+	is_due = core_deadline(supd->engine.core) <=
+	         (loop->post->n_written > 0 ? clock_mono_ms() : supd->engine.now_ms);
+	engine_set_time(&supd->engine, loop->post->posted.n > 0);
 	if (is_due)
-		(void)post_event(shell->post,
+		(void)post_event(supd->post,
 		                 &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 }
 
 /* The core has decided about all events: the work of the rooms at the end of a turn. */
 static void
-end_turn(struct shell *shell)
+end_turn(struct supd *supd)
 {
 	struct reap told;
 
 	/* What the walker told in the midst of the turn. */
-	if (exits_peek(shell->exits, &told))
-		procs_take_exits(shell->processes->procs);
-	tasks_on_turn(shell->processes->tasks);
-	procs_on_turn(shell->processes->procs);
+	if (exits_peek(supd->exits, &told))
+		procs_take_exits(supd->processes->procs);
+	tasks_on_turn(supd->processes->tasks);
+	procs_on_turn(supd->processes->procs);
 	/* One complete turn proves this guardian works: tell the walker to drop the
 	 * handover copies. */
-	if (keeper_handover(shell->keeper) != NULL)
-		keeper_settled(shell->keeper);
-	additions_on_turn(shell->reloader);
-	helpers_on_turn(shell->sockets->helpers);
-	prober_on_turn(shell->processes->prober);
-	standin_on_turn(shell->sockets->standin);
-	systemd_on_turn(shell->reporter);
-	trial_on_turn(shell->trial);
-	control_on_turn(shell->control);
+	if (keeper_handover(supd->keeper) != NULL)
+		keeper_settled(supd->keeper);
+	additions_on_turn(supd->reloader);
+	helpers_on_turn(supd->sockets->helpers);
+	prober_on_turn(supd->processes->prober);
+	standin_on_turn(supd->sockets->standin);
+	systemd_on_turn(supd->reporter);
+	trial_on_turn(supd->trial);
+	control_on_turn(supd->control);
 	/* Upgrade only with an empty journal, so the new binary repeats no decision. */
-	if (shell->post->posted.n == 0 && !reload_is_reading())
-		control_upgrade_if_due(shell->control);
+	if (supd->post->posted.n == 0 && !reload_is_reading())
+		control_upgrade_if_due(supd->control);
 }
 
 static void
 on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 {
 	struct loop *loop = watcher->data;
-	struct shell *shell = loop->shell;
+	struct supd *supd = loop->supd;
 
 	(void)revents;
-	engine_set_time(&shell->engine, false);
+	engine_set_time(&supd->engine, false);
 	if (!loop->post->is_stepping)
 		post_due(loop);
 	take_turns(loop);
 	if (!loop->post->is_stepping)
-		end_turn(shell);
-	if (shell->engine.exiting) {
+		end_turn(supd);
+	if (supd->engine.exiting) {
 		ev_break(ev, EVBREAK_ALL);
 		return;
 	}
 	/* libev's own idea of now is from before the turn. */
 	ev_now_update(ev);
 	arm(loop);
-	keeper_turn(shell->keeper, shell->exits, false);
+	keeper_turn(supd->keeper, supd->exits, false);
 }
 
 /* Before all callbacks: what they do is dated to now, not to before the sleep; and that a
@@ -361,13 +360,13 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 static void
 on_check(struct ev_loop *ev, ev_check *watcher, int revents)
 {
-	struct shell *shell = watcher->data;
+	struct supd *supd = watcher->data;
 
 	(void)ev;
 	(void)revents;
-	keeper_turn(shell->keeper, shell->exits, true);
-	engine_set_time(&shell->engine, false);
-	procs_look(shell->processes->procs);
+	keeper_turn(supd->keeper, supd->exits, true);
+	engine_set_time(&supd->engine, false);
+	procs_look(supd->processes->procs);
 }
 
 static void
@@ -396,7 +395,7 @@ on_far_away(struct ev_loop *ev, ev_periodic *watcher, int revents)
 }
 
 struct loop *
-loop_new(struct shell *shell, struct err *err)
+loop_new(struct supd *supd, struct err *err)
 {
 	struct loop *loop = calloc(1, sizeof(*loop));
 
@@ -404,23 +403,23 @@ loop_new(struct shell *shell, struct err *err)
 		err_set(err, ENOMEM, "event loop");
 		return NULL;
 	}
-	loop->shell = shell;
-	loop->post = shell->post;
+	loop->supd = supd;
+	loop->post = supd->post;
 	loop->post->finish = finish;
 	loop->post->loop = loop;
 	ev_prepare_init(&loop->prepare, on_prepare);
 	loop->prepare.data = loop;
-	ev_prepare_start(shell->loop, &loop->prepare);
+	ev_prepare_start(supd->loop, &loop->prepare);
 	ev_check_init(&loop->check, on_check);
 	ev_set_priority(&loop->check, EV_MAXPRI);
-	loop->check.data = shell;
-	ev_check_start(shell->loop, &loop->check);
+	loop->check.data = supd;
+	ev_check_start(supd->loop, &loop->check);
 	ev_timer_init(&loop->timer, on_nothing, 0., 0.);
 	ev_idle_init(&loop->idle, on_idle);
 	/* Without a periodic libev wakes every minute to look at the wall clock; with one
 	 * that is far away it does not. */
-	ev_periodic_init(&loop->far_away, on_far_away, ev_now(shell->loop) + 1e9, 0., 0);
-	ev_periodic_start(shell->loop, &loop->far_away);
+	ev_periodic_init(&loop->far_away, on_far_away, ev_now(supd->loop) + 1e9, 0., 0);
+	ev_periodic_start(supd->loop, &loop->far_away);
 	clock_ignore_steps();
 	return loop;
 }
@@ -436,6 +435,6 @@ loop_free(struct loop *loop)
 void
 loop_run(struct loop *loop)
 {
-	while (!loop->shell->engine.exiting)
-		(void)ev_run(loop->shell->loop, 0);
+	while (!loop->supd->engine.exiting)
+		(void)ev_run(loop->supd->loop, 0);
 }

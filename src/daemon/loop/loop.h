@@ -15,9 +15,9 @@
 #include "base/err.h"
 
 struct loop;
-struct shell;
+struct supd;
 
-struct loop *loop_new(struct shell *shell, struct err *err);
+struct loop *loop_new(struct supd *supd, struct err *err);
 void loop_free(struct loop *loop);
 
 /* Bring the core of a ledger that was restored to where the guardian before us was, and

@@ -4,6 +4,7 @@
 
 #include "daemon/loop/perform.h"
 
+#include "daemon/loop/owner.h"
 #include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
 #include "daemon/messages/output.h"
@@ -26,13 +27,12 @@
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "ledger/ledger.h"
 
 static void
-removed(struct shell *shell, const struct action *action)
+removed(struct supd *supd, const struct action *action)
 {
-	const struct actor *actor = actors_get(&shell->actors, action->ref);
+	const struct actor *actor = actors_get(&supd->actors, action->ref);
 	const struct ref elder = actor != NULL ? actor->elder : REF_NONE;
 	struct grown *grown = actor != NULL ? actor->grown : NULL;
 	const struct conf *owner = actor != NULL ? actor->conf_owner : NULL;
@@ -40,77 +40,76 @@ removed(struct shell *shell, const struct action *action)
 
 	if (action->kept || actor == NULL)
 		return;
-	notify_close(shell->messages->notify, action->ref);
-	readiness_close(shell->messages->readiness, action->ref);
-	stores_clear(shell->messages->stores, action->ref);
-	procs_forget(shell->processes->procs, action->ref);
-	if (actors_has_name(&shell->actors, action->ref)) {
-		ledger_set_past(shell->recording.ledger, actor->path,
-		                action->incarnation);
-		output_drop(shell->messages->output, actor->path);
+	notify_close(supd->messages->notify, action->ref);
+	readiness_close(supd->messages->readiness, action->ref);
+	stores_clear(supd->messages->stores, action->ref);
+	procs_forget(supd->processes->procs, action->ref);
+	if (actors_has_name(&supd->actors, action->ref)) {
+		ledger_set_past(supd->recording.ledger, actor->path, action->incarnation);
+		output_drop(supd->messages->output, actor->path);
 	}
-	actors_clear(&shell->actors, action->ref);
-	record_slot(&shell->recording, action->ref.slot);
-	reload_release(shell->reloader, owner);
+	actors_clear(&supd->actors, action->ref);
+	record_slot(&supd->recording, action->ref.slot);
+	reload_release(supd->reloader, owner);
 	if (grown != NULL)
-		additions_release(shell->reloader, grown);
-	if (actors_get(&shell->actors, elder) != NULL)
-		record_slot(&shell->recording, elder.slot);
-	procs_inherit(shell->processes->procs, heir);
+		additions_release(supd->reloader, grown);
+	if (actors_get(&supd->actors, elder) != NULL)
+		record_slot(&supd->recording, elder.slot);
+	procs_inherit(supd->processes->procs, heir);
 }
 
 /* What only a resume keeps, or nothing at all, is given up. */
 static void
-clear(struct shell *shell, const struct action *action)
+clear(struct supd *supd, const struct action *action)
 {
-	const struct actor *actor = actors_get(&shell->actors, action->ref);
+	const struct actor *actor = actors_get(&supd->actors, action->ref);
 	const struct conf_process *process;
 
 	if (actor == NULL)
 		return;
 	process = &actor->conf->process;
 	if (action->is_final || !process->kept.fds_on_restart)
-		stores_clear(shell->messages->stores, action->ref);
+		stores_clear(supd->messages->stores, action->ref);
 	if (process->kept.runtime_directory &&
 	    (action->is_final || !process->kept.directory_on_restart))
-		rundir_clear(shell->messages->rundirs, actor);
+		rundir_clear(supd->messages->rundirs, actor);
 }
 
 /* A failure may end the trial of a configuration; the report is made after that. */
 static void
-judge_and_report(struct shell *shell, const struct action *action)
+judge_and_report(struct supd *supd, const struct action *action)
 {
 	if (action->report == REPORT_FAILURE && action->ref.slot != CORE_ROOT) {
-		trial_on_failure(shell->trial, action->ref, &action->cause);
-		trial_on_failure(shell->trial, action->origin, &action->cause);
+		trial_on_failure(supd->trial, action->ref, &action->cause);
+		trial_on_failure(supd->trial, action->origin, &action->cause);
 	}
-	report(shell->reporter, action);
+	report(supd->reporter, action);
 }
 
 /* A process that has ended needs no signal. */
 static void
-send_signal(struct shell *shell, const struct action *action)
+send_signal(struct supd *supd, const struct action *action)
 {
-	if (proctable_life(shell->proctable, action->ref) == action->life)
-		(void)procs_signal(shell->processes->procs, action->ref, action->signal);
+	if (proctable_life(supd->proctable, action->ref) == action->life)
+		(void)procs_signal(supd->processes->procs, action->ref, action->signal);
 }
 
 /* Without a control socket yet the caller was connected to the guardian before. */
 static void
-reply(struct shell *shell, const struct action *action)
+reply(struct supd *supd, const struct action *action)
 {
-	control_remember(shell->control, shell->recording.ledger, &shell->engine, action);
-	if (shell->control != NULL)
-		control_on_reply(shell->control, action);
+	control_remember(supd->control, supd->recording.ledger, &supd->engine, action);
+	if (supd->control != NULL)
+		control_on_reply(supd->control, action);
 }
 
 /* The last action: supd ends with this status. */
 static void
-leave(struct shell *shell, const struct action *action)
+leave(struct supd *supd, const struct action *action)
 {
-	unkillable_log_left(&shell->engine, &shell->actors);
-	shell->engine.exiting = true;
-	shell->engine.exit_status = action->status;
+	unkillable_log_left(&supd->engine, &supd->actors);
+	supd->engine.exiting = true;
+	supd->engine.exit_status = action->status;
 }
 
 /* X(kind, the room that performs it) */
@@ -119,29 +118,29 @@ leave(struct shell *shell, const struct action *action)
 	X(ACTION_STOP, procs_stop(procs, ref, life, action->watchdog_expired)) \
 	X(ACTION_KILL, procs_kill(procs, ref, life))                           \
 	X(ACTION_CONTINUE, procs_continue(procs, ref, life))                   \
-	X(ACTION_PROBE, prober_ask(shell->processes->prober, action))          \
-	X(ACTION_HOOK, tasks_hook(shell->processes->tasks, action))            \
-	X(ACTION_HOOK_KILL, tasks_hook(shell->processes->tasks, action))       \
+	X(ACTION_PROBE, prober_ask(supd->processes->prober, action))           \
+	X(ACTION_HOOK, tasks_hook(supd->processes->tasks, action))             \
+	X(ACTION_HOOK_KILL, tasks_hook(supd->processes->tasks, action))        \
 	X(ACTION_FREEZE, procs_freeze(procs, ref, life))                       \
 	X(ACTION_THAW, procs_thaw(procs, ref, life))                           \
-	X(ACTION_ADDED, additions_name(shell->reloader, action))               \
-	X(ACTION_CLEAR, clear(shell, action))                                  \
-	X(ACTION_REMOVED, removed(shell, action))                              \
-	X(ACTION_REPLY, reply(shell, action))                                  \
-	X(ACTION_EXIT, leave(shell, action))                                   \
-	X(ACTION_SIGNAL, send_signal(shell, action))                           \
-	X(ACTION_REACT, tasks_react(shell->processes->tasks, action))          \
+	X(ACTION_ADDED, additions_name(supd->reloader, action))                \
+	X(ACTION_CLEAR, clear(supd, action))                                   \
+	X(ACTION_REMOVED, removed(supd, action))                               \
+	X(ACTION_REPLY, reply(supd, action))                                   \
+	X(ACTION_EXIT, leave(supd, action))                                    \
+	X(ACTION_SIGNAL, send_signal(supd, action))                            \
+	X(ACTION_REACT, tasks_react(supd->processes->tasks, action))           \
 	X(ACTION_LISTEN, (void)0) /* standin_touch() sees all that happens */  \
-	X(ACTION_REPORT, judge_and_report(shell, action))
+	X(ACTION_REPORT, judge_and_report(supd, action))
 #define AS_PERFORM(symbol, perform_it) \
 	case symbol:                   \
 		perform_it;            \
 		break;
 
 static void
-perform_one(struct shell *shell, const struct action *action)
+perform_one(struct supd *supd, const struct action *action)
 {
-	struct procs *procs = shell->processes->procs;
+	struct procs *procs = supd->processes->procs;
 	const struct ref ref = action->ref;
 	const uint32_t life = action->life;
 
@@ -167,26 +166,26 @@ cost_of(const struct action *action)
  * process may be told to stop twice.
  */
 uint32_t
-perform(struct shell *shell, const struct action_list *actions, uint32_t from,
+perform(struct supd *supd, const struct action_list *actions, uint32_t from,
         uint32_t *budget)
 {
-	const uint64_t epoch = (uint64_t)ledger_epoch(shell->recording.ledger) << 32;
-	const uint32_t performed = ledger_performed(shell->recording.ledger);
+	const uint64_t epoch = (uint64_t)ledger_epoch(supd->recording.ledger) << 32;
+	const uint32_t performed = ledger_performed(supd->recording.ledger);
 
 	for (; *budget > 0 && from < actions->n; from++) {
-		const uint32_t number = ++shell->post->n_actions;
+		const uint32_t number = ++supd->post->n_actions;
 		const uint32_t cost = cost_of(&actions->at[from]);
 
 		*budget -= cost < *budget ? cost : *budget;
 		if (number <= performed)
 			continue;
-		shell->events.by = epoch | number;
-		perform_one(shell, &actions->at[from]);
+		supd->events.by = epoch | number;
+		perform_one(supd, &actions->at[from]);
 		/* Starting ten thousand actors takes a while. */
-		keeper_beat(shell->keeper);
-		standin_touch(shell->sockets->standin, actions->at[from].ref);
-		shell->events.by = 0;
-		ledger_set_performed(shell->recording.ledger, number);
+		keeper_beat(supd->keeper);
+		standin_touch(supd->sockets->standin, actions->at[from].ref);
+		supd->events.by = 0;
+		ledger_set_performed(supd->recording.ledger, number);
 	}
 	return from;
 }

@@ -23,6 +23,7 @@
 #include "daemon/control/control.h"
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
+#include "daemon/loop/owner.h"
 #include "daemon/loop/seat.h"
 #include "daemon/loop/start.h"
 #include "daemon/messages/messages.h"
@@ -51,7 +52,6 @@
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "ledger/exits.h"
 #include "ledger/ledger.h"
@@ -60,18 +60,18 @@
 #include "paths.h"
 
 static void
-open_cgroups(struct shell *shell)
+open_cgroups(struct supd *supd)
 {
 	const uint64_t key = VAULT_KEY(VAULT_CGROUP, 0);
-	int fd = keeper_take(shell->keeper, key);
+	int fd = keeper_take(supd->keeper, key);
 	struct err err;
 
 	if (fd >= 0) {
-		if (cgroup_root_adopt(&shell->cgroups, fd, &err) < 0)
+		if (cgroup_root_adopt(&supd->cgroups, fd, &err) < 0)
 			log_line(LOG_LEVEL_ERROR, "%s", err.text);
-	} else if (cgroup_root_open(&shell->cgroups, &err) == 0) {
+	} else if (cgroup_root_open(&supd->cgroups, &err) == 0) {
 		/* Its lock, too, is to outlive us. */
-		keeper_keep(shell->keeper, key, shell->cgroups.fd);
+		keeper_keep(supd->keeper, key, supd->cgroups.fd);
 	} else {
 		log_line(LOG_LEVEL_INFO,
 		         "no cgroup of its own for each actor (%s): sessions instead",
@@ -82,219 +82,218 @@ open_cgroups(struct shell *shell)
 static void
 kill_process(void *data, struct ref ref)
 {
-	const struct shell *shell = data;
+	const struct supd *supd = data;
 
-	(void)procs_signal(shell->processes->procs, ref, SIGKILL);
+	(void)procs_signal(supd->processes->procs, ref, SIGKILL);
 }
 
 static void
 take_main_pid(void *data, struct ref ref, pid_t pid)
 {
-	const struct shell *shell = data;
+	const struct supd *supd = data;
 
-	procs_take_main(shell->processes->procs, ref, pid);
+	procs_take_main(supd->processes->procs, ref, pid);
 }
 
 static bool
-open_metrics(struct shell *shell, struct err *err)
+open_metrics(struct supd *supd, struct err *err)
 {
 	const struct scraped about = {
-	    .engine = &shell->engine,
-	    .actors = &shell->actors,
-	    .events = &shell->events,
-	    .recording = &shell->recording,
-	    .origin = &shell->origin,
-	    .procs = shell->processes->procs,
-	    .output = shell->messages->output,
+	    .engine = &supd->engine,
+	    .actors = &supd->actors,
+	    .events = &supd->events,
+	    .recording = &supd->recording,
+	    .origin = &supd->origin,
+	    .procs = supd->processes->procs,
+	    .output = supd->messages->output,
 	};
 
-	scraper_open(shell->loop, &about);
-	shell->metrics = metrics_new(shell->loop, shell->sockets->helpers, shell->keeper,
-	                             &shell->bounded, &shell->actors);
-	shell->trial = trial_new(shell->reloader);
-	if (shell->metrics != NULL && shell->trial != NULL)
+	scraper_open(supd->loop, &about);
+	supd->metrics = metrics_new(supd->loop, supd->sockets->helpers, supd->keeper,
+	                            &supd->bounded, &supd->actors);
+	supd->trial = trial_new(supd->reloader);
+	if (supd->metrics != NULL && supd->trial != NULL)
 		return true;
 	err_set(err, ENOMEM, "metrics");
 	return false;
 }
 
 static int
-open_sockets(struct shell *shell, struct err *err)
+open_sockets(struct supd *supd, struct err *err)
 {
-	*shell->sockets = (struct sockets){
-	    .loop = shell->loop,
-	    .engine = &shell->engine,
-	    .actors = &shell->actors,
-	    .events = &shell->events,
-	    .recording = &shell->recording,
-	    .post = shell->post,
-	    .keeper = shell->keeper,
-	    .additions = shell->additions,
-	    .bounded = &shell->bounded,
+	*supd->sockets = (struct sockets){
+	    .loop = supd->loop,
+	    .engine = &supd->engine,
+	    .actors = &supd->actors,
+	    .events = &supd->events,
+	    .recording = &supd->recording,
+	    .post = supd->post,
+	    .keeper = supd->keeper,
+	    .additions = supd->additions,
+	    .bounded = &supd->bounded,
 	    .given =
-	        given_new(shell->keeper, shell->origin.environ, shell->origin.walker_pid),
+	        given_new(supd->keeper, supd->origin.environ, supd->origin.walker_pid),
 	};
-	return sockets_open(shell->sockets, kill_process, shell, err);
+	return sockets_open(supd->sockets, kill_process, supd, err);
 }
 
 static bool
-open_messages(struct shell *shell, struct err *err)
+open_messages(struct supd *supd, struct err *err)
 {
 	const struct messages with = {
-	    .loop = shell->loop,
-	    .origin = &shell->origin,
-	    .engine = &shell->engine,
-	    .actors = &shell->actors,
-	    .events = &shell->events,
-	    .recording = &shell->recording,
-	    .post = shell->post,
-	    .keeper = shell->keeper,
-	    .proctable = shell->proctable,
-	    .closers = &shell->closers,
+	    .loop = supd->loop,
+	    .origin = &supd->origin,
+	    .engine = &supd->engine,
+	    .actors = &supd->actors,
+	    .events = &supd->events,
+	    .recording = &supd->recording,
+	    .post = supd->post,
+	    .keeper = supd->keeper,
+	    .proctable = supd->proctable,
+	    .closers = &supd->closers,
 	};
 
-	shell->messages = messages_new(&with, take_main_pid, shell, err);
-	return shell->messages != NULL;
+	supd->messages = messages_new(&with, take_main_pid, supd, err);
+	return supd->messages != NULL;
 }
 
 static bool
-open_processes(struct shell *shell, struct err *err)
+open_processes(struct supd *supd, struct err *err)
 {
 	const struct processes with = {
-	    .loop = shell->loop,
-	    .engine = &shell->engine,
-	    .actors = &shell->actors,
-	    .events = &shell->events,
-	    .recording = &shell->recording,
-	    .post = shell->post,
-	    .keeper = shell->keeper,
-	    .exits = shell->exits,
-	    .proctable = shell->proctable,
-	    .cgroups = &shell->cgroups,
-	    .origin = &shell->origin,
-	    .launcher = shell->launcher,
-	    .spawner = &shell->spawner,
-	    .messages = shell->messages,
-	    .sockets = shell->sockets,
-	    .closers = &shell->closers,
-	    .bounded = &shell->bounded,
+	    .loop = supd->loop,
+	    .engine = &supd->engine,
+	    .actors = &supd->actors,
+	    .events = &supd->events,
+	    .recording = &supd->recording,
+	    .post = supd->post,
+	    .keeper = supd->keeper,
+	    .exits = supd->exits,
+	    .proctable = supd->proctable,
+	    .cgroups = &supd->cgroups,
+	    .origin = &supd->origin,
+	    .launcher = supd->launcher,
+	    .spawner = &supd->spawner,
+	    .messages = supd->messages,
+	    .sockets = supd->sockets,
+	    .closers = &supd->closers,
+	    .bounded = &supd->bounded,
 	};
 
-	*shell->launcher = (struct launcher){
-	    .actors = &shell->actors,
-	    .facts = &shell->recording.facts,
-	    .origin = &shell->origin,
-	    .system = shell->system,
-	    .sockets = shell->sockets,
-	    .messages = shell->messages,
-	    .keeper = shell->keeper,
-	    .cgroups = &shell->cgroups,
-	    .spawner = &shell->spawner,
-	    .bounded = &shell->bounded,
+	*supd->launcher = (struct launcher){
+	    .actors = &supd->actors,
+	    .facts = &supd->recording.facts,
+	    .origin = &supd->origin,
+	    .system = supd->system,
+	    .sockets = supd->sockets,
+	    .messages = supd->messages,
+	    .keeper = supd->keeper,
+	    .cgroups = &supd->cgroups,
+	    .spawner = &supd->spawner,
+	    .bounded = &supd->bounded,
 	};
-	shell->processes =
-	    processes_new(&with, report_helper_failed, shell->reporter, err);
-	return shell->processes != NULL;
+	supd->processes = processes_new(&with, report_helper_failed, supd->reporter, err);
+	return supd->processes != NULL;
 }
 
 static void
-open_reporter(struct shell *shell)
+open_reporter(struct supd *supd)
 {
-	*shell->reporter = (struct reporter){
-	    .engine = &shell->engine,
-	    .actors = &shell->actors,
-	    .events = &shell->events,
-	    .recording = &shell->recording,
-	    .post = shell->post,
-	    .keeper = shell->keeper,
-	    .loop = shell->loop,
-	    .origin = &shell->origin,
-	    .proctable = shell->proctable,
-	    .processes = shell->processes,
-	    .messages = shell->messages,
-	    .sockets = shell->sockets,
-	};
-}
-
-static void
-open_upgrader(struct shell *shell)
-{
-	*shell->upgrader = (struct upgrader){
-	    .loop = shell->loop,
-	    .engine = &shell->engine,
-	    .actors = &shell->actors,
-	    .recording = &shell->recording,
-	    .post = shell->post,
-	    .keeper = shell->keeper,
-	    .origin = &shell->origin,
-	    .spawner = &shell->spawner,
+	*supd->reporter = (struct reporter){
+	    .engine = &supd->engine,
+	    .actors = &supd->actors,
+	    .events = &supd->events,
+	    .recording = &supd->recording,
+	    .post = supd->post,
+	    .keeper = supd->keeper,
+	    .loop = supd->loop,
+	    .origin = &supd->origin,
+	    .proctable = supd->proctable,
+	    .processes = supd->processes,
+	    .messages = supd->messages,
+	    .sockets = supd->sockets,
 	};
 }
 
 static void
-open_reloader(struct shell *shell)
+open_upgrader(struct supd *supd)
 {
-	*shell->reloader = (struct reloader){
-	    .loop = shell->loop,
-	    .origin = &shell->origin,
-	    .engine = &shell->engine,
-	    .actors = &shell->actors,
-	    .events = &shell->events,
-	    .recording = &shell->recording,
-	    .post = shell->post,
-	    .keeper = shell->keeper,
-	    .additions = shell->additions,
-	    .system = shell->system,
-	    .processes = shell->processes,
-	    .messages = shell->messages,
-	    .sockets = shell->sockets,
-	    .metrics = shell->metrics,
-	    .trial = shell->trial,
-	    .reporter = shell->reporter,
-	    .cgroups = &shell->cgroups,
-	    .spawner = &shell->spawner,
-	    .bounded = &shell->bounded,
-	    .limits = shell->reloader->limits,
+	*supd->upgrader = (struct upgrader){
+	    .loop = supd->loop,
+	    .engine = &supd->engine,
+	    .actors = &supd->actors,
+	    .recording = &supd->recording,
+	    .post = supd->post,
+	    .keeper = supd->keeper,
+	    .origin = &supd->origin,
+	    .spawner = &supd->spawner,
+	};
+}
+
+static void
+open_reloader(struct supd *supd)
+{
+	*supd->reloader = (struct reloader){
+	    .loop = supd->loop,
+	    .origin = &supd->origin,
+	    .engine = &supd->engine,
+	    .actors = &supd->actors,
+	    .events = &supd->events,
+	    .recording = &supd->recording,
+	    .post = supd->post,
+	    .keeper = supd->keeper,
+	    .additions = supd->additions,
+	    .system = supd->system,
+	    .processes = supd->processes,
+	    .messages = supd->messages,
+	    .sockets = supd->sockets,
+	    .metrics = supd->metrics,
+	    .trial = supd->trial,
+	    .reporter = supd->reporter,
+	    .cgroups = &supd->cgroups,
+	    .spawner = &supd->spawner,
+	    .bounded = &supd->bounded,
+	    .limits = supd->reloader->limits,
 	};
 }
 
 int
-rooms_open(struct shell *shell, struct start *start, const struct keeper_news *news)
+rooms_open(struct supd *supd, struct start *start, const struct keeper_news *news)
 {
 	struct err err = {0};
 
 	memory_begin();
-	shell->loop = ev_loop_new(EVFLAG_NOENV | EVFLAG_AUTO);
-	if (shell->loop == NULL) {
+	supd->loop = ev_loop_new(EVFLAG_NOENV | EVFLAG_AUTO);
+	if (supd->loop == NULL) {
 		log_line(LOG_LEVEL_ERROR, "event loop: %s", strerror(errno));
 		return EX_OSERR;
 	}
-	if (keeper_listen(shell->keeper, shell->loop, &shell->closers, news) < 0) {
+	if (keeper_listen(supd->keeper, supd->loop, &supd->closers, news) < 0) {
 		log_line(LOG_LEVEL_ERROR, "link to the walker: %s", strerror(ENOMEM));
 		return EX_OSERR;
 	}
-	bounded_init(&shell->closers);
-	bounded_init(&shell->bounded);
-	open_cgroups(shell);
-	shell->system = system_new();
-	if (shell->system == NULL || events_init(&shell->events))
+	bounded_init(&supd->closers);
+	bounded_init(&supd->bounded);
+	open_cgroups(supd);
+	supd->system = system_new();
+	if (supd->system == NULL || events_init(&supd->events))
 		err_set(&err, ENOMEM, "event stream");
-	else if ((shell->post = post_new(&shell->engine, &shell->recording)) == NULL)
+	else if ((supd->post = post_new(&supd->engine, &supd->recording)) == NULL)
 		err_set(&err, ENOMEM, "queue of events");
-	else if ((shell->recording.proctable = shell->proctable =
-	              proctable_new(&shell->cgroups)) == NULL)
+	else if ((supd->recording.proctable = supd->proctable =
+	              proctable_new(&supd->cgroups)) == NULL)
 		err_set(&err, ENOMEM, "table of processes");
-	else if ((start->loop = loop_new(shell, &err)) != NULL &&
-	         open_sockets(shell, &err) == 0 && open_messages(shell, &err) &&
-	         open_processes(shell, &err) && open_metrics(shell, &err))
-		shell->origin.control_path =
-		    start_control_path(start->conf, shell->origin.runtime_dir);
-	open_reporter(shell);
-	open_upgrader(shell);
-	open_reloader(shell);
-	shell->control_file->bounded = &shell->bounded;
-	shell->control_file->path = shell->origin.control_path;
-	if (shell->origin.control_path == NULL) {
+	else if ((start->loop = loop_new(supd, &err)) != NULL &&
+	         open_sockets(supd, &err) == 0 && open_messages(supd, &err) &&
+	         open_processes(supd, &err) && open_metrics(supd, &err))
+		supd->origin.control_path =
+		    start_control_path(start->conf, supd->origin.runtime_dir);
+	open_reporter(supd);
+	open_upgrader(supd);
+	open_reloader(supd);
+	supd->control_file->bounded = &supd->bounded;
+	supd->control_file->path = supd->origin.control_path;
+	if (supd->origin.control_path == NULL) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}
@@ -302,69 +301,69 @@ rooms_open(struct shell *shell, struct start *start, const struct keeper_news *n
 }
 
 struct control *
-rooms_open_control(struct shell *shell, struct err *err)
+rooms_open_control(struct supd *supd, struct err *err)
 {
 	const struct control_uses uses = {
-	    .loop = shell->loop,
-	    .engine = &shell->engine,
-	    .actors = &shell->actors,
-	    .events = &shell->events,
-	    .recording = &shell->recording,
-	    .post = shell->post,
-	    .keeper = shell->keeper,
-	    .origin = &shell->origin,
-	    .procs = shell->processes->procs,
-	    .trial = shell->trial,
-	    .spawner = &shell->spawner,
-	    .closers = &shell->closers,
-	    .file = shell->control_file,
-	    .reporter = shell->reporter,
-	    .upgrader = shell->upgrader,
-	    .reloader = shell->reloader,
+	    .loop = supd->loop,
+	    .engine = &supd->engine,
+	    .actors = &supd->actors,
+	    .events = &supd->events,
+	    .recording = &supd->recording,
+	    .post = supd->post,
+	    .keeper = supd->keeper,
+	    .origin = &supd->origin,
+	    .procs = supd->processes->procs,
+	    .trial = supd->trial,
+	    .spawner = &supd->spawner,
+	    .closers = &supd->closers,
+	    .file = supd->control_file,
+	    .reporter = supd->reporter,
+	    .upgrader = supd->upgrader,
+	    .reloader = supd->reloader,
 	};
 
 	return control_new(&uses, err);
 }
 
 void
-rooms_close(struct shell *shell, const struct start *start)
+rooms_close(struct supd *supd, const struct start *start)
 {
 	seat_close();
 	reload_now_cancel();
-	if (shell->control != NULL)
-		control_flush(shell->control);
-	control_free(shell->control);
-	trial_free(shell->trial);
-	helpers_free(shell->sockets->helpers);
-	metrics_free(shell->metrics);
+	if (supd->control != NULL)
+		control_flush(supd->control);
+	control_free(supd->control);
+	trial_free(supd->trial);
+	helpers_free(supd->sockets->helpers);
+	metrics_free(supd->metrics);
 	scraper_close();
-	systemd_close(shell->reporter);
-	if (shell->actors.conf != NULL)
-		mailboxes_close(shell->sockets, &shell->sockets->mailboxes);
-	additions_close(shell->additions, shell->sockets);
-	standin_free(shell->sockets->standin);
-	given_free(shell->sockets->given);
-	processes_free(shell->processes);
-	proctable_free(shell->proctable);
-	messages_free(shell->messages);
-	bounded_done(&shell->closers);
-	bounded_done(&shell->bounded);
+	systemd_close(supd->reporter);
+	if (supd->actors.conf != NULL)
+		mailboxes_close(supd->sockets, &supd->sockets->mailboxes);
+	additions_close(supd->additions, supd->sockets);
+	standin_free(supd->sockets->standin);
+	given_free(supd->sockets->given);
+	processes_free(supd->processes);
+	proctable_free(supd->proctable);
+	messages_free(supd->messages);
+	bounded_done(&supd->closers);
+	bounded_done(&supd->bounded);
 	loop_free(start->loop);
-	post_free(shell->post);
-	events_done(&shell->events);
-	actors_done(&shell->actors);
-	additions_free(shell->additions);
-	free(shell->sockets);
-	reload_free(shell->reloader);
-	system_free(shell->system);
-	keeper_release(shell->keeper, VAULT_KEY(VAULT_CGROUP, 0));
-	keeper_free(shell->keeper);
-	cgroup_root_close(&shell->cgroups);
-	ledger_free(shell->recording.ledger);
-	exits_free(shell->exits);
-	free(shell->origin.control_path);
-	if (shell->loop != NULL)
-		ev_loop_destroy(shell->loop);
-	os_spawn_done(&shell->spawner);
+	post_free(supd->post);
+	events_done(&supd->events);
+	actors_done(&supd->actors);
+	additions_free(supd->additions);
+	free(supd->sockets);
+	reload_free(supd->reloader);
+	system_free(supd->system);
+	keeper_release(supd->keeper, VAULT_KEY(VAULT_CGROUP, 0));
+	keeper_free(supd->keeper);
+	cgroup_root_close(&supd->cgroups);
+	ledger_free(supd->recording.ledger);
+	exits_free(supd->exits);
+	free(supd->origin.control_path);
+	if (supd->loop != NULL)
+		ev_loop_destroy(supd->loop);
+	os_spawn_done(&supd->spawner);
 	log_close();
 }

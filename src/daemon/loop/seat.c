@@ -14,13 +14,13 @@
 
 #include "base/strbuf.h"
 #include "daemon/control/control.h"
+#include "daemon/loop/owner.h"
 #include "daemon/messages/messages.h"
 #include "daemon/messages/rundir.h"
 #include "daemon/report/report.h"
 #include "daemon/sockets/control_file.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "os/self/fd.h"
 #include "os/self/signals.h"
@@ -34,7 +34,7 @@
 #define RETRY_SECONDS_MAX 60.
 
 static struct seat {
-	struct shell *shell; /* NULL: nothing is watched yet */
+	struct supd *supd; /* NULL: nothing is watched yet */
 	dev_t lock_dev;
 	ino_t lock_ino;
 	int of_lock;   /* the runtime directory, ... */
@@ -52,7 +52,7 @@ static void
 look_soon(struct seat *seat)
 {
 	ev_timer_set(&seat->timer, CHECK_SECONDS, 0.);
-	ev_timer_start(seat->shell->loop, &seat->timer);
+	ev_timer_start(seat->supd->loop, &seat->timer);
 }
 
 static void
@@ -87,7 +87,7 @@ static void
 watch(struct seat *seat)
 {
 	struct err err;
-	int fd = fd_watch_directory(seat->shell->origin.runtime_dir, &err);
+	int fd = fd_watch_directory(seat->supd->origin.runtime_dir, &err);
 	int above = fd < 0 ? -1 : openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	begin_watch(&seat->of_lock, fd, false, &err);
@@ -95,7 +95,7 @@ watch(struct seat *seat)
 	if (above >= 0)
 		begin_watch(&seat->above, fd_raise(above), true, &err);
 	/* Its author chose the path: a child enters the directory. */
-	fd = control_file_do(seat->shell->control_file, SOCKWORK_WATCH, NULL, (gid_t)-1,
+	fd = control_file_do(seat->supd->control_file, SOCKWORK_WATCH, NULL, (gid_t)-1,
 	                     &err);
 	begin_watch(&seat->of_socket, fd, false, &err);
 }
@@ -110,7 +110,7 @@ has_lock(const struct seat *seat)
 	bool has;
 
 	strbuf_init(&path, PATH_MAX);
-	strbuf_addf(&path, "%s/" LOCK, seat->shell->origin.runtime_dir);
+	strbuf_addf(&path, "%s/" LOCK, seat->supd->origin.runtime_dir);
 	has = !path.failed && lstat(strbuf_str(&path), &st) == 0 &&
 	      st.st_dev == seat->lock_dev && st.st_ino == seat->lock_ino;
 	strbuf_done(&path);
@@ -121,7 +121,7 @@ has_lock(const struct seat *seat)
 static int
 renew_lock(struct seat *seat)
 {
-	const char *dir = seat->shell->origin.runtime_dir;
+	const char *dir = seat->supd->origin.runtime_dir;
 	struct err err = {0};
 	struct stat st;
 	int fd = fd_lock(dir, LOCK, &err);
@@ -137,17 +137,17 @@ renew_lock(struct seat *seat)
 		seat->lock_dev = st.st_dev;
 		seat->lock_ino = st.st_ino;
 	}
-	keeper_lock(seat->shell->keeper, fd);
+	keeper_lock(seat->supd->keeper, fd);
 	(void)close(fd);
 	/* The actors' directories were removed with the runtime directory. */
-	rundirs_renew(seat->shell->messages->rundirs);
+	rundirs_renew(seat->supd->messages->rundirs);
 	return 0;
 }
 
 static int
 renew(struct seat *seat, bool lost_lock, bool lost_socket)
 {
-	struct shell *shell = seat->shell;
+	struct supd *supd = seat->supd;
 	struct err err = {0};
 	int r = 0;
 
@@ -155,14 +155,14 @@ renew(struct seat *seat, bool lost_lock, bool lost_socket)
 		log_line(LOG_LEVEL_ERROR,
 		         "the runtime directory %s or the lock in it was removed: it is "
 		         "made anew",
-		         shell->origin.runtime_dir);
+		         supd->origin.runtime_dir);
 		r = renew_lock(seat);
 	}
 	if (r < 0 || !lost_socket)
 		return r;
 	log_line(LOG_LEVEL_ERROR, "the control socket %s was removed: it is made anew",
-	         shell->origin.control_path);
-	r = control_listen_again(shell->control, &err);
+	         supd->origin.control_path);
+	r = control_listen_again(supd->control, &err);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 	return r;
@@ -178,7 +178,7 @@ retry(struct seat *seat)
 	if (seat->retry_seconds > RETRY_SECONDS_MAX)
 		seat->retry_seconds = RETRY_SECONDS_MAX;
 	ev_timer_set(&seat->timer, seat->retry_seconds, 0.);
-	ev_timer_start(seat->shell->loop, &seat->timer);
+	ev_timer_start(seat->supd->loop, &seat->timer);
 }
 
 static void
@@ -186,15 +186,15 @@ check(struct seat *seat)
 {
 	bool lost_lock, lost_socket;
 
-	ev_timer_stop(seat->shell->loop, &seat->timer);
+	ev_timer_stop(seat->supd->loop, &seat->timer);
 	lost_lock = !has_lock(seat);
-	lost_socket = !control_is_found(seat->shell->control);
+	lost_socket = !control_is_found(seat->supd->control);
 	if (lost_lock || lost_socket) {
 		if (renew(seat, lost_lock, lost_socket) < 0) {
 			retry(seat);
 			return;
 		}
-		report_supd(seat->shell->reporter, "files_lost");
+		report_supd(seat->supd->reporter, "files_lost");
 		watch(seat);
 		/* Look once more, as a file may have been removed again before the watch.
 		 */
@@ -214,7 +214,7 @@ on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
 /* ---- start and end ----------------------------------------------------------------- */
 
 int
-seat_open(struct shell *shell, struct err *err)
+seat_open(struct supd *supd, struct err *err)
 {
 	struct seat *seat = &the_seat;
 
@@ -223,12 +223,12 @@ seat_open(struct shell *shell, struct err *err)
 		err_set(err, -seat->signal_fd, "watch over the runtime directory");
 		return seat->signal_fd;
 	}
-	seat->shell = shell;
+	seat->supd = supd;
 	ev_io_init(&seat->changed, on_change, seat->signal_fd, EV_READ);
 	seat->changed.data = seat;
-	ev_io_start(shell->loop, &seat->changed);
-	seat->lock_dev = (dev_t)keeper_handover(shell->keeper)->hello.lock_dev;
-	seat->lock_ino = (ino_t)keeper_handover(shell->keeper)->hello.lock_ino;
+	ev_io_start(supd->loop, &seat->changed);
+	seat->lock_dev = (dev_t)keeper_handover(supd->keeper)->hello.lock_dev;
+	seat->lock_ino = (ino_t)keeper_handover(supd->keeper)->hello.lock_ino;
 	ev_init(&seat->timer, on_timer);
 	seat->timer.data = seat;
 	watch(seat);
@@ -240,7 +240,7 @@ seat_open(struct shell *shell, struct err *err)
 void
 seat_check(void)
 {
-	if (the_seat.shell != NULL)
+	if (the_seat.supd != NULL)
 		check(&the_seat);
 }
 
@@ -249,13 +249,13 @@ seat_close(void)
 {
 	struct seat *seat = &the_seat;
 
-	if (seat->shell == NULL)
+	if (seat->supd == NULL)
 		return;
 	fd_close(&seat->of_lock);
 	fd_close(&seat->above);
 	fd_close(&seat->of_socket);
-	ev_io_stop(seat->shell->loop, &seat->changed);
+	ev_io_stop(seat->supd->loop, &seat->changed);
 	fd_close(&seat->signal_fd);
-	ev_timer_stop(seat->shell->loop, &seat->timer);
-	seat->shell = NULL;
+	ev_timer_stop(seat->supd->loop, &seat->timer);
+	seat->supd = NULL;
 }

@@ -9,11 +9,11 @@
 
 #include "base/err.h"
 
-struct shell;
+struct supd;
 
 /* Watch over the files, which there are when the control server is; what is missing is
  * made anew at once.  0, or -errno with a sentence. */
-int seat_open(struct shell *shell, struct err *err);
+int seat_open(struct supd *supd, struct err *err);
 void seat_close(void);
 
 /* Look now, if the files are watched over already. */

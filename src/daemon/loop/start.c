@@ -21,6 +21,7 @@
 #include "daemon/control/control.h"
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
+#include "daemon/loop/owner.h"
 #include "daemon/loop/rooms.h"
 #include "daemon/loop/seat.h"
 #include "daemon/loop/supd.h"
@@ -40,7 +41,6 @@
 #include "daemon/state/options.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "daemon/state/system.h"
 #include "ledger/exits.h"
 #include "ledger/handover.h"
@@ -74,14 +74,14 @@ is_safe_place(const char *directory)
 }
 
 static int
-load(struct shell *shell, struct start *ret)
+load(struct supd *supd, struct start *ret)
 {
 	struct conf_reports reports;
 	struct err err;
 
-	if (!is_safe_place(shell->origin.runtime_dir))
+	if (!is_safe_place(supd->origin.runtime_dir))
 		return EX_CONFIG;
-	ret->conf = loading_boot(&shell->origin, &shell->bounded, &reports, &err);
+	ret->conf = loading_boot(&supd->origin, &supd->bounded, &reports, &err);
 	conf_reports_print(&reports);
 	conf_reports_done(&reports);
 	if (ret->conf == NULL && err.code != 0) {
@@ -93,40 +93,40 @@ load(struct shell *shell, struct start *ret)
 
 /* What is left cannot be taken over: the last good configuration, else the file. */
 static int
-choose_anew(struct shell *shell, struct start *ret, const char *what)
+choose_anew(struct supd *supd, struct start *ret, const char *what)
 {
-	struct conf *conf = shell->actors.conf;
+	struct conf *conf = supd->actors.conf;
 	struct err err;
 
-	shell->actors.conf = NULL;
-	shell->recording.facts.is_ready = false;
-	shell->recording.facts.started_ms = shell->engine.now_ms;
+	supd->actors.conf = NULL;
+	supd->recording.facts.is_ready = false;
+	supd->recording.facts.started_ms = supd->engine.now_ms;
 	ret->how = START_ANEW;
 	ret->what = what;
 	if (conf == NULL)
-		conf = keeper_take_newest_conf(shell->keeper,
-		                               &shell->recording.facts.conf_id, &err);
+		conf = keeper_take_newest_conf(supd->keeper,
+		                               &supd->recording.facts.conf_id, &err);
 	ret->conf = conf;
-	return conf != NULL ? 0 : load(shell, ret);
+	return conf != NULL ? 0 : load(supd, ret);
 }
 
 int
-start_choose(struct shell *shell, struct start *ret)
+start_choose(struct supd *supd, struct start *ret)
 {
-	struct handover *handover = keeper_handover(shell->keeper);
+	struct handover *handover = keeper_handover(supd->keeper);
 	const struct link_hello *hello = &handover->hello;
 	struct err err = {0};
 
 	*ret = (struct start){.how = START_FRESH};
-	shell->exits = exits_open(handover->exits_fd, &err);
+	supd->exits = exits_open(handover->exits_fd, &err);
 	handover->exits_fd = -1;
-	if (shell->exits == NULL) {
+	if (supd->exits == NULL) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}
 	if (handover->ledger_fd < 0)
-		return load(shell, ret);
-	if (adopt_open(shell->keeper, &shell->actors, &shell->recording, &ret->ledger,
+		return load(supd, ret);
+	if (adopt_open(supd->keeper, &supd->actors, &supd->recording, &ret->ledger,
 	               &err) < 0) {
 		/* The binary before us can read the state: no actor need end for that. */
 		if (hello->is_upgrade) {
@@ -135,7 +135,7 @@ start_choose(struct shell *shell, struct start *ret)
 		}
 		log_line(LOG_LEVEL_ERROR, "%s: all actors are ended and begin anew",
 		         err.text);
-		return choose_anew(shell, ret, "ledger_lost");
+		return choose_anew(supd, ret, "ledger_lost");
 	}
 	if (hello->attempts >= ATTEMPTS_MAX) {
 		log_line(
@@ -143,12 +143,12 @@ start_choose(struct shell *shell, struct start *ret)
 		    "%u guardians in a row died while they took over: all actors are "
 		    "ended and begin anew",
 		    hello->attempts);
-		return choose_anew(shell, ret, "ledger_lost");
+		return choose_anew(supd, ret, "ledger_lost");
 	}
-	if (shell->actors.conf->on_crash_kill && !hello->is_upgrade && !hello->fell_back)
-		return choose_anew(shell, ret, "actors_killed");
+	if (supd->actors.conf->on_crash_kill && !hello->is_upgrade && !hello->fell_back)
+		return choose_anew(supd, ret, "actors_killed");
 	ret->how = START_ADOPT;
-	ret->conf = shell->actors.conf;
+	ret->conf = supd->actors.conf;
 	return 0;
 }
 
@@ -187,20 +187,20 @@ list_users(const struct conf *conf, size_t *ret_n)
 /* Look for what a supd before us left behind: kill it, or, with `ret_owner`, only find
  * out whether that supd lives, and whether nothing is left. */
 static int
-hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner, bool *ret_none,
+hunt(struct supd *supd, const struct conf *conf, pid_t *ret_owner, bool *ret_none,
      struct leftovers *ret_found)
 {
-	struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = shell->keeper};
+	struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = supd->keeper};
 	uid_t *uids = list_users(conf, &hunt.n_uids);
 	struct strbuf variable;
 	int r = uids == NULL ? -ENOMEM : 0;
 
 	strbuf_init(&variable, SUPD_PATH_MAX + 16);
-	strbuf_addf(&variable, "SUPD_SOCKET=%s", shell->origin.control_path);
+	strbuf_addf(&variable, "SUPD_SOCKET=%s", supd->origin.control_path);
 	hunt.variable = strbuf_str(&variable);
 	hunt.uids = uids;
 	if (r == 0 && ret_owner != NULL)
-		*ret_owner = leftover_owner(&hunt, shell->origin.walker_pid, ret_none);
+		*ret_owner = leftover_owner(&hunt, supd->origin.walker_pid, ret_none);
 	else if (r == 0)
 		r = leftover_kill(&hunt, ret_found);
 	strbuf_done(&variable);
@@ -211,38 +211,38 @@ hunt(struct shell *shell, const struct conf *conf, pid_t *ret_owner, bool *ret_n
 /* Does a process answer at our control socket?  If the path does not answer, none does.
  */
 static bool
-is_control_live(struct shell *shell)
+is_control_live(struct supd *supd)
 {
 	struct sockwork_seen seen;
 
-	return control_file_look(shell->control_file, true, &seen) == 0 && seen.is_live;
+	return control_file_look(supd->control_file, true, &seen) == 0 && seen.is_live;
 }
 
 /* True if another supd lives with actors that look like leftovers: they are not to be
  * touched.  *ret_none: there are no leftovers. */
 static bool
-is_another_alive(struct shell *shell, const struct conf *conf, bool *ret_none)
+is_another_alive(struct supd *supd, const struct conf *conf, bool *ret_none)
 {
-	bool is_live = is_control_live(shell);
+	bool is_live = is_control_live(supd);
 	pid_t owner = 0;
 
 	/* One that was killed just now may take a moment to let go of its socket. */
 	for (int ms = 0; is_live && ms < DYING_MS; ms += DYING_LOOK_MS) {
 		(void)poll(NULL, 0, DYING_LOOK_MS);
-		is_live = is_control_live(shell);
+		is_live = is_control_live(supd);
 	}
 	if (is_live) {
 		log_line(LOG_LEVEL_ERROR, "another supd answers at %s",
-		         shell->origin.control_path);
+		         supd->origin.control_path);
 		return true;
 	}
-	(void)hunt(shell, conf, &owner, ret_none, NULL);
+	(void)hunt(supd, conf, &owner, ret_none, NULL);
 	if (owner == 0)
 		return false;
 	log_line(LOG_LEVEL_ERROR,
 	         "another supd with the control socket %s is alive (pid %d), although "
 	         "its socket is gone: stop it first",
-	         shell->origin.control_path, (int)owner);
+	         supd->origin.control_path, (int)owner);
 	return true;
 }
 
@@ -251,22 +251,22 @@ is_another_alive(struct shell *shell, const struct conf *conf, bool *ret_none)
  * Only processes of users that this configuration has are looked at.
  */
 static void
-end_leftovers(struct shell *shell, const struct conf *conf, struct leftovers *ret_found)
+end_leftovers(struct supd *supd, const struct conf *conf, struct leftovers *ret_found)
 {
 	int r;
 
 	*ret_found = (struct leftovers){0};
-	r = hunt(shell, conf, NULL, NULL, ret_found);
+	r = hunt(supd, conf, NULL, NULL, ret_found);
 	if (r < 0)
 		(void)log_errno(r, "look for processes of a supd that died");
 }
 
 void
-start_end_leftovers(struct shell *shell, const struct conf *conf)
+start_end_leftovers(struct supd *supd, const struct conf *conf)
 {
 	struct leftovers found;
 
-	end_leftovers(shell, conf, &found);
+	end_leftovers(supd, conf, &found);
 	if (found.n_left > 0)
 		log_line(LOG_LEVEL_ERROR,
 		         "%zu processes cannot be killed; supd ends without them",
@@ -276,13 +276,13 @@ start_end_leftovers(struct shell *shell, const struct conf *conf)
 
 /* The same for the guardian before us: descent identifies its processes, too. */
 static size_t
-end_actors(struct shell *shell)
+end_actors(struct supd *supd)
 {
 	const struct leftover_hunt any_user = {.beat = keeper_beat_of,
-	                                       .arg = shell->keeper};
+	                                       .arg = supd->keeper};
 	size_t n = 0;
-	int r = leftover_kill_below(&any_user, shell->origin.walker_pid,
-	                            keeper_handover(shell->keeper)->hello.left,
+	int r = leftover_kill_below(&any_user, supd->origin.walker_pid,
+	                            keeper_handover(supd->keeper)->hello.left,
 	                            LINK_LEFT_MAX, &n);
 
 	if (r < 0)
@@ -292,7 +292,7 @@ end_actors(struct shell *shell)
 
 /* Begin with this configuration and nothing else; 0 or an exit status. */
 static int
-boot(struct shell *shell, const struct start *start)
+boot(struct supd *supd, const struct start *start)
 {
 	struct leftovers found = {0};
 	struct err err = {0};
@@ -300,41 +300,41 @@ boot(struct shell *shell, const struct start *start)
 	bool is_clean = false;
 	int r;
 
-	if (start->how == START_FRESH && is_another_alive(shell, start->conf, &is_clean))
+	if (start->how == START_FRESH && is_another_alive(supd, start->conf, &is_clean))
 		return EX_UNAVAILABLE;
-	r = launch_draw_secret(&shell->recording.facts);
+	r = launch_draw_secret(&supd->recording.facts);
 	if (r < 0) {
 		log_line(LOG_LEVEL_ERROR, "no random numbers: %s", strerror(-r));
 		return EX_OSERR;
 	}
-	additions_drop_kept(shell->keeper);
+	additions_drop_kept(supd->keeper);
 	if (start->how == START_ANEW)
-		n_leftovers = end_actors(shell);
+		n_leftovers = end_actors(supd);
 	if (!is_clean)
-		end_leftovers(shell, start->conf, &found);
+		end_leftovers(supd, start->conf, &found);
 	n_leftovers += found.n_killed - found.n_left;
-	if (reload_boot(shell->reloader, start->conf, seed_of(shell->origin.options),
+	if (reload_boot(supd->reloader, start->conf, seed_of(supd->origin.options),
 	                &err) < 0) {
 		leftovers_done(&found);
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}
 	if (start->ledger != NULL)
-		events_copy(&shell->events, ledger_events(start->ledger));
+		events_copy(&supd->events, ledger_events(start->ledger));
 	if (start->what != NULL)
-		report_supd(shell->reporter, start->what);
+		report_supd(supd->reporter, start->what);
 	if (n_leftovers > 0)
-		report_leftovers(shell->reporter, n_leftovers);
-	report_supd(shell->reporter, "started");
+		report_leftovers(supd->reporter, n_leftovers);
+	report_supd(supd->reporter, "started");
 	/* They are in the ledger before anything is started. */
-	strays_take(shell->processes->procs, &found);
+	strays_take(supd->processes->procs, &found);
 	leftovers_done(&found);
-	reload_hand_over(shell->reloader);
-	post_event(shell->post, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
+	reload_hand_over(supd->reloader);
+	post_event(supd->post, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
 	/* What the one before us was about: of the tree only the log process is started,
 	 * for what is still in the pipes. */
-	if (shell->recording.facts.shutting_down)
-		post_event(shell->post,
+	if (supd->recording.facts.shutting_down)
+		post_event(supd->post,
 		           &(struct event){.kind = EVENT_SHUTDOWN, .ref = REF_NONE});
 	return 0;
 }
@@ -355,53 +355,53 @@ is_same_binary(pid_t pid)
  * when it has written what it has; but without a caller, so that a start that fails is
  * tried again. */
 static void
-renew_log(struct shell *shell)
+renew_log(struct supd *supd)
 {
-	const struct ref ref = actors_find(&shell->actors, SYSTEM_LOG_PATH);
-	const struct actor *actor = actors_get(&shell->actors, ref);
+	const struct ref ref = actors_find(&supd->actors, SYSTEM_LOG_PATH);
+	const struct actor *actor = actors_get(&supd->actors, ref);
 
-	if (actor == NULL || actor->pid == 0 || shell->recording.facts.shutting_down ||
+	if (actor == NULL || actor->pid == 0 || supd->recording.facts.shutting_down ||
 	    is_same_binary(actor->pid))
 		return;
-	post_event(shell->post, &(struct event){.kind = EVENT_RESTART, .ref = ref});
+	post_event(supd->post, &(struct event){.kind = EVENT_RESTART, .ref = ref});
 }
 
 /* Bring the core to where the guardian before us was. */
 static int
-replay(struct shell *shell, const struct start *start)
+replay(struct supd *supd, const struct start *start)
 {
 	int r;
 
-	shell->engine.is_replaying = true;
+	supd->engine.is_replaying = true;
 	r = loop_replay(start->loop);
-	shell->engine.is_replaying = false;
+	supd->engine.is_replaying = false;
 	if (r == 0)
-		shell->engine.exiting =
-		    core_exited(shell->engine.core, &shell->engine.exit_status);
+		supd->engine.exiting =
+		    core_exited(supd->engine.core, &supd->engine.exit_status);
 	return r;
 }
 
 /* Go on where the guardian before us was. */
 static int
-take_over(struct shell *shell, struct start *start)
+take_over(struct supd *supd, struct start *start)
 {
 	struct err err = {0};
 
-	if (adopt_tables(shell->reloader, start->ledger, &err) < 0 ||
-	    replay(shell, start) < 0) {
+	if (adopt_tables(supd->reloader, start->ledger, &err) < 0 ||
+	    replay(supd, start) < 0) {
 		log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
 		return EX_OSERR;
 	}
 	/* What happened unseen is dated to after all that the journal has. */
-	shell->engine.now_ms = clock_mono_ms() + 1;
-	adopt_compare(shell->processes, shell->reporter, shell->trial);
-	upgrade_tell(&keeper_handover(shell->keeper)->hello, shell->recording.ledger,
+	supd->engine.now_ms = clock_mono_ms() + 1;
+	adopt_compare(supd->processes, supd->reporter, supd->trial);
+	upgrade_tell(&keeper_handover(supd->keeper)->hello, supd->recording.ledger,
 	             &start->story);
-	shell->origin.outage_ms = start->story.outage_ms;
-	report_taken_over(shell->reporter, &start->story,
-	                  &keeper_handover(shell->keeper)->hello.last_end);
-	renew_log(shell);
-	post_event(shell->post, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
+	supd->origin.outage_ms = start->story.outage_ms;
+	report_taken_over(supd->reporter, &start->story,
+	                  &keeper_handover(supd->keeper)->hello.last_end);
+	renew_log(supd);
+	post_event(supd->post, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 	return 0;
 }
 
@@ -425,39 +425,39 @@ start_control_path(const struct conf *conf, const char *runtime_dir)
 }
 
 int
-start_begin(struct shell *shell, struct start *start)
+start_begin(struct supd *supd, struct start *start)
 {
 	struct err err = {0};
 	int status;
 
 	if (start->how == START_ADOPT)
-		status = take_over(shell, start);
+		status = take_over(supd, start);
 	else
-		status = boot(shell, start);
+		status = boot(supd, start);
 	if (start->how == START_ANEW)
 		ledger_free(start->ledger);
 	if (status != 0)
 		return status;
-	rundirs_begin(shell->messages->rundirs, start->how != START_ADOPT);
-	output_adopt(shell->messages->output);
-	if (output_configure(shell->messages->output) < 0) {
+	rundirs_begin(supd->messages->rundirs, start->how != START_ADOPT);
+	output_adopt(supd->messages->output);
+	if (output_configure(supd->messages->output) < 0) {
 		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
 		return EX_OSERR;
 	}
-	shell->control = rooms_open_control(shell, &err);
-	if (shell->control == NULL) {
+	supd->control = rooms_open_control(supd, &err);
+	if (supd->control == NULL) {
 		log_line(LOG_LEVEL_ERROR, "control socket: %s", err.text);
 		return err.code == EADDRINUSE ? EX_UNAVAILABLE : EX_OSERR;
 	}
-	if (seat_open(shell, &err) < 0) {
+	if (seat_open(supd, &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}
 	if (start->how == START_ADOPT)
-		control_answer_caller(shell->control, &start->story);
-	if (shell->recording.facts.upgrade_ms != 0) {
-		shell->recording.facts.upgrade_ms = 0;
-		record_facts(&shell->recording);
+		control_answer_caller(supd->control, &start->story);
+	if (supd->recording.facts.upgrade_ms != 0) {
+		supd->recording.facts.upgrade_ms = 0;
+		record_facts(&supd->recording);
 	}
 	/* Reading the configuration took more memory than keeping it does. */
 	(void)malloc_trim(0);

@@ -13,7 +13,7 @@
 struct conf;
 struct ledger;
 struct loop;
-struct shell;
+struct supd;
 
 struct start {
 	enum { START_FRESH, START_ADOPT, START_ANEW } how;
@@ -26,13 +26,13 @@ struct start {
 };
 
 /* Before the end: kill what is left of actors, and tell of what does not end. */
-void start_end_leftovers(struct shell *shell, const struct conf *conf);
+void start_end_leftovers(struct supd *supd, const struct conf *conf);
 
 /* Find out which it is and get the configuration; 0 or an exit status. */
-int start_choose(struct shell *shell, struct start *ret);
+int start_choose(struct supd *supd, struct start *ret);
 
 /* All rooms are open: begin, and serve clients; 0 or an exit status. */
-int start_begin(struct shell *shell, struct start *start);
+int start_begin(struct supd *supd, struct start *start);
 
 /* The path of the control socket; the caller's. */
 char *start_control_path(const struct conf *conf, const char *runtime_dir);

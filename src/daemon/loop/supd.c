@@ -21,6 +21,7 @@
 
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
+#include "daemon/loop/owner.h"
 #include "daemon/loop/rooms.h"
 #include "daemon/loop/seat.h"
 #include "daemon/loop/start.h"
@@ -44,7 +45,6 @@
 #include "daemon/state/options.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
-#include "daemon/state/shell.h"
 #include "ledger/exits.h"
 #include "ledger/handover.h"
 #include "os/self/clock.h"
@@ -147,10 +147,10 @@ has_terminal(void)
 /* SIGHUP from a person asks for the new configuration; from a terminal that went away it
  * is the end, unless supd was started to ignore that (DECISIONS 13). */
 static void
-hang_up(struct shell *shell)
+hang_up(struct supd *supd)
 {
 	if (!signals.has_terminal || has_terminal()) {
-		reload_now(shell->reloader);
+		reload_now(supd->reloader);
 		return;
 	}
 	signals.has_terminal = false;
@@ -162,30 +162,30 @@ hang_up(struct shell *shell)
 	}
 	log_line(LOG_LEVEL_NOTICE, "the terminal went away: shutting down; nohup(1) or "
 	                           "systemd keep supd running without it");
-	shut_down(shell->reporter, EVENT_SHUTDOWN);
+	shut_down(supd->reporter, EVENT_SHUTDOWN);
 }
 
 /* Act on a signal that the walker or this process got. */
 static void
 on_signo(void *user, int signo)
 {
-	struct shell *shell = user;
+	struct supd *supd = user;
 
 	switch (signo) {
 	case SIGTERM:
 	case SIGINT:
-		shut_down(shell->reporter, EVENT_SHUTDOWN);
+		shut_down(supd->reporter, EVENT_SHUTDOWN);
 		break;
 	case SIGQUIT:
-		shut_down(shell->reporter, EVENT_QUIT);
+		shut_down(supd->reporter, EVENT_QUIT);
 		break;
 	case SIGHUP:
 		seat_check();
-		hang_up(shell);
+		hang_up(supd);
 		break;
 	case SIGUSR1:
 		log_reopen();
-		output_reopen(shell->messages->output);
+		output_reopen(supd->messages->output);
 		break;
 	default:
 		break;
@@ -196,21 +196,21 @@ on_signo(void *user, int signo)
 static void
 on_walker_death(void *user)
 {
-	struct shell *shell = user;
+	struct supd *supd = user;
 
 	log_line(LOG_LEVEL_ERROR,
 	         "the walker, supd's outermost process, has died: shutting down in "
 	         "order, because nothing would replace this guardian");
-	procs_walker_died(shell->processes->procs);
-	shut_down(shell->reporter, EVENT_SHUTDOWN);
+	procs_walker_died(supd->processes->procs);
+	shut_down(supd->reporter, EVENT_SHUTDOWN);
 }
 
 static void
 on_walker_exits(void *user)
 {
-	const struct shell *shell = user;
+	const struct supd *supd = user;
 
-	procs_take_exits(shell->processes->procs);
+	procs_take_exits(supd->processes->procs);
 }
 
 static void
@@ -222,14 +222,14 @@ on_signal(struct ev_loop *loop, ev_signal *watcher, int revents)
 }
 
 static void
-watch_signals(struct shell *shell)
+watch_signals(struct supd *supd)
 {
 	static const int wanted[SIGNALS] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1};
 
 	for (size_t i = 0; i < SIGNALS; i++) {
 		ev_signal_init(&signals.watchers[i], on_signal, wanted[i]);
-		signals.watchers[i].data = shell;
-		ev_signal_start(shell->loop, &signals.watchers[i]);
+		signals.watchers[i].data = supd;
+		ev_signal_start(supd->loop, &signals.watchers[i]);
 	}
 	signals.has_terminal = has_terminal();
 }
@@ -254,37 +254,37 @@ set_signals(void)
 
 /* Everything up to the first turn; 0 or an exit status. */
 static int
-prepare(struct shell *shell, struct start *start)
+prepare(struct supd *supd, struct start *start)
 {
 	const struct keeper_news news = {on_signo, on_walker_exits, on_walker_death,
-	                                 shell};
+	                                 supd};
 	int status;
 
-	follow_log(shell->origin.options, start->conf);
-	shell->reloader->limits = (struct limits){
-	    .actors = &shell->actors,
-	    .additions = shell->additions,
-	    .control_file = shell->control_file,
-	    .spawner = &shell->spawner,
+	follow_log(supd->origin.options, start->conf);
+	supd->reloader->limits = (struct limits){
+	    .actors = &supd->actors,
+	    .additions = supd->additions,
+	    .control_file = supd->control_file,
+	    .spawner = &supd->spawner,
 	};
-	follow_limits(&shell->reloader->limits, start->conf);
-	status = rooms_open(shell, start, &news);
+	follow_limits(&supd->reloader->limits, start->conf);
+	status = rooms_open(supd, start, &news);
 	if (status != 0)
 		return status;
-	watch_signals(shell);
-	systemd_open(shell->reporter);
-	return start_begin(shell, start);
+	watch_signals(supd);
+	systemd_open(supd->reporter);
+	return start_begin(supd, start);
 }
 
 /* What there is before a configuration was chosen. */
 static void
-give_back(struct shell *shell)
+give_back(struct supd *supd)
 {
-	keeper_free(shell->keeper);
-	exits_free(shell->exits);
-	os_spawn_done(&shell->spawner);
-	additions_free(shell->additions);
-	free(shell->sockets);
+	keeper_free(supd->keeper);
+	exits_free(supd->exits);
+	os_spawn_done(&supd->spawner);
+	additions_free(supd->additions);
+	free(supd->sockets);
 }
 
 static void
@@ -304,12 +304,12 @@ fill_origin(struct origin *origin, const struct supd_options *options,
 }
 
 static void
-fill_state(struct shell *shell)
+fill_state(struct supd *supd)
 {
-	cgroup_root_init(&shell->cgroups);
-	shell->recording.actors = &shell->actors;
-	shell->engine.now_ms = clock_mono_ms();
-	shell->recording.facts.started_ms = shell->engine.now_ms;
+	cgroup_root_init(&supd->cgroups);
+	supd->recording.actors = &supd->actors;
+	supd->engine.now_ms = clock_mono_ms();
+	supd->recording.facts.started_ms = supd->engine.now_ms;
 }
 
 /*
@@ -324,56 +324,56 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	struct reloader reloader = {0};
 	struct control_file control_file = {.clients_max = CONTROL_CONNS_MAX};
 	struct upgrader upgrader = {0};
-	struct shell shell = {.launcher = &launcher,
-	                      .reporter = &reporter,
-	                      .reloader = &reloader,
-	                      .upgrader = &upgrader,
-	                      .control_file = &control_file};
+	struct supd supd = {.launcher = &launcher,
+	                    .reporter = &reporter,
+	                    .reloader = &reloader,
+	                    .upgrader = &upgrader,
+	                    .control_file = &control_file};
 	struct start start = {0};
 	struct err err;
 	int status;
 
 	signals.ignores_hangup = handover->hello.ignores_hangup != 0;
 	set_signals();
-	fill_origin(&shell.origin, options, &handover->hello);
-	shell.additions = additions_new();
-	shell.sockets = calloc(1, sizeof(*shell.sockets));
-	shell.keeper = keeper_new(handover);
-	fill_state(&shell);
+	fill_origin(&supd.origin, options, &handover->hello);
+	supd.additions = additions_new();
+	supd.sockets = calloc(1, sizeof(*supd.sockets));
+	supd.keeper = keeper_new(handover);
+	fill_state(&supd);
 	err_set(&err, ENOMEM, "additions");
-	if (shell.additions == NULL || shell.sockets == NULL || shell.keeper == NULL ||
-	    os_spawn_init(&shell.spawner, &err) < 0) {
+	if (supd.additions == NULL || supd.sockets == NULL || supd.keeper == NULL ||
+	    os_spawn_init(&supd.spawner, &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
-		keeper_free(shell.keeper);
-		additions_free(shell.additions);
-		free(shell.sockets);
+		keeper_free(supd.keeper);
+		additions_free(supd.additions);
+		free(supd.sockets);
 		return EX_OSERR;
 	}
-	os_spawn_set_oom(&shell.spawner, OOM_OF_GUARDIAN, handover->hello.oom_score_adj);
-	status = start_choose(&shell, &start);
+	os_spawn_set_oom(&supd.spawner, OOM_OF_GUARDIAN, handover->hello.oom_score_adj);
+	status = start_choose(&supd, &start);
 	if (status != 0) {
-		give_back(&shell);
+		give_back(&supd);
 		return status;
 	}
-	status = prepare(&shell, &start);
+	status = prepare(&supd, &start);
 	if (status == 0) {
 		loop_run(start.loop);
 		/* Nothing is cleaned up: our successor goes on with it. */
-		if (shell.engine.exit_status == EXIT_UPGRADE)
+		if (supd.engine.exit_status == EXIT_UPGRADE)
 			_exit(LINK_EXIT_UPGRADE);
-		tasks_end_all(shell.processes->tasks);
-		status = keeper_walker_died(shell.keeper) ||
-		                 keeper_status(shell.keeper, shell.engine.exit_status) < 0
+		tasks_end_all(supd.processes->tasks);
+		status = keeper_walker_died(supd.keeper) ||
+		                 keeper_status(supd.keeper, supd.engine.exit_status) < 0
 		             ? EX_SOFTWARE
 		             : EX_OK;
 		/* Orphans of those that we took over went to strangers. */
-		if (keeper_walker_died(shell.keeper))
-			start_end_leftovers(&shell, shell.actors.conf);
+		if (keeper_walker_died(supd.keeper))
+			start_end_leftovers(&supd, supd.actors.conf);
 	} else if (start.how == START_ADOPT) {
 		/* The state stays as it is, for the next guardian. */
 		return status;
 	}
-	rooms_close(&shell, &start);
-	conf_free(shell.actors.conf != NULL ? shell.actors.conf : start.conf);
+	rooms_close(&supd, &start);
+	conf_free(supd.actors.conf != NULL ? supd.actors.conf : start.conf);
 	return status;
 }

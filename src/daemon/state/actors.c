@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* actors.c - what the shell knows of an actor that the core does not. */
+/* actors.c - what the daemon knows of an actor that the core does not. */
 #include "config.h"
 
 #include "daemon/state/actors.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* actors.h - what the shell knows of an actor that the core does not: its names, its
+/* actors.h - what the daemon knows of an actor that the core does not: its names, its
  * configuration, and what is known of its process from outside.
  */
 #ifndef DAEMON_ACTORS_H

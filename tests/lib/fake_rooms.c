@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* fake_shell.c - a shell without processes around the real core and the real control
+/* fake_rooms.c - rooms without processes around the real core and the real control
  * server. */
 #include "config.h"
 
-#include "tests/lib/fake_shell.h"
+#include "tests/lib/fake_rooms.h"
 
 #include <check.h>
 #include <errno.h>
@@ -28,13 +28,13 @@
 static char fake_conf_file[] = FAKE_CONF_FILE;
 static char *fake_conf_files[] = {fake_conf_file};
 
-/* ---- what the control server expects of the shell ---------------------------------- */
+/* ---- what the control server expects of the rooms ---------------------------------- */
 
 int
 procs_signal(struct procs *procs, struct ref ref, int signo)
 {
 	struct fake *fake = (struct fake *)(void *)procs;
-	const struct actor *actor = actors_get(&fake->shell.actors, ref);
+	const struct actor *actor = actors_get(&fake->supd.actors, ref);
 
 	if (actor == NULL || actor->pid == 0)
 		return -ESRCH;
@@ -77,77 +77,77 @@ procs_reload(struct procs *procs, struct ref ref)
 	return procs_signal(procs, ref, SIGHUP);
 }
 
-/* ---- the shell --------------------------------------------------------------------- */
+/* ---- the rooms --------------------------------------------------------------------- */
 
 static void
 fill_reporter(struct fake *fake)
 {
 	fake->reporter = (struct reporter){
-	    .engine = &fake->shell.engine,
-	    .actors = &fake->shell.actors,
-	    .events = &fake->shell.events,
-	    .recording = &fake->shell.recording,
-	    .post = fake->shell.post,
-	    .keeper = fake->shell.keeper,
-	    .loop = fake->shell.loop,
-	    .origin = &fake->shell.origin,
+	    .engine = &fake->supd.engine,
+	    .actors = &fake->supd.actors,
+	    .events = &fake->supd.events,
+	    .recording = &fake->supd.recording,
+	    .post = fake->supd.post,
+	    .keeper = fake->supd.keeper,
+	    .loop = fake->supd.loop,
+	    .origin = &fake->supd.origin,
 	    .processes = &fake->processes,
 	    .messages = &fake->messages,
 	    .sockets = &fake->sockets,
 	};
-	fake->shell.reporter = &fake->reporter;
+	fake->supd.reporter = &fake->reporter;
 }
 
 static void
 fill_sockets(struct fake *fake)
 {
 	fake->sockets = (struct sockets){
-	    .loop = fake->shell.loop,
-	    .engine = &fake->shell.engine,
-	    .actors = &fake->shell.actors,
-	    .events = &fake->shell.events,
-	    .recording = &fake->shell.recording,
-	    .post = fake->shell.post,
-	    .keeper = fake->shell.keeper,
+	    .loop = fake->supd.loop,
+	    .engine = &fake->supd.engine,
+	    .actors = &fake->supd.actors,
+	    .events = &fake->supd.events,
+	    .recording = &fake->supd.recording,
+	    .post = fake->supd.post,
+	    .keeper = fake->supd.keeper,
 	};
-	fake->shell.sockets = &fake->sockets;
+	fake->supd.sockets = &fake->sockets;
 }
 
 /* The figures, and the control server without a socket. */
 static void
 open_control(struct fake *fake)
 {
-	fake->shell.control_file = &fake->control_file;
-	scraper_open(fake->shell.loop, &(struct scraped){
-	                                   .engine = &fake->shell.engine,
-	                                   .actors = &fake->shell.actors,
-	                                   .events = &fake->shell.events,
-	                                   .recording = &fake->shell.recording,
-	                                   .origin = &fake->shell.origin,
-	                                   .procs = fake->processes.procs,
-	                               });
+	fake->supd.control_file = &fake->control_file;
+	scraper_open(fake->supd.loop, &(struct scraped){
+	                                  .engine = &fake->supd.engine,
+	                                  .actors = &fake->supd.actors,
+	                                  .events = &fake->supd.events,
+	                                  .recording = &fake->supd.recording,
+	                                  .origin = &fake->supd.origin,
+	                                  .procs = fake->processes.procs,
+	                              });
 	fake->reloader = (struct reloader){
-	    .engine = &fake->shell.engine,
-	    .actors = &fake->shell.actors,
+	    .engine = &fake->supd.engine,
+	    .actors = &fake->supd.actors,
 	};
 	fake->uses = (struct control_uses){
-	    .loop = fake->shell.loop,
-	    .engine = &fake->shell.engine,
-	    .actors = &fake->shell.actors,
-	    .events = &fake->shell.events,
-	    .recording = &fake->shell.recording,
-	    .post = fake->shell.post,
-	    .keeper = fake->shell.keeper,
-	    .origin = &fake->shell.origin,
+	    .loop = fake->supd.loop,
+	    .engine = &fake->supd.engine,
+	    .actors = &fake->supd.actors,
+	    .events = &fake->supd.events,
+	    .recording = &fake->supd.recording,
+	    .post = fake->supd.post,
+	    .keeper = fake->supd.keeper,
+	    .origin = &fake->supd.origin,
 	    .procs = fake->processes.procs,
-	    .spawner = &fake->shell.spawner,
-	    .closers = &fake->shell.closers,
+	    .spawner = &fake->supd.spawner,
+	    .closers = &fake->supd.closers,
 	    .file = &fake->control_file,
 	    .reporter = &fake->reporter,
 	    .upgrader = &fake->upgrader,
 	    .reloader = &fake->reloader,
 	};
-	fake->shell.control = control_alloc(&fake->uses);
+	fake->supd.control = control_alloc(&fake->uses);
 }
 
 struct fake *
@@ -158,14 +158,14 @@ fake_new(void)
 	    .slots = 1, .journal = 1, .core_bytes = 1, .events_bytes = 1};
 	struct fake *fake = calloc(1, sizeof(*fake));
 
-	fake->shell.loop = ev_loop_new(EVFLAG_AUTO);
+	fake->supd.loop = ev_loop_new(EVFLAG_AUTO);
 	rig_init(&fake->rig, 8, 1);
 	fake->rig.now_ms = clock_mono_ms();
-	bounded_init(&fake->shell.closers);
+	bounded_init(&fake->supd.closers);
 	fake_begin_link(fake);
-	keeper_settled(fake->shell.keeper);
-	fake->shell.post = post_new(&fake->shell.engine, &fake->shell.recording);
-	ASSERT(post_reserve(fake->shell.post, FAKE_ACTORS_MAX) == 0);
+	keeper_settled(fake->supd.keeper);
+	fake->supd.post = post_new(&fake->supd.engine, &fake->supd.recording);
+	ASSERT(post_reserve(fake->supd.post, FAKE_ACTORS_MAX) == 0);
 	fake->confs = calloc(FAKE_ACTORS_MAX, sizeof(*fake->confs));
 	fake->actors = calloc(FAKE_ACTORS_MAX, sizeof(*fake->actors));
 	for (size_t i = 0; i < FAKE_ACTORS_MAX; i++)
@@ -173,23 +173,23 @@ fake_new(void)
 	fake->conf.files = fake_conf_files;
 	fake->conf.n_files = 1;
 	fake->conf.actors = fake->confs;
-	fake->shell.actors.conf = &fake->conf;
-	fake->shell.origin.conf_file = fake_conf_file;
-	fake->shell.engine.core = fake->rig.core;
-	fake->shell.engine.now_ms = fake->rig.now_ms;
-	fake->shell.recording.facts.started_ms = fake->rig.now_ms;
-	fake->shell.actors.at = fake->actors;
-	fake->shell.actors.cap = FAKE_ACTORS_MAX;
-	map_init(&fake->shell.actors.by_path);
-	fake->shell.messages = &fake->messages;
+	fake->supd.actors.conf = &fake->conf;
+	fake->supd.origin.conf_file = fake_conf_file;
+	fake->supd.engine.core = fake->rig.core;
+	fake->supd.engine.now_ms = fake->rig.now_ms;
+	fake->supd.recording.facts.started_ms = fake->rig.now_ms;
+	fake->supd.actors.at = fake->actors;
+	fake->supd.actors.cap = FAKE_ACTORS_MAX;
+	map_init(&fake->supd.actors.by_path);
+	fake->supd.messages = &fake->messages;
 	fill_sockets(fake);
-	fake->shell.processes = &fake->processes;
+	fake->supd.processes = &fake->processes;
 	fill_reporter(fake);
 	fake->processes.procs = (struct procs *)(void *)fake;
-	ASSERT(events_init(&fake->shell.events) == 0);
-	events_attach(&fake->shell.events, calloc(1, sizeof(struct events_ring)));
-	fake->shell.recording.ledger = ledger_new(&size, NULL);
-	ASSERT(fake->shell.recording.ledger != NULL);
+	ASSERT(events_init(&fake->supd.events) == 0);
+	events_attach(&fake->supd.events, calloc(1, sizeof(struct events_ring)));
+	fake->supd.recording.ledger = ledger_new(&size, NULL);
+	ASSERT(fake->supd.recording.ledger != NULL);
 	open_control(fake);
 	(void)fake_add(fake, "/user", NODE_SUPERVISOR);
 	return fake;
@@ -198,20 +198,20 @@ fake_new(void)
 void
 fake_free(struct fake *fake)
 {
-	control_free(fake->shell.control);
+	control_free(fake->supd.control);
 	scraper_close();
-	ledger_free(fake->shell.recording.ledger);
-	free(fake->shell.events.ring);
-	events_done(&fake->shell.events);
-	map_done(&fake->shell.actors.by_path);
+	ledger_free(fake->supd.recording.ledger);
+	free(fake->supd.events.ring);
+	events_done(&fake->supd.events);
+	map_done(&fake->supd.actors.by_path);
 	for (size_t i = 0; i < FAKE_ACTORS_MAX; i++) {
 		free(fake->actors[i].path);
 		free(fake->confs[i].base);
 	}
 	rig_done(&fake->rig);
 	fake_end_walker(fake);
-	ev_loop_destroy(fake->shell.loop);
-	post_free(fake->shell.post);
+	ev_loop_destroy(fake->supd.loop);
+	post_free(fake->supd.post);
 	free(fake->confs);
 	free(fake->actors);
 	free(fake);
@@ -239,7 +239,7 @@ fake_add_spec(struct fake *fake, const char *path, const struct spec *spec)
 	struct actor *actor = &fake->actors[ref.slot];
 	const char *at = strchr(path, '@');
 
-	fake->shell.engine.core = fake->rig.core;
+	fake->supd.engine.core = fake->rig.core;
 	free(actor->path);
 	*actor =
 	    (struct actor){.ref = ref, .path = strdup(path), .conf = conf, .conf_id = 1};
@@ -250,7 +250,7 @@ fake_add_spec(struct fake *fake, const char *path, const struct spec *spec)
 
 		conf->base = strndup(name, (size_t)(at - name));
 	}
-	ASSERT(map_put_name(&fake->shell.actors.by_path, actor->path, ref.slot) == 0);
+	ASSERT(map_put_name(&fake->supd.actors.by_path, actor->path, ref.slot) == 0);
 	return ref;
 }
 
@@ -267,7 +267,7 @@ fake_add(struct fake *fake, const char *path, enum node_kind kind)
 struct ref
 fake_ref(struct fake *fake, const char *path)
 {
-	return actors_find(&fake->shell.actors, path);
+	return actors_find(&fake->supd.actors, path);
 }
 
 enum node_state
@@ -276,14 +276,14 @@ fake_state(struct fake *fake, const char *path)
 	return rig_view(&fake->rig, fake_ref(fake, path)).state;
 }
 
-/* What the shell writes into the stream for a report. */
+/* What the guardian writes into the stream for a report. */
 static void
 write_report(struct fake *fake, const struct action *action)
 {
-	struct shell *shell = &fake->shell;
-	struct events *events = &shell->events;
+	struct supd *supd = &fake->supd;
+	struct events *events = &supd->events;
 	const struct event_head head = {.kind = (uint8_t)action->report,
-	                                .path = actors_path(&shell->actors, action->ref)};
+	                                .path = actors_path(&supd->actors, action->ref)};
 	struct strbuf rule;
 
 	strbuf_init(&rule, 10000);
@@ -291,11 +291,11 @@ write_report(struct fake *fake, const struct action *action)
 	events_cause(events, &action->cause, NULL);
 	if (action->report == REPORT_FAILURE || action->report == REPORT_ESCALATED)
 		events_text(events, FIELD_ORIGIN,
-		            actors_path(&shell->actors, action->origin));
+		            actors_path(&supd->actors, action->origin));
 	if (action->report == REPORT_FAILURE) {
 		events_text(events, FIELD_DIRECTIVE,
 		            directive_names[action->ruling.directive]);
-		rule_text(&rule, shell->actors.conf, action->ruling.preset,
+		rule_text(&rule, supd->actors.conf, action->ruling.preset,
 		          action->ruling.place, action->ruling.reason);
 		events_text(events, FIELD_RULE, strbuf_str(&rule));
 		events_number(events, FIELD_WINDOW, action->window);
@@ -304,10 +304,10 @@ write_report(struct fake *fake, const struct action *action)
 	if (action->report == REPORT_GAVE_UP) {
 		events_number(events, FIELD_INTENSITY, action->limit);
 		events_text(events, FIELD_OFFENDER,
-		            actors_path(&shell->actors, action->origin));
+		            actors_path(&supd->actors, action->origin));
 	}
 	if (action->report == REPORT_ESCALATED)
-		events_text(events, FIELD_TO, actors_path(&shell->actors, action->to));
+		events_text(events, FIELD_TO, actors_path(&supd->actors, action->to));
 	events_end(events);
 	strbuf_done(&rule);
 }
@@ -315,7 +315,7 @@ write_report(struct fake *fake, const struct action *action)
 static void
 perform(struct fake *fake, const struct action *action)
 {
-	struct actor *actor = actors_get(&fake->shell.actors, action->ref);
+	struct actor *actor = actors_get(&fake->supd.actors, action->ref);
 	struct event event = {.ref = action->ref, .life = action->life};
 
 	switch (action->kind) {
@@ -329,7 +329,7 @@ perform(struct fake *fake, const struct action *action)
 			actor->process_started_ms = fake->rig.now_ms;
 		}
 		if (!fake->never_ready)
-			post_event(fake->shell.post, &event);
+			post_event(fake->supd.post, &event);
 		break;
 	case ACTION_STOP:
 	case ACTION_KILL:
@@ -337,9 +337,9 @@ perform(struct fake *fake, const struct action *action)
 			fake_dies(fake, actor->path, -1, 15);
 		break;
 	case ACTION_REPLY:
-		control_remember(fake->shell.control, fake->shell.recording.ledger,
-		                 &fake->shell.engine, action);
-		control_on_reply(fake->shell.control, action);
+		control_remember(fake->supd.control, fake->supd.recording.ledger,
+		                 &fake->supd.engine, action);
+		control_on_reply(fake->supd.control, action);
 		break;
 	case ACTION_REPORT:
 		write_report(fake, action);
@@ -348,7 +348,7 @@ perform(struct fake *fake, const struct action *action)
 		break;
 	case ACTION_REMOVED:
 		if (actor != NULL) {
-			map_remove_name(&fake->shell.actors.by_path, actor->path);
+			map_remove_name(&fake->supd.actors.by_path, actor->path);
 			actor->ref = REF_NONE;
 		}
 		break;
@@ -374,13 +374,13 @@ post(struct fake *fake, const struct event *event)
 	fake->n_unwaited += event->kind == EVENT_UNWAIT;
 	rig_post(&fake->rig, event);
 	if (event->token != 0 && event->kind != EVENT_UNWAIT)
-		control_on_posted(fake->shell.recording.ledger, event->token);
+		control_on_posted(fake->supd.recording.ledger, event->token);
 }
 
 static void
 turn(struct fake *fake)
 {
-	struct post *posted = fake->shell.post;
+	struct post *posted = fake->supd.post;
 	const struct queue queue = posted->posted;
 
 	/* What is posted meanwhile is for the next turn. */
@@ -400,7 +400,7 @@ turn(struct fake *fake)
 	rig_forget(&fake->rig);
 	fake->performed = 0;
 	if (!fake->cut)
-		control_on_turn(fake->shell.control);
+		control_on_turn(fake->supd.control);
 }
 
 /* Turns, until nothing more comes of them. */
@@ -408,10 +408,10 @@ void
 fake_run(struct fake *fake)
 {
 	for (int i = 0; i < 1000; i++) {
-		ev_run(fake->shell.loop, EVRUN_NOWAIT);
+		ev_run(fake->supd.loop, EVRUN_NOWAIT);
 		turn(fake);
-		if (fake->shell.post->posted.n == 0 && i > 2 &&
-		    !control_is_waiting(fake->shell.control))
+		if (fake->supd.post->posted.n == 0 && i > 2 &&
+		    !control_is_waiting(fake->supd.control))
 			break;
 	}
 	fake_walk(fake);
@@ -422,7 +422,7 @@ fake_boot(struct fake *fake)
 {
 	const struct event boot = {.kind = EVENT_BOOT, .ref = REF_NONE};
 
-	post_event(fake->shell.post, &boot);
+	post_event(fake->supd.post, &boot);
 	fake_run(fake);
 }
 
@@ -457,7 +457,7 @@ fake_dies(struct fake *fake, const char *path, int code, int signo)
 	};
 
 	fake->actors[ref.slot].pid = 0;
-	post_event(fake->shell.post, &event);
+	post_event(fake->supd.post, &event);
 }
 
 /* ---- the client -------------------------------------------------------------------- */
@@ -478,7 +478,7 @@ adopt(struct client *client, struct fake *fake, const struct sock_peer *peer)
 	} else {
 		ASSERT(sock_peer(fd[1], &with_fd) == 0);
 	}
-	control_adopt(fake->shell.control, fd[1], &with_fd);
+	control_adopt(fake->supd.control, fd[1], &with_fd);
 	return 0;
 }
 
@@ -630,7 +630,7 @@ check_done(json_t *take_reply)
 size_t
 count_events(const struct fake *fake, const char *needle)
 {
-	const struct events *events = &fake->shell.events;
+	const struct events *events = &fake->supd.events;
 	size_t n = 0;
 
 	for (uint64_t seq = events->first_seq; seq < events->next_seq; seq++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* shell.h - the shell around the decision core: one running supd.
+/* owner.h - what owns the rooms of a guardian, for the loop alone: each room has what it
+ * uses of the others since it was opened (rooms.c).
  *
- * State that all rooms of the daemon share.  The world becomes events (post.h), the
- * core's actions become system calls (perform.c).  A function called from perform never
- * calls the core: it posts.
+ * The world becomes events (post.h), the core's actions become system calls (perform.c).
+ * A function called from perform never calls the core: it posts.
  */
-#ifndef DAEMON_SHELL_H
-#define DAEMON_SHELL_H
+#ifndef DAEMON_OWNER_H
+#define DAEMON_OWNER_H
 
 #include <ev.h>
 
@@ -39,7 +39,7 @@ struct system;
 struct trial;
 struct upgrader;
 
-struct shell {
+struct supd {
 	struct ev_loop *loop;
 
 	struct origin origin;
@@ -52,7 +52,7 @@ struct shell {
 	struct recording recording;  /* the state that survives us */
 	struct post *post;           /* events on their way to the core */
 	struct additions *additions; /* actors that the configuration does not have */
-	struct actors actors;        /* what the shell knows of each slot of the core */
+	struct actors actors;        /* what is known of each slot of the core */
 	struct events events;        /* the event stream */
 	struct proctable *proctable; /* the processes of the actors */
 	struct processes *processes; /* their ends, hooks and probes */

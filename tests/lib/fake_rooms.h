@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: ISC */
-/* fake_shell.h - a shell without processes around the real core and the real control
+/* fake_rooms.h - rooms without processes around the real core and the real control
  * server, and a client that talks to it over a socket pair.
  *
  * Spawns succeed and a process that is to stop dies of it, each in a turn of its own,
  * unless a test says otherwise.  For tests only: a lack of memory ends the program.
  */
-#ifndef TESTS_LIB_FAKE_SHELL_H
-#define TESTS_LIB_FAKE_SHELL_H
+#ifndef TESTS_LIB_FAKE_ROOMS_H
+#define TESTS_LIB_FAKE_ROOMS_H
 
 #include <check.h>
 #include <jansson.h>
 
 #include "daemon/control/handlers.h"
+#include "daemon/loop/owner.h"
 #include "daemon/messages/messages.h"
 #include "daemon/processes/processes.h"
 #include "daemon/recovery/upgrade.h"
@@ -19,7 +20,6 @@
 #include "daemon/report/report.h"
 #include "daemon/sockets/control_file.h"
 #include "daemon/sockets/sockets.h"
-#include "daemon/state/shell.h"
 #include "ledger/handover.h"
 #include "tests/lib/rig.h"
 
@@ -33,7 +33,7 @@ struct fake_kept {
 };
 
 struct fake {
-	struct shell shell;
+	struct supd supd;
 	struct messages messages;
 	struct processes processes;
 	struct reloader reloader;
