@@ -52,7 +52,7 @@ struct upgrade_story {
 void report(const struct reporter *reporter, const struct action *action);
 /* A helper process that the core does not know of did not do what it was for; a callback,
  * its first argument is the reporter. */
-void report_helper_failed(void *reporter, const struct task_order *order,
+void report_helper_failed(void *user, const struct task_order *order,
                           const struct task_result *result);
 /* A process that a guardian before us started goes on under us. */
 void report_process_adopted(const struct reporter *reporter, const struct node_view *view,
