@@ -7,7 +7,7 @@
  * does not allocate, block or fail once it is configured; the same events give the same
  * actions.
  *
- * A turn of the shell:
+ * A turn of the daemon:
  *
  *	for each event: core_post(core, now, &event, &actions)
  *	do { more = core_settle(core, now, &actions); perform(&actions); } while (more);

@@ -2,7 +2,7 @@
 /* spec.h - what the decision core has to know of an actor: its policy.
  *
  * Plain values, filled by conf/, copied by the core.  Nothing here names a command, a
- * user or a descriptor: those belong to the shell.  Times are milliseconds,
+ * user or a descriptor: those belong to the daemon.  Times are milliseconds,
  * DURATION_INFINITE is for ever.
  */
 #ifndef CORE_SPEC_H
@@ -138,7 +138,7 @@ enum ready_mode {
 	READY_EXEC,   /* as soon as it was exec'd */
 	READY_EXIT,   /* a one-shot: ready after a normal end */
 	READY_AFTER,  /* once it lived for ready_after_ms */
-	READY_TOLD,   /* when the shell posts EVENT_READY (notify, …) */
+	READY_TOLD,   /* when the daemon posts EVENT_READY (notify, …) */
 	READY_PROBED, /* when a probe succeeds */
 };
 

@@ -8,7 +8,7 @@
  *		which is what it was when the journal was empty
  *	the journal: every event that was given to the core since, put down before
  *	how many of the actions that came of them were performed
- *	a record for each slot: what the shell knows of the process in it
+ *	a record for each slot: what the daemon knows of the process in it
  *	a record for each helper process that runs
  *	facts of supd as a whole, the ring of events, what was on the way to be spawned
  *

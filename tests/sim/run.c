@@ -112,7 +112,7 @@ can_come_back(const struct run *run, struct ref ref)
 	       core_valid(run->rig.core, parent->ref) && !parent->removing;
 }
 
-/* Could the shell ask for this?  A shortened tape asks for much that it could not. */
+/* Could the daemon ask for this?  A shortened tape asks for much that it could not. */
 static bool
 is_possible(const struct run *run, const struct op *op)
 {

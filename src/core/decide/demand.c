@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* demand.c - actors that start on demand.
  *
- * The actor counts as ready while it waits for demand (DECISIONS 24); the shell listens
+ * The actor counts as ready while it waits for demand (DECISIONS 24); the daemon listens
  * and posts EVENT_DEMAND.  After a failure the actor is restarted as usual; after a
  * normal end its work is done, and it waits again.
  */
@@ -21,7 +21,7 @@ demand_waits(const struct node *node)
 
 /*
  * The node's turn to start has come without demand: it goes on standby, and its siblings
- * go on.  The shell is to listen for clients.
+ * go on.  The daemon is to listen for clients.
  */
 void
 demand_stand_by(struct turn *turn, struct node *node)

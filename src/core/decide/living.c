@@ -220,7 +220,7 @@ living_continued(struct core *core, struct node *node)
 }
 
 /*
- * Was this very message taken in before?  The shell reads it again when it died after
+ * Was this very message taken in before?  The daemon reads it again when it died after
  * the journal had it and before its queue had lost it.
  */
 static bool

@@ -209,7 +209,7 @@ deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
 }
 
 /*
- * When the shell has to post EVENT_TICK: a time, perhaps past already, or
+ * When the daemon has to post EVENT_TICK: a time, perhaps past already, or
  * DURATION_INFINITE for never.
  */
 uint64_t
