@@ -239,6 +239,33 @@ begin_at_position(struct source *source)
 	return r == 0 ? reader_file_seek(&source->file, position.offset) : r;
 }
 
+/* The last lines or all of them, of files that were written since then. */
+static int
+begin_in_past(struct source *source, const struct source_start *start)
+{
+	struct reader_file end;
+	int r;
+
+	source->skipping = start->since != NULL && source->format != READER_PLAIN &&
+	                   source->format != READER_FOREIGN;
+	/* If no file is so new it is the lines to come: the end is taken before files are
+	 * looked at, because a line, or the first file, may come meanwhile. */
+	if (start->since != NULL)
+		(void)begin_at_end(source);
+	end = source->file;
+	reader_file_init(&source->file);
+	if (start->lines > 0)
+		r = begin_at_tail(source, (uint64_t)start->lines, start->since_us);
+	else
+		r = open_oldest(source, start->since_us);
+	if (r == -ENOENT && end.fd >= 0) {
+		source->file = end;
+		return 0;
+	}
+	reader_file_done(&end);
+	return r;
+}
+
 /* Find the beginning; that nothing was logged yet is not an error. */
 int
 source_begin(struct source *source, const struct source_start *start)
@@ -246,23 +273,12 @@ source_begin(struct source *source, const struct source_start *start)
 	int r;
 
 	source->skipping = false;
-	if (source->position[0] != '\0') {
+	if (source->position[0] != '\0')
 		r = begin_at_position(source);
-	} else if (start->lines == 0) {
+	else if (start->lines == 0)
 		r = begin_at_end(source);
-	} else {
-		source->skipping = start->since != NULL &&
-		                   source->format != READER_PLAIN &&
-		                   source->format != READER_FOREIGN;
-		if (start->lines > 0)
-			r = begin_at_tail(source, (uint64_t)start->lines,
-			                  start->since_us);
-		else
-			r = open_oldest(source, start->since_us);
-		/* No file is as new as the position: begin with the lines to come. */
-		if (r == -ENOENT)
-			r = begin_at_end(source);
-	}
+	else
+		r = begin_in_past(source, start);
 	if (r < 0)
 		reader_file_close(&source->file);
 	return r == -ENOENT ? 0 : r;
