@@ -138,9 +138,9 @@ reload_prepare(struct reloader *reloader, const char *file, struct conf_loading 
 }
 
 int
-before_prepare(const struct conf *conf, struct reload *ret, struct err *err)
+before_prepare(const struct reloader *reloader, struct reload *ret, struct err *err)
 {
-	(void)conf;
+	(void)reloader;
 	*ret = (struct reload){0};
 	err_set(err, 0, "nothing was in force before");
 	return -ENODATA;

@@ -13,6 +13,7 @@
 #include "daemon/processes/procs.h"
 #include "daemon/report/shut_down.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/log.h"
 #include "daemon/state/recording.h"
 #include "os/process/proc.h"
@@ -102,8 +103,7 @@ call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone)
 
 /* ---- what is carried out is an event ---------------------------------------------- */
 
-/* Add to an event the verb, and the user, process and program of the caller; a process
- * that is gone has no program. */
+/* Add to an event the verb, and the caller's user, process and, unless gone, program. */
 void
 command_fields(struct conn *conn, const char *verb)
 {

@@ -13,11 +13,11 @@
 #include "daemon/report/config_errors.h"
 #include "daemon/sockets/grown.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/events.h"
 #include "daemon/state/glob.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/options.h"
-#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 #include "daemon/state/system.h"
 

@@ -15,8 +15,8 @@
 #include "daemon/sockets/grown.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/options.h"
-#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 #include "os/self/clock.h"
 
@@ -203,7 +203,7 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 		return;
 	strbuf_init(&plan, VARLINK_REPLY_MAX);
 	r = undo
-	        ? before_prepare(uses->actors->conf, &reload, &err)
+	        ? before_prepare(uses->reloader, &reload, &err)
 	        : reload_prepare(uses->reloader, file, conn->call.loading, &reload, &err);
 	if (!undo)
 		release_loading(conn);

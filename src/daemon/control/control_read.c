@@ -10,6 +10,7 @@
 #include "daemon/control/handlers.h"
 #include "daemon/report/explain.h"
 #include "daemon/report/view.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/options.h"
 #include "daemon/state/recording.h"
 #include "os/self/clock.h"

@@ -9,6 +9,7 @@
 #include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/glob.h"
 #include "daemon/state/post.h"
 

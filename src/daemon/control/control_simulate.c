@@ -7,7 +7,7 @@
 #include "daemon/control/handlers.h"
 #include "daemon/forecast/simulate.h"
 #include "daemon/state/actors.h"
-#include "daemon/state/post.h"
+#include "daemon/state/engine.h"
 
 static const char *
 path_of(const void *user, struct ref ref)

@@ -15,6 +15,7 @@
 #include "daemon/report/view.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/events.h"
 #include "daemon/state/glob.h"
 #include "daemon/state/post.h"

@@ -23,6 +23,7 @@
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/memory.h"
@@ -328,7 +329,7 @@ end_turn(struct supd *supd)
 	trial_on_turn(supd->trial);
 	control_on_turn(supd->control);
 	/* Upgrade only with an empty journal, so the new binary repeats no decision. */
-	if (supd->post->posted.n == 0 && !reload_is_reading())
+	if (supd->post->posted.n == 0 && !reload_is_reading(supd->reloader))
 		control_upgrade_if_due(supd->control);
 }
 

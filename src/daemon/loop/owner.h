@@ -13,6 +13,7 @@
 #include "conf/text/conf.h"
 #include "core/core.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/events.h"
 #include "daemon/state/options.h"
 #include "daemon/state/post.h"

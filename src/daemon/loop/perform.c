@@ -23,6 +23,7 @@
 #include "daemon/server/server.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"

@@ -254,6 +254,7 @@ open_reloader(struct supd *supd)
 	    .spawner = &supd->spawner,
 	    .bounded = &supd->bounded,
 	    .limits = supd->reloader->limits,
+	    .before_fd = supd->reloader->before_fd,
 	};
 }
 
@@ -329,7 +330,7 @@ void
 rooms_close(struct supd *supd, const struct start *start)
 {
 	seat_close();
-	reload_now_cancel();
+	reload_now_cancel(supd->reloader);
 	if (supd->control != NULL)
 		control_flush(supd->control);
 	control_free(supd->control);

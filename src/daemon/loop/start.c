@@ -32,10 +32,12 @@
 #include "daemon/processes/strays.h"
 #include "daemon/recovery/adopt.h"
 #include "daemon/reload/additions.h"
+#include "daemon/reload/before.h"
 #include "daemon/reload/loading.h"
 #include "daemon/reload/reload.h"
 #include "daemon/report/report.h"
 #include "daemon/sockets/control_file.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/options.h"
@@ -137,6 +139,8 @@ start_choose(struct supd *supd, struct start *ret)
 		         err.text);
 		return choose_anew(supd, ret, "ledger_lost");
 	}
+	supd->reloader->before_fd =
+	    before_take(supd->keeper, supd->recording.facts.conf_id);
 	if (hello->attempts >= ATTEMPTS_MAX) {
 		log_line(
 		    LOG_LEVEL_ERROR,

@@ -40,10 +40,10 @@
 #include "daemon/sockets/control_file.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/sockets.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/options.h"
-#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 #include "ledger/exits.h"
 #include "ledger/handover.h"
@@ -321,7 +321,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 {
 	struct launcher launcher = {0};
 	struct reporter reporter = {0};
-	struct reloader reloader = {0};
+	struct reloader reloader = {.before_fd = -1};
 	struct control_file control_file = {.clients_max = CONTROL_CONNS_MAX};
 	struct upgrader upgrader = {0};
 	struct supd supd = {.launcher = &launcher,

@@ -12,6 +12,7 @@
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output_private.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/events.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"

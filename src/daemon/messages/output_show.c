@@ -9,9 +9,9 @@
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output_private.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/log.h"
 #include "daemon/state/options.h"
-#include "daemon/state/post.h"
 #include "daemon/state/system.h"
 
 /* Names are aligned up to so many columns: a longer one only moves its own lines. */

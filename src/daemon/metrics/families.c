@@ -12,9 +12,9 @@
 #include "daemon/metrics/scrape.h"
 #include "daemon/report/view.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/events.h"
 #include "daemon/state/options.h"
-#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 
 /* A label's value: with a backslash before backslash, quote and newline. */

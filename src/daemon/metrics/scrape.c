@@ -20,7 +20,7 @@
 #include "daemon/processes/procs.h"
 #include "daemon/report/resolve.h"
 #include "daemon/state/actors.h"
-#include "daemon/state/post.h"
+#include "daemon/state/engine.h"
 #include "os/self/clock.h"
 
 /* So many actors are looked at, or written, before others have their turn. */

@@ -17,7 +17,7 @@
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/state/actors.h"
-#include "daemon/state/post.h"
+#include "daemon/state/engine.h"
 
 /* A question that was put, and is not answered. */
 struct asking {

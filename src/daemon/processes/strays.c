@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/processes/procs_private.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"

@@ -12,6 +12,7 @@
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 #include "os/self/clock.h"

@@ -6,8 +6,8 @@
 
 #include "base/strbuf.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/log.h"
-#include "daemon/state/post.h"
 #include "os/process/hindrance.h"
 
 #define TEXT_MAX 4096

@@ -21,7 +21,6 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/reload/additions.h"
-#include "daemon/reload/before.h"
 #include "daemon/reload/reload.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/mailbox.h"
@@ -74,7 +73,6 @@ adopt_open(struct keeper *keeper, struct actors *actors, struct recording *recor
 		return -EBADMSG;
 	}
 	recording->facts = facts;
-	before_adopt(keeper, facts.conf_id);
 	*ret_ledger = ledger;
 	return 0;
 }

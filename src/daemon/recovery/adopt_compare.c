@@ -12,6 +12,7 @@
 #include "daemon/recovery/adopt.h"
 #include "daemon/reload/trial.h"
 #include "daemon/report/report.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"

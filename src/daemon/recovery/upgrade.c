@@ -19,6 +19,7 @@
 #include "conf/text/conf.h"
 #include "daemon/recovery/candidate.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/options.h"
 #include "daemon/state/post.h"

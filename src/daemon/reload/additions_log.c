@@ -21,6 +21,7 @@
 #include "conf/text/conf.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"

@@ -20,27 +20,24 @@
 
 #define KEY(id) VAULT_KEY(VAULT_BEFORE, id)
 
-/* The configuration before the one in force, packed; -1: none. */
-static int kept_fd = -1;
-
 /*
- * Compare `conf`, which is in force, with the one before; changes nothing.  -ENODATA:
+ * Compare the configuration in force with the one before; changes nothing.  -ENODATA:
  * there is none; or another -errno, with a sentence.
  */
 int
-before_prepare(const struct conf *conf, struct reload *ret, struct err *err)
+before_prepare(const struct reloader *reloader, struct reload *ret, struct err *err)
 {
 	int r;
 
 	*ret = (struct reload){.file = "the configuration before"};
-	if (kept_fd < 0) {
+	if (reloader->before_fd < 0) {
 		err_set(err, 0, "no other configuration was in force before");
 		return -ENODATA;
 	}
-	ret->conf = conf_unpack(kept_fd, err);
+	ret->conf = conf_unpack(reloader->before_fd, err);
 	if (ret->conf == NULL)
 		return -EBADMSG;
-	r = conf_plan_make(conf, ret->conf, &ret->plan);
+	r = conf_plan_make(reloader->actors->conf, ret->conf, &ret->plan);
 	if (r < 0)
 		err_set(err, -r, "compare with %s", ret->file);
 	return r;
@@ -68,7 +65,7 @@ before_keep(struct reloader *reloader, const struct reload *reload, uint64_t id,
             int *ret_fd, struct err *err)
 {
 	const struct conf *conf = reloader->actors->conf;
-	int fd = kept_fd;
+	int fd = reloader->before_fd;
 
 	if (!reload->keeps_before && !is_in_force(conf, reload)) {
 		fd = fd_raise(conf_pack(conf, err));
@@ -83,37 +80,38 @@ before_keep(struct reloader *reloader, const struct reload *reload, uint64_t id,
 
 /* The configuration of this number is not applied. */
 void
-before_cancel(struct keeper *keeper, uint64_t id, int take_fd)
+before_cancel(struct reloader *reloader, uint64_t id, int take_fd)
 {
-	keeper_release(keeper, KEY(id));
-	if (take_fd != kept_fd)
+	keeper_release(reloader->keeper, KEY(id));
+	if (take_fd != reloader->before_fd)
 		fd_close(&take_fd);
 }
 
 /* The one that took the place of this number is in force, and handed over. */
 void
-before_use(struct keeper *keeper, uint64_t id, int take_fd)
+before_use(struct reloader *reloader, uint64_t id, int take_fd)
 {
-	keeper_release(keeper, KEY(id));
-	if (take_fd == kept_fd)
+	keeper_release(reloader->keeper, KEY(id));
+	if (take_fd == reloader->before_fd)
 		return;
-	fd_close(&kept_fd);
-	kept_fd = take_fd;
+	fd_close(&reloader->before_fd);
+	reloader->before_fd = take_fd;
 }
 
 /* The configuration in force, of this number, which was on trial, stays: an undo leads to
  * this one. */
 void
-before_replace(struct keeper *keeper, uint64_t id, int take_fd)
+before_replace(struct reloader *reloader, uint64_t id, int take_fd)
 {
-	fd_close(&kept_fd);
-	kept_fd = take_fd;
-	keeper_keep(keeper, KEY(id), take_fd);
+	fd_close(&reloader->before_fd);
+	reloader->before_fd = take_fd;
+	keeper_keep(reloader->keeper, KEY(id), take_fd);
 }
 
-/* Have the one that the walker kept for us, before the one of this number. */
-void
-before_adopt(struct keeper *keeper, uint64_t id)
+/* What the walker kept of the configuration before the one of this number; -1: nothing.
+ */
+int
+before_take(struct keeper *keeper, uint64_t id)
 {
-	kept_fd = fd_raise(keeper_take(keeper, KEY(id)));
+	return fd_raise(keeper_take(keeper, KEY(id)));
 }

@@ -7,17 +7,16 @@
 
 #include "base/err.h"
 
-struct conf;
 struct keeper;
 struct reload;
 struct reloader;
 
-int before_prepare(const struct conf *conf, struct reload *ret, struct err *err);
+int before_prepare(const struct reloader *reloader, struct reload *ret, struct err *err);
 int before_keep(struct reloader *reloader, const struct reload *reload, uint64_t id,
                 int *ret_fd, struct err *err);
-void before_cancel(struct keeper *keeper, uint64_t id, int take_fd);
-void before_use(struct keeper *keeper, uint64_t id, int take_fd);
-void before_replace(struct keeper *keeper, uint64_t id, int take_fd);
-void before_adopt(struct keeper *keeper, uint64_t id);
+void before_cancel(struct reloader *reloader, uint64_t id, int take_fd);
+void before_use(struct reloader *reloader, uint64_t id, int take_fd);
+void before_replace(struct reloader *reloader, uint64_t id, int take_fd);
+int before_take(struct keeper *keeper, uint64_t id);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "daemon/reload/reload.h"
 #include "daemon/state/actors.h"
-#include "daemon/state/post.h"
+#include "daemon/state/engine.h"
 
 /* In longer replies values are left out, so that the plan of a large tree has room. */
 #define VALUES_BYTES_MAX ((size_t)2 * 1024 * 1024)

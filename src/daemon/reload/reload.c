@@ -25,6 +25,7 @@
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/events.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
@@ -35,17 +36,15 @@
 #include "ledger/ledger.h"
 #include "ledger/link.h"
 #include "os/self/clock.h"
+#include "os/self/fd.h"
 
 #define PLAN_BYTES_MAX (40 * 1024)
-
-/* Configurations before the one in force that are still in use. */
-static struct retired *all_retired;
 
 /* Not while a child on its way to exec may have its command there. */
 static void
 free_retired(struct reloader *reloader, bool all)
 {
-	struct retired **link = &all_retired;
+	struct retired **link = &reloader->retired;
 
 	if (!all && procs_are_starting(reloader->processes->procs))
 		return;
@@ -288,7 +287,7 @@ reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 	if (r == 0) {
 		r = prepare_apply(reloader, reload, &tables, &mailboxes, &ledger, err);
 		if (r < 0)
-			before_cancel(reloader->keeper, id + 1, before_fd);
+			before_cancel(reloader, id + 1, before_fd);
 	}
 	if (r < 0) {
 		free(retired);
@@ -306,7 +305,7 @@ reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 	    reloader->recording->facts.conf_wall_us;
 	reloader->recording->facts.conf_wall_us = clock_wall_us();
 	reload_hand_over(reloader);
-	before_use(reloader->keeper, id, before_fd);
+	before_use(reloader, id, before_fd);
 	procs_drop_ledger(reloader->processes->procs, before);
 	tables_done(&tables);
 	mailboxes_retire(reloader->sockets, &reloader->sockets->mailboxes, &mailboxes);
@@ -317,8 +316,8 @@ reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 	follow_conf(reloader, retired->conf);
 	reload->conf = NULL;
 	/* The plan borrows from the old one: it goes with the plan at the earliest. */
-	retired->next = all_retired;
-	all_retired = retired;
+	retired->next = reloader->retired;
+	reloader->retired = retired;
 	/* Have a turn, so that the marked actors move. */
 	post_event(reloader->post, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 	return 0;
@@ -327,7 +326,8 @@ reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 void
 reload_release(struct reloader *reloader, const struct conf *owner)
 {
-	for (struct retired *r = all_retired; owner != NULL && r != NULL; r = r->next)
+	for (struct retired *r = reloader->retired; owner != NULL && r != NULL;
+	     r = r->next)
 		if (r->conf == owner)
 			r->users--;
 	free_retired(reloader, false);
@@ -337,6 +337,7 @@ void
 reload_free(struct reloader *reloader)
 {
 	free_retired(reloader, true);
+	fd_close(&reloader->before_fd);
 }
 
 /* ---- the first one ----------------------------------------------------------------- */
@@ -429,7 +430,7 @@ reload_adopt_retired(struct reloader *reloader, uint64_t id, struct conf **ret,
 {
 	struct retired *retired;
 
-	for (retired = all_retired; retired != NULL; retired = retired->next) {
+	for (retired = reloader->retired; retired != NULL; retired = retired->next) {
 		if (retired->id == id) {
 			retired->users++;
 			*ret = retired->conf;
@@ -441,13 +442,13 @@ reload_adopt_retired(struct reloader *reloader, uint64_t id, struct conf **ret,
 		err_set(err, ENOMEM, "an earlier configuration");
 		return -ENOMEM;
 	}
-	*retired = (struct retired){.next = all_retired, .id = id, .users = 1};
+	*retired = (struct retired){.next = reloader->retired, .id = id, .users = 1};
 	retired->conf = keeper_take_conf(reloader->keeper, id, err);
 	if (retired->conf == NULL) {
 		free(retired);
 		return -EBADMSG;
 	}
-	all_retired = retired;
+	reloader->retired = retired;
 	*ret = retired->conf;
 	return 0;
 }

@@ -25,12 +25,13 @@ struct post;
 struct processes;
 struct recording;
 struct reporter;
+struct retired;
 struct sockets;
 struct spawner;
 struct system;
 struct trial;
 
-/* What a configuration comes from, and what it changes; all of it is borrowed. */
+/* What a configuration comes from, and what it changes: all that is borrowed. */
 struct reloader {
 	struct ev_loop *loop;
 	const struct origin *origin;
@@ -52,6 +53,12 @@ struct reloader {
 	const struct spawner *spawner;
 	struct bounded *bounded; /* children that read configurations */
 	struct limits limits;
+	/* Its own: */
+	struct retired *retired; /* not in force, but actors use them */
+	int before_fd;           /* in force before, packed; -1: none */
+	struct conf_loading
+	    *for_hangup;   /* that SIGHUP asked for; NULL: nothing is read */
+	bool hangup_again; /* the signal has come again meanwhile */
 };
 
 /* A new configuration, and the plan of applying it. */
@@ -83,8 +90,8 @@ void reload_done(struct reloader *reloader, struct reload *reload);
 
 /* reload_now.c: SIGHUP */
 void reload_now(struct reloader *reloader);
-bool reload_is_reading(void);
-void reload_now_cancel(void);
+bool reload_is_reading(const struct reloader *reloader);
+void reload_now_cancel(struct reloader *reloader);
 
 /* The first configuration: build the tree and open its sockets, in a new ledger. */
 int reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed,

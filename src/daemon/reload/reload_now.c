@@ -15,11 +15,6 @@
 #include "daemon/state/options.h"
 #include "daemon/state/recording.h"
 
-static struct {
-	struct conf_loading *loading; /* NULL: nothing is read */
-	bool again;                   /* the signal has come again meanwhile */
-} hangup;
-
 static void
 log_report(const struct conf_report *report)
 {
@@ -46,13 +41,13 @@ may_reload(const struct reloader *reloader)
 	return false;
 }
 
-/* Apply what was read; without `hangup.loading` it is read now. */
+/* Apply what was read; without `for_hangup` it is read now. */
 static void
 apply_it(struct reloader *reloader)
 {
 	struct reload reload;
 	struct err err = {0};
-	int r = reload_prepare(reloader, NULL, hangup.loading, &reload, &err);
+	int r = reload_prepare(reloader, NULL, reloader->for_hangup, &reload, &err);
 
 	for (size_t i = 0; i < reload.reports.n; i++)
 		log_report(&reload.reports.at[i]);
@@ -68,10 +63,10 @@ static void on_ready(void *user);
 static void
 begin(struct reloader *reloader)
 {
-	hangup.again = false;
-	hangup.loading = loading_begin(reloader, reloader->origin->conf_file,
-	                               LOADING_APPLY, on_ready, reloader);
-	if (hangup.loading != NULL)
+	reloader->hangup_again = false;
+	reloader->for_hangup = loading_begin(reloader, reloader->origin->conf_file,
+	                                     LOADING_APPLY, on_ready, reloader);
+	if (reloader->for_hangup != NULL)
 		return;
 	apply_it(reloader);
 	systemd_reloaded(reloader->reporter);
@@ -82,13 +77,13 @@ on_ready(void *user)
 {
 	struct reloader *reloader = user;
 	/* Another configuration came into force while it was read. */
-	bool is_stale = !loading_is_current(hangup.loading);
+	bool is_stale = !loading_is_current(reloader->for_hangup);
 
 	if (!is_stale && may_reload(reloader))
 		apply_it(reloader);
-	loading_end(hangup.loading);
-	hangup.loading = NULL;
-	if ((is_stale || hangup.again) && may_reload(reloader))
+	loading_end(reloader->for_hangup);
+	reloader->for_hangup = NULL;
+	if ((is_stale || reloader->hangup_again) && may_reload(reloader))
 		begin(reloader);
 	else if (!reloader->recording->facts.shutting_down)
 		systemd_reloaded(reloader->reporter);
@@ -101,23 +96,23 @@ reload_now(struct reloader *reloader)
 	if (!may_reload(reloader))
 		return;
 	systemd_reloading(reloader->reporter);
-	if (hangup.loading != NULL)
-		hangup.again = true;
+	if (reloader->for_hangup != NULL)
+		reloader->hangup_again = true;
 	else
 		begin(reloader);
 }
 
 /* True while the file is read for that: an upgrade waits, so that it is not forgotten. */
 bool
-reload_is_reading(void)
+reload_is_reading(const struct reloader *reloader)
 {
-	return hangup.loading != NULL;
+	return reloader->for_hangup != NULL;
 }
 
 /* This guardian ends. */
 void
-reload_now_cancel(void)
+reload_now_cancel(struct reloader *reloader)
 {
-	loading_end(hangup.loading);
-	hangup.loading = NULL;
+	loading_end(reloader->for_hangup);
+	reloader->for_hangup = NULL;
 }

@@ -13,6 +13,7 @@
 #include "daemon/reload/reload.h"
 #include "daemon/reload/reload_private.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/events.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"

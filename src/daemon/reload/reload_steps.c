@@ -8,8 +8,8 @@
 #include "daemon/reload/reload.h"
 #include "daemon/reload/reload_private.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/keeper.h"
-#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 #include "ledger/ledger.h"
 

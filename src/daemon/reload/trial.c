@@ -22,9 +22,9 @@
 #include "daemon/reload/reload.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
-#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 #include "ledger/link.h"
 #include "os/self/clock.h"
@@ -196,7 +196,7 @@ apply_before(struct trial *trial, struct err *err)
 static void
 stay(struct trial *trial)
 {
-	before_replace(trial->reloader->keeper, trial->reloader->recording->facts.conf_id,
+	before_replace(trial->reloader, trial->reloader->recording->facts.conf_id,
 	               trial->before_fd);
 	trial->before_fd = -1;
 	trial->reloader->recording->facts.trial_until_ms = 0;

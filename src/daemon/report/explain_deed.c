@@ -13,7 +13,7 @@
 #include "daemon/report/waiting.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
-#include "daemon/state/post.h"
+#include "daemon/state/engine.h"
 #include "os/self/clock.h"
 
 /* The commands that may start or end a process of the actors that they are about. */

@@ -12,8 +12,8 @@
 #include "daemon/report/view.h"
 #include "daemon/report/waiting.h"
 #include "daemon/state/cause.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/glob.h"
-#include "daemon/state/post.h"
 #include "os/self/clock.h"
 
 /* So many of those that are not well below a supervisor are named. */

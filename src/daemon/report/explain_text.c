@@ -12,7 +12,7 @@
 #include "daemon/report/view.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
-#include "daemon/state/post.h"
+#include "daemon/state/engine.h"
 #include "os/self/clock.h"
 
 /* What is known of the failure, from either source; all texts are borrowed. */

@@ -12,8 +12,8 @@
 #include "daemon/report/report_private.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/events.h"
-#include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "os/process/reap.h"
 

@@ -10,9 +10,9 @@
 
 #include "base/suggest.h"
 #include "daemon/report/report.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/events.h"
 #include "daemon/state/glob.h"
-#include "daemon/state/post.h"
 #include "daemon/state/system.h"
 
 /* Is it the reference to no actor? */

@@ -19,7 +19,7 @@
 #include "daemon/report/report.h"
 #include "daemon/report/waiting.h"
 #include "daemon/state/cause.h"
-#include "daemon/state/post.h"
+#include "daemon/state/engine.h"
 #include "os/process/usage.h"
 #include "os/self/clock.h"
 

@@ -11,7 +11,7 @@
 #include "daemon/report/report.h"
 #include "daemon/report/resolve.h"
 #include "daemon/state/actors.h"
-#include "daemon/state/post.h"
+#include "daemon/state/engine.h"
 
 /* So many of the replicas that are waited for are named; the rest is not. */
 #define NAMED_MAX 16

@@ -9,6 +9,7 @@
 #include "daemon/server/control_private.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/server/control_private.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 #include "ledger/ledger.h"

@@ -8,9 +8,9 @@
 #include "daemon/sockets/mailbox.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/events.h"
 #include "daemon/state/log.h"
-#include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 
 /* An event tells of all dead letters of so long. */

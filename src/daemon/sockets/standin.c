@@ -13,6 +13,7 @@
 #include "daemon/sockets/mailbox.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/state/actors.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "os/socket/sock.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/memory.h"
 #include "daemon/state/recording.h"
 #include "ledger/ledger.h"

@@ -14,20 +14,11 @@
 #include "core/core.h"
 #include "daemon/state/queue.h"
 
+struct engine;
 struct recording;
 
 /* Actors that calls wait for, all together: also what the core must have room for. */
 #define WAITERS_MAX 4096
-
-/* The core as it is run: daemon/loop moves it on, the other rooms read it. */
-struct engine {
-	struct core *core;   /* it lives in the ledger, and moves with each checkpoint */
-	uint64_t now_ms;     /* one time for a whole turn */
-	bool is_replaying;   /* what is performed should have been some time ago */
-	bool exiting;        /* this is the last turn */
-	int32_t exit_status; /* of supd; or … */
-#define EXIT_UPGRADE (-1)    /* supd goes on with another binary */
-};
 
 struct post {
 	struct engine *engine;       /* with the core; borrowed, as is … */
@@ -79,12 +70,5 @@ bool post_has_room(const struct post *post, size_t n);
  * ask again in the next turn.  Not while actions are performed.
  */
 bool post_surely(struct post *post, const struct event *events, size_t n);
-
-/* Set the time of this turn.  Past events are dated to the end of their millisecond, due
- * deadlines to the beginning: so no delay is ever shorter than it should be. */
-void engine_set_time(struct engine *engine, bool something_happened);
-
-/* What the core knows of this actor now. */
-void engine_view(const struct engine *engine, struct ref ref, struct node_view *ret);
 
 #endif
