@@ -517,26 +517,20 @@ START_TEST(the_effective_keys_are_nested_and_have_their_places)
 }
 END_TEST
 
-START_TEST(a_plan_is_shown_and_applied_and_a_bad_file_is_told_with_its_places)
+START_TEST(a_configuration_that_is_not_there_is_told_with_its_file)
 {
-	json_t *reply = check_reply(client_call(&client, "Diff", "{}", ""));
-	const json_t *plan = json_object_get(parameters_of(reply), "plan");
+	json_t *reply = client_call(&client, "Apply", "{}", "");
+	const json_t *errors = json_object_get(parameters_of(reply), "errors");
 
-	ck_assert_str_eq(text_at(json_array_get(plan, 0), "change"), "updated");
-	ck_assert_str_eq(text_at(json_array_get(plan, 0), "path"), "/user");
+	ck_assert_str_eq(text_at(reply, "error"), "io.supd.Control.ConfigInvalid");
+	ck_assert_uint_eq(json_array_size(errors), 1);
+	ck_assert_str_eq(text_at(json_array_get(errors, 0), "file"), FAKE_CONF_FILE);
 	json_decref(reply);
-	ck_assert(!fake->applied);
-	check_done(client_call(&client, "Apply", "{}", ""));
-	ck_assert(fake->applied);
 	check_error(client_call(&client, "Apply", "{\"rollback_ms\":86400001}", ""),
 	            "org.varlink.service.InvalidParameter", "parameter", "rollback_ms");
-	fake->prepare_result = -EINVAL;
-	reply = client_call(&client, "Apply", "{}", "");
-	ck_assert_str_eq(text_at(reply, "error"), "io.supd.Control.ConfigInvalid");
-	ck_assert_uint_eq(json_object_size(json_array_get(
-	                      json_object_get(parameters_of(reply), "errors"), 0)),
-	                  5);
-	json_decref(reply);
+	check_error(client_call(&client, "Apply", "{\"undo\":true}", ""),
+	            "io.supd.Control.InvalidState", "message",
+	            "no other configuration was in force before");
 }
 END_TEST
 
@@ -564,7 +558,7 @@ add_tests(TCase *tcase)
 	    a_story_that_the_stream_forgot_is_told_from_the_core,
 	    giving_up_and_escalating_are_part_of_the_story,
 	    the_effective_keys_are_nested_and_have_their_places,
-	    a_plan_is_shown_and_applied_and_a_bad_file_is_told_with_its_places,
+	    a_configuration_that_is_not_there_is_told_with_its_file,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)

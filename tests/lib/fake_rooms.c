@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,9 @@
 #include "base/assert.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
-#include "daemon/reload/additions.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
+#include "daemon/state/engine.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/post.h"
 #include "ledger/ledger.h"
@@ -30,8 +31,15 @@ static char *fake_conf_files[] = {fake_conf_file};
 
 /* ---- what the control server expects of the rooms ---------------------------------- */
 
+/* The linker calls these instead of the functions without `__wrap_`: an actor has the
+ * number of a process here, and no process. */
+int __wrap_procs_signal(struct procs *procs, struct ref ref, int signo);
+int __wrap_procs_reload(struct procs *procs, struct ref ref);
+bool __wrap_procs_usage(const struct procs *procs, struct ref ref, struct usage *ret);
+bool __wrap_procs_are_starting(const struct procs *procs);
+
 int
-procs_signal(struct procs *procs, struct ref ref, int signo)
+__wrap_procs_signal(struct procs *procs, struct ref ref, int signo)
 {
 	struct fake *fake = (struct fake *)(void *)procs;
 	const struct actor *actor = actors_get(&fake->supd.actors, ref);
@@ -43,27 +51,14 @@ procs_signal(struct procs *procs, struct ref ref, int signo)
 	return 0;
 }
 
-struct grown *
-additions_prepare(struct reloader *reloader, const struct conf *conf, struct ref parent,
-                  struct err *err)
+int
+__wrap_procs_reload(struct procs *procs, struct ref ref)
 {
-	(void)reloader;
-	(void)conf;
-	(void)parent;
-	err_set(err, ENOMEM, "nothing is added here");
-	return NULL;
+	return __wrap_procs_signal(procs, ref, SIGHUP);
 }
 
 bool
-additions_has_posted(const struct additions *additions, const char *path)
-{
-	(void)additions;
-	(void)path;
-	return false;
-}
-
-bool
-procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
+__wrap_procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
 {
 	(void)procs;
 	(void)ref;
@@ -71,10 +66,11 @@ procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
 	return false;
 }
 
-int
-procs_reload(struct procs *procs, struct ref ref)
+bool
+__wrap_procs_are_starting(const struct procs *procs)
 {
-	return procs_signal(procs, ref, SIGHUP);
+	(void)procs;
+	return false;
 }
 
 /* ---- the rooms --------------------------------------------------------------------- */
@@ -127,8 +123,14 @@ open_control(struct fake *fake)
 	                                  .procs = fake->processes.procs,
 	                              });
 	fake->reloader = (struct reloader){
+	    .loop = fake->supd.loop,
+	    .origin = &fake->supd.origin,
 	    .engine = &fake->supd.engine,
 	    .actors = &fake->supd.actors,
+	    .recording = &fake->supd.recording,
+	    .processes = &fake->processes,
+	    .bounded = &fake->supd.bounded,
+	    .before_fd = -1,
 	};
 	fake->uses = (struct control_uses){
 	    .loop = fake->supd.loop,
@@ -162,6 +164,7 @@ fake_new(void)
 	rig_init(&fake->rig, 8, 1);
 	fake->rig.now_ms = clock_mono_ms();
 	bounded_init(&fake->supd.closers);
+	bounded_init(&fake->supd.bounded);
 	fake_begin_link(fake);
 	keeper_settled(fake->supd.keeper);
 	fake->supd.post = post_new(&fake->supd.engine, &fake->supd.recording);
@@ -183,8 +186,8 @@ fake_new(void)
 	map_init(&fake->supd.actors.by_path);
 	fake->supd.messages = &fake->messages;
 	fill_sockets(fake);
-	fake->supd.processes = &fake->processes;
 	fill_reporter(fake);
+	fake->supd.processes = &fake->processes;
 	fake->processes.procs = (struct procs *)(void *)fake;
 	ASSERT(events_init(&fake->supd.events) == 0);
 	events_attach(&fake->supd.events, calloc(1, sizeof(struct events_ring)));
@@ -403,14 +406,24 @@ turn(struct fake *fake)
 		control_on_turn(fake->supd.control);
 }
 
+/* True while a child reads a configuration. */
+static bool
+is_loading(const struct fake *fake)
+{
+	for (int i = 0; i < BOUNDED_MAX; i++)
+		if (fake->supd.bounded.pids[i] != 0)
+			return true;
+	return false;
+}
+
 /* Turns, until nothing more comes of them. */
 void
 fake_run(struct fake *fake)
 {
 	for (int i = 0; i < 1000; i++) {
-		ev_run(fake->supd.loop, EVRUN_NOWAIT);
+		ev_run(fake->supd.loop, is_loading(fake) ? EVRUN_ONCE : EVRUN_NOWAIT);
 		turn(fake);
-		if (fake->supd.post->posted.n == 0 && i > 2 &&
+		if (fake->supd.post->posted.n == 0 && i > 2 && !is_loading(fake) &&
 		    !control_is_waiting(fake->supd.control))
 			break;
 	}

@@ -21,16 +21,11 @@
 #include "daemon/sockets/control_file.h"
 #include "daemon/sockets/sockets.h"
 #include "ledger/handover.h"
+#include "ledger/vault.h"
 #include "tests/lib/rig.h"
 
 #define FAKE_ACTORS_MAX 16384
 #define FAKE_CONF_FILE  "supd.yaml"
-#define FAKE_KEPT_MAX   16
-
-struct fake_kept {
-	uint64_t key; /* 0: nothing is here */
-	int fd;
-};
 
 struct fake {
 	struct supd supd;
@@ -54,10 +49,8 @@ struct fake {
 	int last_signal;
 	size_t n_signals;
 	bool cut;           /* the guardian dies before its callers hear of the turn */
-	int prepare_result; /* of reload_prepare() */
-	bool applied;
-	struct fake_kept kept[FAKE_KEPT_MAX]; /* by the walker */
-	int walker_fd;                        /* its end of the link */
+	struct vault vault; /* of the walker */
+	int walker_fd;      /* its end of the link */
 	struct handover handover;
 	struct upgrade *upgrade; /* that is under way, or NULL */
 	int go_result;           /* of upgrade_go() */

@@ -11,16 +11,6 @@
 #include "ledger/link.h"
 #include "tests/lib/fake_rooms.h"
 
-/* The place of this key, or NULL; 0: a free one. */
-static struct fake_kept *
-kept(struct fake *fake, uint64_t key)
-{
-	for (size_t i = 0; i < FAKE_KEPT_MAX; i++)
-		if (fake->kept[i].key == key)
-			return &fake->kept[i];
-	return NULL;
-}
-
 /* Keep and drop what the guardian has asked for. */
 void
 fake_walk(struct fake *fake)
@@ -30,19 +20,10 @@ fake_walk(struct fake *fake)
 	size_t n_fds;
 
 	while (link_receive(fake->walker_fd, MSG_DONTWAIT, &message, fds, &n_fds) > 0) {
-		for (size_t i = 0; i < message.n && (message.kind == LINK_STORE ||
-		                                     message.kind == LINK_DROP);
-		     i++) {
-			struct fake_kept *place = kept(fake, message.keys[i]);
-
-			if (place != NULL)
-				(void)close(place->fd);
-			else
-				place = kept(fake, 0);
-			ASSERT(place != NULL);
-			*place = n_fds > 0 ? (struct fake_kept){message.keys[i], fds[i]}
-			                   : (struct fake_kept){0};
-		}
+		if (message.kind == LINK_STORE)
+			(void)vault_store_all(&fake->vault, message.keys, fds, message.n);
+		else if (message.kind == LINK_DROP)
+			vault_drop_all(&fake->vault, message.keys, message.n);
 	}
 }
 
@@ -60,16 +41,19 @@ fake_begin_link(struct fake *fake)
 {
 	static const struct keeper_news no_news;
 	struct handover *handover = &fake->handover;
+	uint64_t key;
+	size_t at = 0;
 	int fds[2];
 
+	if (fake->vault.slots == NULL)
+		ASSERT(vault_open(&fake->vault, 0, &(struct err){0}) == 0);
 	ASSERT(link_pair(fds) == 0);
 	fake->walker_fd = fds[0];
 	*handover = (struct handover){.link_fd = fds[1], .exits_fd = -1, .ledger_fd = -1};
-	handover->vault = calloc(FAKE_KEPT_MAX, sizeof(*handover->vault));
-	for (size_t i = 0; i < FAKE_KEPT_MAX; i++)
-		if (fake->kept[i].key != 0)
-			handover->vault[handover->n++] = (struct handover_entry){
-			    fake->kept[i].key, dup(fake->kept[i].fd)};
+	handover->vault = calloc(fake->vault.n + 1, sizeof(*handover->vault));
+	while (vault_next(&fake->vault, &at, 1, &key, fds) == 1)
+		handover->vault[handover->n++] =
+		    (struct handover_entry){key, dup(fds[0])};
 	qsort(handover->vault, handover->n, sizeof(*handover->vault), compare_keys);
 	fake->supd.keeper = fake->reporter.keeper = keeper_new(handover);
 	ASSERT(fake->supd.keeper != NULL);
@@ -106,7 +90,5 @@ void
 fake_end_walker(struct fake *fake)
 {
 	end_link(fake);
-	for (size_t i = 0; i < FAKE_KEPT_MAX; i++)
-		if (fake->kept[i].key != 0)
-			(void)close(fake->kept[i].fd);
+	vault_done(&fake->vault);
 }
