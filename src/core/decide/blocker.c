@@ -23,7 +23,7 @@ find_blocker(const struct core *core, const struct node *node, bool *ret_late)
 	            (node_is_down(node) && !watch_is_coming(core, node));
 	if (*ret_late)
 		return NULL;
-	if (node->gate.is_blocked)
+	if (node_is_blocked(node))
 		return gate_needed(core, node, ret_late);
 	if (node->state == STATE_STARTING && node->phase == PHASE_CHILDREN &&
 	    node->children.op == OP_START)
@@ -86,7 +86,7 @@ blocker_ended(const struct core *core, const struct node *node)
 		at = next;
 		next = find_blocker(core, at, &is_late);
 		/* Its turn is about to come: that child holds up no others any more. */
-		if (next != NULL && !at->gate.is_blocked &&
+		if (next != NULL && !node_is_blocked(at) &&
 		    next != node_parent(core, at) && !next->part.sequenced)
 			return NULL;
 	}
@@ -101,7 +101,7 @@ holds_up_others(const struct core *core, const struct node *node)
 {
 	const struct node *parent = node_parent(core, node);
 
-	return node->gate.is_blocked && node->part.sequenced && parent != NULL &&
+	return node_is_blocked(node) && node->part.sequenced && parent != NULL &&
 	       parent->spec.policy.strategy == STRATEGY_ONE_FOR_ONE;
 }
 
@@ -111,7 +111,7 @@ has_blocked(const struct core *core, const struct node *top)
 {
 	for (const struct node *node = top; node != NULL;
 	     node = node_next(core, top, node))
-		if (node->gate.is_blocked)
+		if (node_is_blocked(node))
 			return true;
 	return false;
 }
@@ -155,7 +155,7 @@ blocker_look(struct turn *turn)
 			continue;
 		let_others_go_on(core, node);
 		if (holds_up_others(core, node) && is_hopeless(core, node))
-			queue_pass(core, node);
+			part_pass(core, node);
 	}
 	if (core->n_blocked > 0)
 		significant_look(turn);

@@ -86,7 +86,7 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 	/* A first attempt that failed counts as passed (DECISIONS 18). */
 	if (node_supervisor(turn->core, origin)->spec.policy.strategy ==
 	    STRATEGY_ONE_FOR_ONE)
-		queue_pass(turn->core, origin);
+		part_pass(turn->core, origin);
 	return delay_ms;
 }
 
@@ -95,7 +95,7 @@ void
 carry_out_stop(struct turn *turn, struct node *node, const struct decision *decision)
 {
 	goal_down_as(node, STATE_FAILED);
-	node->process.exited_by_itself =
+	node->run.exited_by_itself =
 	    decision->reason == DECIDED_TEMPORARY || decision->reason == DECIDED_NEVER;
 	/* Nodes below that were coming do not come now. */
 	turn->core->look_early = true;

@@ -46,7 +46,8 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 	if (node_is_down(node) || node->goal == GOAL_DOWN)
 		pace_renew(core, node);
 	if (node_is_down(node)) {
-		node->part.grouped = node->part.grouped || strategy_joins(core, node);
+		if (strategy_joins(core, node))
+			part_join(core, node);
 		goal_command(node);
 	} else if (node_is_pending(node)) {
 		goal_up(node);

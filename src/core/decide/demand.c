@@ -33,8 +33,8 @@ demand_stand_by(struct turn *turn, struct node *node)
 	goal_stay_added(node);
 	suspend_decided(core, node);
 	state_set(core, node, STATE_WAITING);
-	node->on_standby = true;
-	queue_pass(core, node);
+	gate_stand_by(node);
+	part_pass(core, node);
 	(void)turn_act(turn, ACTION_LISTEN, node);
 	/* Only from now on does the node count as ready. */
 	wait_state_changed(core, node);
@@ -72,7 +72,7 @@ demand_done(struct turn *turn, struct node *node)
 void
 demand_begun(struct core *core, struct node *node)
 {
-	if (!node->on_standby || node->plan.is_demanded)
+	if (!node_is_on_standby(node) || node->plan.is_demanded)
 		return;
 	goal_demand(node, true);
 	queue_node(core, node);
@@ -99,7 +99,7 @@ demand_over(struct turn *turn, struct node *node)
 void
 demand_updated(struct core *core, struct node *node)
 {
-	if (node->spec.on_demand || !node->on_standby)
+	if (node->spec.on_demand || !node_is_on_standby(node))
 		return;
 	goal_demand(node, true);
 	queue_node(core, node);

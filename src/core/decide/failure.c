@@ -206,7 +206,7 @@ failure_normal_end(struct turn *turn, struct node *node)
 		restart_normal(turn, node);
 		return;
 	}
-	node->process.exited_by_itself = !failure_is_moot(turn, node);
+	run_exits(node, !failure_is_moot(turn, node));
 	goal_down_as(node, STATE_DONE);
 	down_bring(turn, node);
 }

@@ -241,13 +241,12 @@ node_join(struct core *core, struct node *supervisor, struct node *node)
 	if (supervisor->children.are != CHILDREN_DOWN) {
 		/* A group is on its way down: it comes up together with it. */
 		if (strategy_joins(core, node))
-			node->part.grouped = true;
+			part_join(core, node);
 		goal_join(node);
 		if (node->goal == GOAL_UP && supervisor->children.op == OP_START) {
 			/* In a sequence the node waits for its elder siblings. */
 			state_set(core, node, STATE_WAITING);
-			node->part.sequenced = true;
-			supervisor->children.n_sequenced++;
+			part_line_up(core, node, true);
 			supervisor->children.cursor = supervisor->links.first;
 			queue_node(core, supervisor);
 		}
@@ -381,9 +380,7 @@ core_hasten(struct core *core, struct ref ref)
 	if (parent == NULL || !node->growth.removing || !node->part.grouped ||
 	    parent->state == STATE_STOPPING)
 		return;
-	node->part.grouped = false;
-	if (node_is_live(node))
-		parent->children.n_grouped--;
+	part_leave(core, node);
 	queue_node(core, node);
 	queue_node(core, parent);
 }
@@ -417,8 +414,8 @@ core_restart(struct core *core, struct ref ref, uint64_t now_ms)
 	/* Below a node that is down or stops this node starts when that node does. */
 	if (node_is_doomed(core, node))
 		return;
-	if (node_is_down(node))
-		node->part.grouped = node->part.grouped || strategy_joins(core, node);
+	if (node_is_down(node) && strategy_joins(core, node))
+		part_join(core, node);
 	goal_reload(node, node_is_live(node));
 	node->pace.short_lives = 0;
 	queue_node(core, node);
@@ -436,7 +433,7 @@ node_free(struct turn *turn, struct node *node)
 	wait_node_freed(core, node);
 	watch_node_freed(core, node);
 	gate_node_freed(core, node);
-	queue_pass(core, node);
+	part_pass(core, node);
 	for (int timer = 0; timer < TIMER_MAX; timer++)
 		deadline_clear(core, node, (enum node_timer)timer);
 	state_count_failed(core, node, -(node->state == STATE_FAILED));

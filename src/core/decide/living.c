@@ -160,8 +160,8 @@ living_frozen(struct core *core, struct node *node)
 }
 
 /* The clocks stand while the process is stopped, and go on from there. */
-void
-living_clocks(struct core *core, struct node *node)
+static void
+move_clocks(struct core *core, struct node *node)
 {
 	deadline_look(core, node, core->now_ms);
 	if (node->living.sigstopped)
@@ -211,12 +211,20 @@ living_extend(struct core *core, struct node *node, uint64_t period_ms)
 		deadline_extend(core, node, TIMER_STATE, core->now_ms, period_ms);
 }
 
+/* A signal has stopped it. */
+void
+living_stand(struct core *core, struct node *node)
+{
+	node->living.sigstopped = true;
+	move_clocks(core, node);
+}
+
 /* It goes on after a stop from outside. */
 void
 living_continued(struct core *core, struct node *node)
 {
 	node->living.sigstopped = false;
-	living_clocks(core, node);
+	move_clocks(core, node);
 }
 
 /*
@@ -246,6 +254,13 @@ bool
 living_hears(struct node *node, const struct event *event)
 {
 	return node->process.state == PROCESS_RUNS && !is_repeated(node, event);
+}
+
+/* It is to be ended because of its watchdog, or is not. */
+void
+living_expire(struct node *node, bool is_expired)
+{
+	node->living.watchdog_expired = is_expired;
 }
 
 /* ---- begin and end of a process ---- */

@@ -18,7 +18,7 @@ watchdog_expired(struct turn *turn, struct node *node)
 {
 	const struct cause cause = {.kind = CAUSE_WATCHDOG, .code = -1};
 
-	node->living.watchdog_expired = true;
+	living_expire(node, true);
 	/* A single silence is a single failure, whether the clock or the process tells of
 	 * it. */
 	deadline_clear(turn->core, node, TIMER_WATCHDOG);
@@ -26,7 +26,7 @@ watchdog_expired(struct turn *turn, struct node *node)
 	if (failure_is_moot(turn, node))
 		return;
 	/* After a mere escalation the process goes on, and its watchdog, too. */
-	node->living.watchdog_expired = false;
+	living_expire(node, false);
 	if (deadline_due(turn->core, node, TIMER_WATCHDOG) == 0)
 		living_renew_watchdog(turn->core, node);
 }
@@ -121,8 +121,7 @@ living_paused(struct turn *turn, struct node *node, const struct event *event)
 
 	if (node->living.sigstopped)
 		return;
-	node->living.sigstopped = true;
-	living_clocks(turn->core, node);
+	living_stand(turn->core, node);
 	if (node->spec.stopped_is_failure &&
 	    (node->state == STATE_STARTING || living_is_up(node)))
 		failure_handle(turn, node, &cause, node);

@@ -88,6 +88,7 @@ bool strategy_in_scope(const struct core *core, const struct node *child,
                        const struct node *sibling);
 
 /* significant.c */
+void significant_begins(struct node *node);
 void significant_ended(struct turn *turn, struct node *child);
 void significant_group_stopped(struct turn *turn, struct node *supervisor);
 void significant_settled(struct turn *turn, struct node *top);
@@ -127,7 +128,9 @@ bool living_hears(struct node *node, const struct event *event);
 void living_renew_watchdog(struct core *core, struct node *node);
 void living_set_watchdog(struct core *core, struct node *node, uint64_t period_ms);
 void living_extend(struct core *core, struct node *node, uint64_t period_ms);
+void living_stand(struct core *core, struct node *node);
 void living_continued(struct core *core, struct node *node);
+void living_expire(struct node *node, bool is_expired);
 void living_renewed(struct node *node);
 void living_grant(struct turn *turn, struct node *node, uint64_t granted_ms);
 void living_spawned(struct turn *turn, struct node *node);
@@ -137,7 +140,6 @@ void living_ended(struct core *core, struct node *node);
 void living_updated(struct core *core, struct node *node, const struct probe_spec *old);
 struct cause living_unready(const struct node *node);
 void living_frozen(struct core *core, struct node *node);
-void living_clocks(struct core *core, struct node *node);
 bool living_is_up(const struct node *node);
 bool living_is_probed(const struct node *node);
 void living_probe(struct turn *turn, struct node *node);

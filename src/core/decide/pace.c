@@ -161,7 +161,7 @@ pace_waits_for_room(struct turn *turn, struct node *node, const struct cause *ca
 	goal_retry(node);
 	/* As any first attempt that failed (DECISIONS 18). */
 	if (supervisor->spec.policy.strategy == STRATEGY_ONE_FOR_ONE)
-		queue_pass(turn->core, node);
+		part_pass(turn->core, node);
 	down_bring(turn, node);
 	return true;
 }

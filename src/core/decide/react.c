@@ -232,12 +232,10 @@ react_advance(struct turn *turn, struct node *node)
 	struct watch *next;
 
 	watch_register(core, node);
-	node->watch.is_new = false;
 	next = next_due(core, node);
 	if (next == NULL)
 		return;
-	node->watch.is_new = true;
-	queue_node(core, node);
+	watch_look(core, node);
 	if (turn_has_room(turn))
 		deliver(turn, node, next);
 }

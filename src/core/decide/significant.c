@@ -37,6 +37,13 @@ is_time_to_end(const struct core *core, const struct node *supervisor)
 	return false;
 }
 
+/* A start: no significant child has failed since. */
+void
+significant_begins(struct node *node)
+{
+	node->ending.work_failed = false;
+}
+
 /*
  * A child is down for good.  If it ended by itself, and counts, its supervisor may be
  * done too: it stops the others in reverse, and has then ended normally (OTP O-41 to
@@ -46,9 +53,9 @@ void
 significant_ended(struct turn *turn, struct node *child)
 {
 	struct node *supervisor = node_parent(turn->core, child);
-	const bool by_itself = child->process.exited_by_itself;
+	const bool by_itself = child->run.exited_by_itself;
 
-	child->process.exited_by_itself = false;
+	run_exits(child, false);
 	if (supervisor != NULL && child->spec.significant &&
 	    (child->state == STATE_FAILED || child->ending.work_failed))
 		supervisor->ending.work_failed = true;

@@ -30,18 +30,16 @@ strategy_in_scope(const struct core *core, const struct node *child,
 }
 
 static void
-join_group(struct turn *turn, struct node *supervisor, struct node *member)
+join_group(struct turn *turn, struct node *member)
 {
-	queue_pass(turn->core, member);
+	part_pass(turn->core, member);
 	goal_start_now(member, false);
 	goal_leave_sequence(member);
-	member->on_standby = false;
+	gate_end_standby(member);
 	if (member->goal == GOAL_DOWN && node_is_pending(member) &&
 	    member->children.are != CHILDREN_DOWN)
 		down_wait_turn(turn->core, member);
-	if (!member->part.grouped && node_is_live(member))
-		supervisor->children.n_grouped++;
-	member->part.grouped = true;
+	part_join(turn->core, member);
 	if (member->goal != GOAL_DOWN && node_is_pending(member)) {
 		/* Its own delay is over: the group's counts. */
 		state_set(turn->core, member, down_pending_state(turn->core, member));
@@ -102,7 +100,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 	                       delay_ms);
 	if (supervisor->spec.policy.strategy == STRATEGY_ONE_FOR_ONE) {
 		/* A first attempt that failed counts as passed (DECISIONS 18). */
-		queue_pass(core, node);
+		part_pass(core, node);
 		down_bring(turn, node);
 		return;
 	}
@@ -126,7 +124,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 			if (node_is_down(member))
 				continue;
 		}
-		join_group(turn, supervisor, member);
+		join_group(turn, member);
 	}
 	begin_group(turn, supervisor, node, delay_ms);
 }
@@ -168,7 +166,7 @@ strategy_stop(struct turn *turn, struct node *node)
 		/* A stopped member changes no state, so its waiters are told here. */
 		wait_state_changed(core, member);
 		if (!node_is_down(member))
-			join_group(turn, supervisor, member);
+			join_group(turn, member);
 	}
 	core->look_early = true;
 	/* Others may be on their way up, after a delay: theirs goes on. */
@@ -231,8 +229,7 @@ strategy_leave(struct core *core, struct node *node)
 	if (!node_is_live(node) || node->part.grouped ||
 	    supervisor->spec.policy.stop_parallel || supervisor->state == STATE_STOPPING)
 		return;
-	node->part.grouped = true;
-	supervisor->children.n_grouped++;
+	part_join(core, node);
 	if (supervisor->children.op == OP_NONE || supervisor->children.op == OP_START) {
 		supervisor->children.group_delay_ms = DURATION_INFINITE;
 		supervisor->children.group_leader = NONE;

@@ -38,16 +38,14 @@ children_stop(struct turn *turn, struct node *supervisor)
 			goal_kill(child);
 		/* A stopped child changes no state, so its waiters are told here. */
 		wait_state_changed(core, child);
-		queue_pass(core, child);
+		part_pass(core, child);
 		wait_state_changed(core, child);
 		if (node_is_pending(child) && child->children.are != CHILDREN_DOWN)
 			down_wait_turn(core, child);
-		if (node_is_live(child) && !child->part.grouped) {
-			child->part.grouped = true;
-			supervisor->children.n_grouped++;
-		}
+		if (node_is_live(child))
+			part_join(core, child);
 		if (node_is_pending(child) || stop_kills(child) ||
-		    child->process.unkillable)
+		    process_is_unkillable(child))
 			queue_node(core, child);
 	}
 	supervisor->children.op = OP_STOP;
@@ -68,10 +66,9 @@ renew_child(struct core *core, struct node *child, enum restart_kind kind)
 {
 	dynamic_show(core, child);
 	goal_undelete(child);
-	child->run.attempts = 0;
-	child->run.was_ready = false;
+	run_renew(child);
 	pace_forget(core, child);
-	child->part.grouped = false;
+	part_leave(core, child);
 	goal_renew(child,
 	           child->spec.enabled && child->plan.stay == STAY_NOT &&
 	               !child->growth.removing,
@@ -88,22 +85,19 @@ start_anew(struct core *core, struct node *supervisor)
 	                                   ? RESTARTED_FOR_COMMAND
 	                                   : RESTARTED_FOR_SUPERVISOR;
 
-	supervisor->children.n_sequenced = 0;
 	CHILDREN_FOREACH (core, supervisor, child) {
 		renew_child(core, child, kind);
-		child->part.sequenced = child->goal == GOAL_UP;
-		supervisor->children.n_sequenced += child->part.sequenced;
+		part_line_up(core, child, child->goal == GOAL_UP);
 	}
 	supervisor->children.op = OP_START;
 }
 
 static void
-put_in_sequence(struct node *supervisor, struct node *child)
+put_in_sequence(struct core *core, struct node *child)
 {
-	supervisor->children.n_sequenced += !child->part.sequenced;
-	child->part.sequenced = true;
+	part_line_up(core, child, true);
 	/* Whether the child is needed is looked at when its turn comes. */
-	child->on_standby = false;
+	gate_end_standby(child);
 }
 
 /* Each child is to be restarted, when it is its turn: no group is under way any more. */
@@ -113,9 +107,7 @@ mark_all(struct core *core, struct node *supervisor)
 	deadline_clear(core, supervisor, TIMER_GROUP);
 	supervisor->children.op = OP_START;
 	CHILDREN_FOREACH (core, supervisor, child) {
-		if (child->part.grouped && node_is_live(child))
-			supervisor->children.n_grouped--;
-		child->part.grouped = false;
+		part_leave(core, child);
 		if (node_is_hidden(child) || child->growth.removing ||
 		    child->growth.presence == PRESENCE_DELETED)
 			continue;
@@ -160,7 +152,7 @@ rejoin(struct core *core, struct node *supervisor)
 		    (node_is_in_sequence(child) && node_is_pending(child)))
 			state_set(core, child, STATE_WAITING);
 		if (node_is_in_sequence(child) || child->state == STATE_WAITING)
-			put_in_sequence(supervisor, child);
+			put_in_sequence(core, child);
 	}
 }
 
@@ -232,12 +224,12 @@ children_group_due(struct turn *turn, struct node *supervisor)
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (!child->part.grouped)
 			continue;
-		child->part.grouped = false;
+		part_leave(core, child);
 		if (child->goal == GOAL_DOWN)
 			continue;
 		goal_restart_is_due(child);
 		state_set(core, child, STATE_WAITING);
-		put_in_sequence(supervisor, child);
+		put_in_sequence(core, child);
 	}
 	supervisor->children.op = OP_START;
 	supervisor->children.cursor = supervisor->links.first;
@@ -317,7 +309,7 @@ advance_start(struct turn *turn, struct node *supervisor)
 
 		/* One that is to stop only waits to be looked at. */
 		if (child->state == STATE_WAITING && child->goal == GOAL_DOWN)
-			queue_pass(turn->core, child);
+			part_pass(turn->core, child);
 		if (child->part.sequenced &&
 		    (child->state == STATE_WAITING || is_to_go_down(child))) {
 			if (!node_takes_starts(turn->core, child))

@@ -31,7 +31,7 @@ down_terminated(struct turn *turn, struct node *node)
 		turn_report(turn, REPORT_STOPPED, node)->cause = *node_final_cause(node);
 		turn_report(turn, REPORT_TERMINATED, node)->cause =
 		    *node_final_cause(node);
-		node->run.begun = BEGUN_BEFORE;
+		run_terminated(node);
 		wait_terminated(turn->core, node);
 	}
 	if (node->spec.keeps && node->run.begun != BEGUN_NEVER)
@@ -55,17 +55,17 @@ down_settle(struct turn *turn, struct node *node)
 	/* A one-shot is ready once it is done. */
 	if (!node_is_ready(node) || node->plan.down_as != STATE_DONE ||
 	    node->spec.start.ready != READY_EXIT)
-		up_forget_ready(node);
+		run_forget_ready(node);
 	node->pace.no_room = 0;
 	suspend_clear(core, node);
 	suspend_decided(core, node);
 	state_set(core, node, node->plan.down_as);
-	node->part.grouped = false;
-	queue_pass(core, node);
+	part_leave(core, node);
+	part_pass(core, node);
 	queue_node(core, node);
 	queue_parent(core, node);
 	/* Of what could not be killed the end is told when it comes. */
-	if (!node->process.unkillable)
+	if (!process_is_unkillable(node))
 		down_terminated(turn, node);
 	else
 		/* Of an actor that has not begun there will be no end to tell. */
@@ -122,7 +122,7 @@ enter_backoff(struct turn *turn, struct node *node)
 	if (!node_has_process(node))
 		turn_report(turn, REPORT_STOPPED, node)->cause = node->process.end;
 	state_set(core, node, down_pending_state(core, node));
-	up_not_ready(node);
+	run_not_ready(node);
 	if (node_is_in_sequence(node) &&
 	    node_supervisor(core, node)->children.op == OP_START) {
 		/* Its turn was here, and is again. */
@@ -141,7 +141,7 @@ finish_stop(struct turn *turn, struct node *node)
 {
 	node->phase = PHASE_NONE;
 	children_close(node);
-	if (!node->process.unkillable)
+	if (!process_is_unkillable(node))
 		living_ended(turn->core, node);
 	if (!node_has_process(node))
 		pace_ended(turn, node, false);
@@ -161,7 +161,7 @@ send_kill(struct turn *turn, struct node *node, enum process_kill how)
 {
 	if (node->process.killed != KILL_NOT_SENT)
 		return;
-	node->process.killed = how;
+	process_killed(node, how);
 	turn_act(turn, ACTION_KILL, node)->life = node->process.life;
 	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms,
 	             node->spec.stop.kill_timeout_ms);
@@ -237,7 +237,7 @@ run_post_hook(struct turn *turn, struct node *node)
 	const bool is_due = node->run.created && !node_is_resuming(node);
 
 	node->phase = PHASE_POST_STOP;
-	node->run.created = false;
+	run_cleaned(node);
 	return is_due && hooks_run(turn, node, HOOK_POST_STOP);
 }
 
@@ -262,7 +262,7 @@ end_process(struct turn *turn, struct node *node)
 {
 	deadline_clear(turn->core, node, TIMER_STATE);
 	node->phase = PHASE_END;
-	if (!process_is_there(node) || node->process.unkillable)
+	if (!process_is_there(node) || process_is_unkillable(node))
 		return false;
 	/* Before the spawn is acknowledged there is no process to be told. */
 	if (node->process.state != PROCESS_ORDERED)

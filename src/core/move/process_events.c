@@ -8,36 +8,6 @@
 
 #include "core/pure.h"
 
-/* Another process is asked for. */
-void
-process_order(struct turn *turn, struct node *node)
-{
-	node->process.life++;
-	node->process.state = PROCESS_ORDERED;
-	node->process.killed = KILL_NOT_SENT;
-	living_renewed(node);
-	turn_act(turn, ACTION_SPAWN, node)->life = node->process.life;
-}
-
-/* Before the boot: the actor has a process of a supd that died, which SIGKILL has not
- * ended. */
-void
-process_found(struct node *node, uint32_t life)
-{
-	node->process.life = life;
-	node->process.state = PROCESS_RUNS;
-	node->process.killed = KILL_SENT;
-	node->process.unkillable = true;
-}
-
-/* Nothing is there any more of a process that was asked for. */
-void
-process_lost(struct node *node)
-{
-	node->process.state =
-	    node->process.state == PROCESS_ORDERED ? PROCESS_NONE : PROCESS_GONE;
-}
-
 /* The start of the process is acknowledged. */
 void
 process_spawned(struct turn *turn, struct node *node)
@@ -46,9 +16,8 @@ process_spawned(struct turn *turn, struct node *node)
 
 	if (node->process.state != PROCESS_ORDERED)
 		return;
-	node->process.state = PROCESS_RUNS;
-	node->run.created = true;
-	node->run.generation++;
+	process_runs(node);
+	run_created(node);
 	turn_report(turn, REPORT_STARTED, node)->window = node->pace.no_room;
 	node->pace.no_room = 0;
 	watch_state_changed(core, node);
@@ -128,19 +97,20 @@ process_exited(struct turn *turn, struct node *node, const struct event *event)
 {
 	if (node->process.state != PROCESS_RUNS)
 		return;
-	node->process.state = event->gone ? PROCESS_GONE : PROCESS_LEFT;
+	process_ended(node, event->gone);
 	pace_ended(turn, node, node->state != STATE_STOPPING && !node_is_leaving(node));
 	living_ended(turn->core, node);
 	suspend_end(turn, node);
 	node->process.end = end_cause(node, event);
 	node->process.last_end = (struct last_end){
 	    .is_known = true,
-	    .overdue = node->process.killed == KILL_SENT_LATE,
+	    .overdue = node->process.killed == KILL_SENT_LATE ||
+	               node->process.killed == KILL_SURVIVED_LATE,
 	    .cause = node->process.end,
 	    .at_ms = turn->now_ms,
 	};
 	turn_report(turn, REPORT_EXITED, node)->cause = node->process.end;
-	if (node->process.unkillable && event->gone)
+	if (process_is_unkillable(node) && event->gone)
 		unkillable_gone(turn, node);
 	/* The node was left behind, or waits for this end. */
 	if (!node_is_live(node))
@@ -172,7 +142,7 @@ process_gone(struct turn *turn, struct node *node)
 	if (node->process.state != PROCESS_LEFT)
 		return;
 	process_lost(node);
-	if (node->process.unkillable)
+	if (process_is_unkillable(node))
 		unkillable_gone(turn, node);
 	if (node->phase == PHASE_END)
 		down_step(turn, node);

@@ -23,7 +23,7 @@ static void
 advance_down(struct turn *turn, struct node *node)
 {
 	if (node->growth.removing) {
-		if (node->links.n_children == 0 && !node->process.unkillable)
+		if (node->links.n_children == 0 && !process_is_unkillable(node))
 			node_free(turn, node);
 		else
 			queue_children(turn->core, node);
@@ -39,8 +39,9 @@ advance_down(struct turn *turn, struct node *node)
 static bool
 may_start_now(const struct node *node)
 {
-	return node->on_standby ? node->plan.is_demanded
-	                        : node->plan.start_now && node->state == STATE_BACKOFF;
+	return node_is_on_standby(node)
+	           ? node->plan.is_demanded
+	           : node->plan.start_now && node->state == STATE_BACKOFF;
 }
 
 static void
@@ -68,7 +69,7 @@ advance_live(struct turn *turn, struct node *node)
 	if (node->state == STATE_STOPPING) {
 		if (stop_kills(node))
 			down_kill(turn, node);
-		if (node->process.unkillable && !node_comes_back(node))
+		if (process_is_unkillable(node) && !node_comes_back(node))
 			unkillable_leave(turn, node);
 		return;
 	}

@@ -18,8 +18,6 @@ void hooks_due(struct turn *turn, struct node *node);
 void hooks_done(struct turn *turn, struct node *node, const struct event *event);
 
 /* up.c */
-void up_not_ready(struct node *node);
-void up_forget_ready(struct node *node);
 void up_start(struct turn *turn, struct node *node);
 
 /* down.c */
@@ -37,10 +35,17 @@ void children_open(struct turn *turn, struct node *supervisor);
 void children_stop(struct turn *turn, struct node *supervisor);
 void children_advance(struct turn *turn, struct node *supervisor);
 
-/* process_events.c */
+/* node_process.c */
 void process_order(struct turn *turn, struct node *node);
 void process_found(struct node *node, uint32_t life);
+void process_runs(struct node *node);
+void process_ended(struct node *node, bool is_gone);
 void process_lost(struct node *node);
+void process_killed(struct node *node, enum process_kill how);
+void process_survives(struct node *node);
+void process_survives_no_more(struct node *node);
+
+/* process_events.c */
 void process_spawned(struct turn *turn, struct node *node);
 void process_spawn_failed(struct turn *turn, struct node *node,
                           const struct event *event);

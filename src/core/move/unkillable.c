@@ -26,10 +26,10 @@ unkillable_found(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
-	if (node->process.unkillable || !process_is_there(node))
+	if (process_is_unkillable(node) || !process_is_there(node))
 		return;
-	node->process.unkillable = true;
-	up_not_ready(node);
+	process_survives(node);
+	run_not_ready(node);
 	core->n_unkillable++;
 	turn_report(turn, REPORT_UNKILLABLE, node)->cause = unkillable_cause;
 	/* Neither a caller that asked for a restart nor its siblings wait for the end. */
@@ -66,7 +66,7 @@ unkillable_leave(struct turn *turn, struct node *node)
 	if (node->phase != PHASE_END)
 		return;
 	deadline_clear(turn->core, node, TIMER_STATE);
-	node->run.created = false;
+	run_cleaned(node);
 	node->phase = PHASE_POST_STOP;
 	down_step(turn, node);
 }
@@ -84,7 +84,7 @@ unkillable_hold(struct turn *turn, struct node *node)
 		state_set(core, node, STATE_BACKOFF);
 	goal_start_now(node, false);
 	if (node_supervisor(core, node)->spec.policy.strategy == STRATEGY_ONE_FOR_ONE)
-		queue_pass(core, node);
+		part_pass(core, node);
 	queue_parent(core, node);
 }
 
@@ -107,8 +107,8 @@ unkillable_gone(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 
-	ASSERT(node->process.unkillable && !process_is_there(node));
-	node->process.unkillable = false;
+	ASSERT(process_is_unkillable(node) && !process_is_there(node));
+	process_survives_no_more(node);
 	core->n_unkillable--;
 	if (node_is_live(node))
 		return;

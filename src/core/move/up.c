@@ -8,34 +8,6 @@
 
 #include "core/pure.h"
 
-/* Another process takes the place of one, or will: which kind of restart is that? */
-static void
-count_restart(struct node *node)
-{
-	struct node_run *run = &node->run;
-
-	run->started_as =
-	    run->begun != BEGUN_NEVER ? run->restart_kind : RESTART_KIND_MAX;
-	run->restart_kind = RESTART_KIND_MAX;
-	if (run->started_as < RESTART_KIND_MAX)
-		run->restarts_by[run->started_as]++;
-}
-
-/* The node is not ready any more, until its next start is over. */
-void
-up_not_ready(struct node *node)
-{
-	if (node_is_ready(node))
-		node->run.readied = READIED_BEFORE;
-}
-
-/* The node is to be ready for the first time, as far as its incarnation goes. */
-void
-up_forget_ready(struct node *node)
-{
-	node->run.readied = READIED_NOT;
-}
-
 /* Start a node that is down; whether it may is decided by the caller. */
 static void
 begin_start(struct turn *turn, struct node *node)
@@ -43,24 +15,15 @@ begin_start(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 	const bool begins = !node_has_begun(node);
 
-	if (begins && node->run.begun != BEGUN_NEVER)
-		node->run.incarnation++;
 	/* A stop of before is forgotten now that their supervisor begins anew. */
 	CHILDREN_FOREACH (core, node, child)
 		goal_keep_down(child, STAY_NOT);
-	count_restart(node);
-	node->run.begun = BEGUN_NOW;
+	run_begins(node);
 	goal_started(node);
 	if (node->spec.keeps && !node_is_resuming(node))
 		(void)turn_act(turn, ACTION_CLEAR, node);
-	/* What is DONE is ready, and begins anew. */
-	if (node_is_ready(node))
-		up_forget_ready(node);
-	node->run.created = false;
 	goal_forget_end(node);
-	node->ending.work_failed = false;
-	node->process.exited_by_itself = false;
-	node->run.attempts++;
+	significant_begins(node);
 	node->process.end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
 	/* What a supervisor counted is lost when it starts anew (OTP O-31). */
 	if (!node_is_resuming(node))
@@ -83,8 +46,7 @@ create(struct turn *turn, struct node *node)
 {
 	pace_begun(turn, node);
 	if (!node_has_process(node)) {
-		node->run.created = true;
-		node->run.generation++;
+		run_created(node);
 		node->phase = PHASE_CHILDREN;
 		turn_report(turn, REPORT_STARTED, node)->window = node->pace.no_room;
 		node->pace.no_room = 0;
@@ -104,8 +66,7 @@ be_ready(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 
 	node->phase = PHASE_NONE;
-	node->run.readied = READIED_NOW;
-	node->run.was_ready = true;
+	run_ready(node);
 	goal_forget_command(node);
 	goal_stay_added(node);
 	goal_end_resume(node);
@@ -129,7 +90,7 @@ be_ready(struct turn *turn, struct node *node)
 	/* A node with a restart queued in the supervisor's start sequence keeps its
 	 * place. */
 	if (!node_is_in_sequence(node))
-		queue_pass(core, node);
+		part_pass(core, node);
 	queue_parent(core, node);
 	/* A node that becomes ready during a suspend is suspended now. */
 	if (core->n_suspends > 0)
@@ -196,7 +157,7 @@ up_step(struct turn *turn, struct node *node)
 void
 up_start(struct turn *turn, struct node *node)
 {
-	if (node->process.unkillable) {
+	if (process_is_unkillable(node)) {
 		unkillable_hold(turn, node);
 		return;
 	}
@@ -204,7 +165,7 @@ up_start(struct turn *turn, struct node *node)
 		demand_stand_by(turn, node);
 		return;
 	}
-	node->on_standby = false;
+	gate_end_standby(node);
 	if (gate_admits(turn->core, node))
 		begin_start(turn, node);
 }

@@ -110,7 +110,7 @@ static void
 view_process(const struct node *node, struct process_view *ret)
 {
 	*ret = (struct process_view){
-	    .unkillable = node->process.unkillable,
+	    .unkillable = process_is_unkillable(node),
 	    .life = node->process.life,
 	    .alive = process_is_there(node),
 	    .spawned = node->process.state >= PROCESS_RUNS,
@@ -141,10 +141,10 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->depth = node->links.depth;
 	ret_view->kind = node->spec.kind;
 	ret_view->state = node->suspend.frozen ? STATE_SUSPENDED : node->state;
-	if (node->process.unkillable)
+	if (process_is_unkillable(node))
 		ret_view->state = STATE_UNKILLABLE;
-	ret_view->ready =
-	    (node_is_ready(node) && node->state != STATE_STOPPING) || node->on_standby;
+	ret_view->ready = (node_is_ready(node) && node->state != STATE_STOPPING) ||
+	                  node_is_on_standby(node);
 	ret_view->held = node->plan.stay == STAY_HELD;
 	ret_view->degraded = node_is_supervisor(node) && node->children.n_failed > 0;
 	ret_view->growth.removing = node->growth.removing;
@@ -153,7 +153,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->growth.addition_index = node->growth.index;
 	ret_view->suspended = suspend_count(core, node);
 	ret_view->suspends = node->suspend.n;
-	ret_view->on_standby = node->on_standby;
+	ret_view->on_standby = node_is_on_standby(node);
 	ret_view->demanded = node->spec.on_demand && node->plan.is_demanded;
 	ret_view->run.incarnation = node->run.incarnation;
 	ret_view->run.generation = node->run.generation;
@@ -173,7 +173,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->ready_mode = node->spec.start.ready;
 	ret_view->strategy = node->spec.policy.strategy;
 	ret_view->waits_for = waits_for(core, node);
-	if (node->state == STATE_WAITING && !node->on_standby)
+	if (node->state == STATE_WAITING && !node_is_on_standby(node))
 		ret_view->unmet = gate_unmet(core, node);
 	ret_view->children = node->links.n_children;
 	ret_view->watches = node->spec.n_watches;
@@ -241,7 +241,7 @@ check_goal(const struct node *node)
 	    node->plan.start_reason > START_BY_COMMAND ||
 	    node->plan.comeback > COMEBACK_IN_SEQUENCE || node->plan.stay > STAY_HELD ||
 	    node->state >= NODE_STATE_MAX || node->phase > PHASE_POST_STOP ||
-	    node->children.op > OP_START)
+	    node->children.op > OP_START || node->gate.waits_for > WAITS_FOR_DEMAND)
 		return "a goal or a state that does not exist";
 	if (node->plan.down_as != STATE_STOPPED && node->plan.down_as != STATE_DONE &&
 	    node->plan.down_as != STATE_FAILED)
@@ -289,18 +289,17 @@ check_run(const struct node *node)
 static const char *
 check_process(const struct node *node)
 {
-	if (node->process.state > PROCESS_GONE || node->process.killed > KILL_SENT_LATE)
+	if (node->process.state > PROCESS_GONE ||
+	    node->process.killed > KILL_SURVIVED_LATE)
 		return "a process in a state that does not exist";
 	if (!process_is_there(node))
-		return node->process.unkillable
+		return process_is_unkillable(node)
 		           ? "an unkillable process of an actor without a process"
 		           : NULL;
-	if (!node_is_live(node) && !node->process.unkillable)
+	if (!node_is_live(node) && !process_is_unkillable(node))
 		return "a process of an actor that is down";
-	if (node->process.unkillable && node->process.killed == KILL_NOT_SENT)
-		return "an unkillable process that was not killed";
 	if (node->process.killed != KILL_NOT_SENT && node->state != STATE_STOPPING &&
-	    !node->process.unkillable)
+	    !process_is_unkillable(node))
 		return "a killed process of an actor that does not stop";
 	return NULL;
 }
@@ -336,7 +335,7 @@ check_node(const struct core *core, const struct node *node)
 	if (live != (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED ||
 	             node->phase != PHASE_NONE))
 		return "a start or a stop of an actor that is at rest";
-	if (node->on_standby &&
+	if (node_is_on_standby(node) &&
 	    (node->state != STATE_WAITING || node->part.grouped || node->part.sequenced))
 		return "an actor that waits for a client, and for something else";
 	if (node_is_hidden(node) && (live || node_is_pending(node)))

@@ -28,7 +28,6 @@ struct node {
 	enum node_state state;
 	enum phase phase;
 	uint64_t since_ms;
-	bool on_standby; /* WAITING until it is needed, and as good as ready */
 	struct node_run run;
 	struct node_process process;
 	struct node_hook hooks;
@@ -196,6 +195,20 @@ node_is_down(const struct node *node)
 	return !node_is_live(node) && !node_is_pending(node);
 }
 
+/* It waits until it is demanded, and is as good as ready. */
+static inline bool
+node_is_on_standby(const struct node *node)
+{
+	return node->gate.waits_for == WAITS_FOR_DEMAND;
+}
+
+/* It waits because a need of it is unmet. */
+static inline bool
+node_is_blocked(const struct node *node)
+{
+	return node->gate.waits_for == WAITS_FOR_NEED;
+}
+
 /* It is to be restarted when the sequence of its supervisor reaches it. */
 static inline bool
 node_is_in_sequence(const struct node *node)
@@ -298,6 +311,14 @@ process_is_there(const struct node *node)
 {
 	return node->process.state >= PROCESS_ORDERED &&
 	       node->process.state <= PROCESS_LEFT;
+}
+
+/* SIGKILL was sent, and something of the process is there for longer than that may take.
+ */
+static inline bool
+process_is_unkillable(const struct node *node)
+{
+	return node->process.killed >= KILL_SURVIVED;
 }
 
 /* The main process was asked for, and its end is not known. */

@@ -38,20 +38,6 @@ queue_parent(struct core *core, const struct node *node)
 		queue_node(core, parent);
 }
 
-/* The child no longer holds up the start sequence of its supervisor. */
-void
-queue_pass(struct core *core, struct node *child)
-{
-	struct node *parent = node_supervisor(core, child);
-
-	if (!child->part.sequenced)
-		return;
-	child->part.sequenced = false;
-	ASSERT(parent->children.n_sequenced > 0);
-	parent->children.n_sequenced--;
-	queue_node(core, parent);
-}
-
 /* The next node to be looked at, in use or not; NULL: there is none. */
 struct node *
 queue_take(struct core *core)

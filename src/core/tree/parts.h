@@ -115,12 +115,13 @@ enum readied {
 	READIED_NOW,    /* since the newest start; a one-shot that is DONE stays so */
 };
 
-/* How far it came, and how often: move/up.c, move/down.c; readied: move/up.c. */
+/* How far it came, and how often: tree/run.c; the incarnation also decide/growth.c. */
 struct node_run {
 	enum begun begun;
 	enum readied readied;
-	bool was_ready; /* since its supervisor started */
-	bool created;   /* there was something to clean up after */
+	bool was_ready;        /* since its supervisor started */
+	bool created;          /* there was something to clean up after */
+	bool exited_by_itself; /* without a stop; not told to its supervisor yet */
 	uint32_t incarnation;
 	uint32_t generation;
 	uint32_t attempts; /* starts since its supervisor started */
@@ -143,10 +144,13 @@ enum process_kill {
 	KILL_NOT_SENT,
 	KILL_SENT,
 	KILL_SENT_LATE, /* because the process had not stopped in time */
+	/* The process is unkillable: there for longer than its kill_timeout since … */
+	KILL_SURVIVED,      /* … SENT */
+	KILL_SURVIVED_LATE, /* … SENT_LATE */
 };
 
 /*
- * The newest process: move/process_events.c; `killed`: move/down.c.
+ * The newest process: move/node_process.c.
  *
  *	NONE, GONE  a start            ORDERED
  *	ORDERED     SPAWNED            RUNS
@@ -161,8 +165,6 @@ struct node_process {
 	uint32_t life;
 	enum process_state state;
 	enum process_kill killed;
-	bool unkillable;       /* killed, and there for longer than its kill_timeout */
-	bool exited_by_itself; /* without a stop */
 	struct cause end;
 	struct last_end last_end;
 };
@@ -189,7 +191,7 @@ enum probing {
 	PROBING_HEALTH, /* if it is well */
 };
 
-/* A process that lives: decide/living.c, decide/living_failure.c. */
+/* A process that lives: decide/living.c; its probes: decide/living_failure.c. */
 struct node_living {
 	bool sigstopped;       /* by somebody else */
 	bool watchdog_expired; /* is to be ended because of its watchdog */
@@ -240,7 +242,7 @@ struct node_suspend {
 	bool frozen;      /* frozen, and reported as frozen */
 };
 
-/* As a child: its part in the operation of its supervisor. */
+/* As a child: its part in the operation of its supervisor: tree/part.c. */
 struct node_part {
 	bool grouped;   /* stopped, and perhaps started again, with others */
 	bool sequenced; /* a start in the sequence that has not passed yet */
@@ -254,7 +256,7 @@ enum children_are {
 };
 
 /* As a supervisor, its children and the operation on them: move/children.c,
- * decide/strategy.c; the counts: wait/node_state.c. */
+ * decide/strategy.c; the counts: wait/node_state.c, tree/part.c. */
 struct node_children {
 	enum children_are are;
 	uint32_t n_live;    /* starting, running or stopping */
@@ -275,10 +277,17 @@ struct node_ending {
 	bool work_failed; /* a significant child failed, since the newest start */
 };
 
-/* The need that holds up its start, and its replicas: wait/gate.c. */
+/* What a WAITING node waits for, apart from its turn. */
+enum waits_for {
+	WAITS_FOR_TURN,   /* nothing else; any other state, too */
+	WAITS_FOR_NEED,   /* an unmet need: an actor of the name in node_gate */
+	WAITS_FOR_DEMAND, /* it is on standby, and as good as ready */
+};
+
+/* What holds up its start, and its replicas: wait/gate.c. */
 struct node_gate {
-	bool is_blocked;       /* by an unmet need: it waits for an actor of … */
-	uint64_t name;         /* … this name, head of the list in the bucket */
+	enum waits_for waits_for;
+	uint64_t name;         /* of the need, head of the list in the bucket */
 	uint32_t next, prev;   /* others that wait for an actor of that bucket */
 	uint32_t next_replica; /* of the same replicas, or the same bucket */
 };

@@ -36,8 +36,24 @@ bool node_has_unkillable(const struct core *core, const struct node *top);
 /* node_queue.c */
 void queue_node(struct core *core, struct node *node);
 void queue_parent(struct core *core, const struct node *node);
-void queue_pass(struct core *core, struct node *child);
 struct node *queue_take(struct core *core);
+
+/* part.c */
+void part_join(struct core *core, struct node *child);
+void part_leave(struct core *core, struct node *child);
+void part_line_up(struct core *core, struct node *child, bool is_sequenced);
+void part_pass(struct core *core, struct node *child);
+
+/* run.c */
+void run_begins(struct node *node);
+void run_created(struct node *node);
+void run_cleaned(struct node *node);
+void run_ready(struct node *node);
+void run_not_ready(struct node *node);
+void run_forget_ready(struct node *node);
+void run_exits(struct node *node, bool by_itself);
+void run_terminated(struct node *node);
+void run_renew(struct node *node);
 
 /* pool.c */
 uint64_t *pool_stamps(const struct core *core, const struct window *window);

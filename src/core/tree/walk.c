@@ -193,7 +193,7 @@ node_has_unkillable(const struct core *core, const struct node *top)
 {
 	const struct node *at = core->n_unkillable == 0 ? NULL : top;
 
-	while (at != NULL && !at->process.unkillable)
+	while (at != NULL && !process_is_unkillable(at))
 		at = node_next(core, top, at);
 	return at != NULL;
 }

@@ -70,10 +70,10 @@ is_as_far(const struct node *node, enum need need)
 	                                             node->state == STATE_RUNNING);
 
 	/* An on-demand actor on standby counts as ready. */
-	if (node->on_standby)
+	if (node_is_on_standby(node))
 		return need != NEED_COMPLETED;
 	/* Left behind, with a process that SIGKILL did not end: it has not ended yet. */
-	if (node->process.unkillable)
+	if (process_is_unkillable(node))
 		return false;
 	/* A completed one-shot meets all needs of it. */
 	if (node->state == STATE_DONE)
@@ -276,11 +276,26 @@ leave(struct core *core, struct node *node)
 void
 gate_leave(struct core *core, struct node *node)
 {
-	if (!node->gate.is_blocked)
+	if (!node_is_blocked(node))
 		return;
 	leave(core, node);
-	node->gate.is_blocked = false;
+	node->gate.waits_for = WAITS_FOR_TURN;
 	core->n_blocked--;
+}
+
+/* Its turn has come without demand: from now on it waits for that, as good as ready. */
+void
+gate_stand_by(struct node *node)
+{
+	node->gate.waits_for = WAITS_FOR_DEMAND;
+}
+
+/* It is demanded, or in another state: demand is not what it waits for. */
+void
+gate_end_standby(struct node *node)
+{
+	if (node_is_on_standby(node))
+		node->gate.waits_for = WAITS_FOR_TURN;
 }
 
 /*
@@ -297,13 +312,13 @@ gate_admits(struct core *core, struct node *node)
 		return true;
 	name = needs_of(core, node)[unmet].target;
 	core->recheck_needs =
-	    core->recheck_needs || !node->gate.is_blocked || node->gate.name != name;
-	if (node->gate.is_blocked) {
+	    core->recheck_needs || !node_is_blocked(node) || node->gate.name != name;
+	if (node_is_blocked(node)) {
 		leave(core, node);
 	} else {
 		if (node->state != STATE_WAITING)
 			state_set(core, node, STATE_WAITING);
-		node->gate.is_blocked = true;
+		node->gate.waits_for = WAITS_FOR_NEED;
 		core->n_blocked++;
 	}
 	enter(core, node, name);
@@ -321,7 +336,7 @@ gate_is_next(const struct core *core, const struct node *node)
 	const struct node *turn =
 	    parent == NULL ? NULL : node_at(core, parent->children.cursor);
 
-	if (!node->gate.is_blocked || node->part.grouped || parent == NULL)
+	if (!node_is_blocked(node) || node->part.grouped || parent == NULL)
 		return false;
 	if (node->part.sequenced &&
 	    (parent->children.op != OP_START ||
@@ -388,7 +403,7 @@ void
 gate_take_spec(struct core *core, struct node *node, const struct need_spec *needs)
 {
 	copy_needs(core, node, needs);
-	if (!node->gate.is_blocked || node->growth.removing)
+	if (!node_is_blocked(node) || node->growth.removing)
 		return;
 	queue_node(core, node);
 	core->recheck_needs = true;
@@ -412,7 +427,7 @@ gate_move(struct core *core)
 		if (!node->used)
 			continue;
 		gate_named(core, node);
-		if (node->gate.is_blocked)
+		if (node_is_blocked(node))
 			enter(core, node, node->gate.name);
 	}
 }
@@ -428,7 +443,7 @@ gate_check(const struct core *core)
 	for (uint32_t slot = 0; slot < core->top; slot++) {
 		const struct node *node = node_in(core, slot);
 
-		if (!node->used || !node->gate.is_blocked)
+		if (!node->used || !node_is_blocked(node))
 			continue;
 		blocked++;
 		if (node->state != STATE_WAITING ||
@@ -446,7 +461,7 @@ gate_check(const struct core *core)
 		for (const struct node *at = node_at(core, names->blocked); at != NULL;
 		     at = node_at(core, at->gate.next))
 			listed +=
-			    at->gate.is_blocked && at->gate.name % core->size.nodes == i;
+			    node_is_blocked(at) && at->gate.name % core->size.nodes == i;
 	}
 	if (blocked != core->n_blocked || listed != blocked)
 		return "wrong count of actors that are held up";

@@ -53,7 +53,7 @@ state_set(struct core *core, struct node *node, enum node_state state)
 	state_count_failed(core, node,
 	                   (state == STATE_FAILED) - (node->state == STATE_FAILED));
 	node->state = state;
-	node->on_standby = false;
+	gate_end_standby(node);
 	if (parent != NULL) {
 		parent->children.n_live += node_is_live(node);
 		parent->children.n_pending += node_is_pending(node);

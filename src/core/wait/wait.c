@@ -94,7 +94,7 @@ judge(const struct core *core, const struct waiter *waiter, const struct node *n
 	switch (waiter->wait_for) {
 	case WAIT_READY:
 		/* It starts when its last process is gone, and that may be never. */
-		if (waiter->command && node->process.unkillable)
+		if (waiter->command && process_is_unkillable(node))
 			return -1;
 		if (node->state == STATE_RUNNING && node_is_ready(node) &&
 		    node->goal != GOAL_DOWN && node->goal != GOAL_RESTART)
@@ -102,7 +102,7 @@ judge(const struct core *core, const struct waiter *waiter, const struct node *n
 		if (node->state == STATE_DONE && node->spec.start.ready == READY_EXIT)
 			return 1;
 		/* Unless it was told to start anyway. */
-		if (node->on_standby && !node->plan.is_demanded &&
+		if (node_is_on_standby(node) && !node->plan.is_demanded &&
 		    node->goal != GOAL_DOWN)
 			return 1;
 		if (waiter->command)
@@ -136,7 +136,7 @@ is_kept_by_one(const struct core *core, const struct waiter *waiter,
                const struct node *node)
 {
 	return waiter->wait_for == WAIT_STOPPED ? node_has_unkillable(core, node)
-	                                        : node->process.unkillable;
+	                                        : process_is_unkillable(node);
 }
 
 /* The reply for a waiter with a goal that cannot come true any more. */

@@ -87,6 +87,8 @@ void gate_move_needs(struct core *core, struct node *node, const struct core *ol
 bool gate_admits(struct core *core, struct node *node);
 bool gate_is_next(const struct core *core, const struct node *node);
 void gate_leave(struct core *core, struct node *node);
+void gate_stand_by(struct node *node);
+void gate_end_standby(struct node *node);
 void gate_state_changed(struct core *core, const struct node *node);
 void gate_node_freed(struct core *core, struct node *node);
 const struct node *gate_needed(const struct core *core, const struct node *node,
@@ -105,6 +107,7 @@ void watch_take_spec(struct core *core, struct node *node, const struct watch_sp
 void watch_node_freed(struct core *core, struct node *node);
 
 /* watch.c */
+void watch_look(struct core *core, struct node *watcher);
 void watch_set_state(struct core *core, struct watch *watch, enum watch_state state);
 void watch_arm(struct core *core, struct watch *watch);
 void watch_fall_due(struct core *core, struct watch *watch, bool confirmed);

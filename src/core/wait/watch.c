@@ -18,8 +18,9 @@
 
 /* ---- from one state to the next ---------------------------------------------------- */
 
-static void
-look_at(struct core *core, struct node *watcher)
+/* One of its watches has to be looked at. */
+void
+watch_look(struct core *core, struct node *watcher)
 {
 	watcher->watch.is_new = true;
 	queue_node(core, watcher);
@@ -36,7 +37,7 @@ watch_set_state(struct core *core, struct watch *watch, enum watch_state state)
 	watcher->watch.n_due += state == WATCH_DUE;
 	watch->state = state;
 	if (state == WATCH_NEW || state == WATCH_DUE)
-		look_at(core, watcher);
+		watch_look(core, watcher);
 }
 
 static bool
@@ -225,6 +226,7 @@ watch_register(struct core *core, struct node *node)
 	     own = watch_at(core, own->next))
 		if (own->state == WATCH_NEW)
 			begin(core, own);
+	node->watch.is_new = false;
 }
 
 /* Its command is run, about the end that is told now. */
@@ -245,7 +247,7 @@ watch_run_ended(struct core *core, struct watch *watch)
 	watcher->watch.running = NONE;
 	watch->run_serial = 0;
 	if (watcher->watch.n_due > 0)
-		look_at(core, watcher);
+		watch_look(core, watcher);
 }
 
 /* The watcher was told; a target that began since then is watched anew. */
@@ -265,7 +267,7 @@ void
 watch_state_changed(struct core *core, struct node *node)
 {
 	if (node->watch.n_due > 0)
-		look_at(core, node);
+		watch_look(core, node);
 }
 
 /*
