@@ -50,21 +50,34 @@ output_find(const struct output *output, const char *path, unsigned int name)
 	return &output->pipes[at];
 }
 
-/* Both ends of a new pipe in one descriptor, and its write end.  -errno. */
+/* What a pipe had when it was made; -1: it was made before. */
+struct ends {
+	int reader; /* does not wait */
+	int writer;
+};
+
+static void
+close_ends(struct ends *ends)
+{
+	fd_close(&ends->reader);
+	fd_close(&ends->writer);
+}
+
+/* Both ends of a new pipe in one descriptor, and each.  -errno. */
 static int
-make_pipe(int *ret_writer)
+make_pipe(struct ends *ret)
 {
 	int fds[2];
 	int fd;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	fd = fd_reopen(fds[0], O_RDWR | O_NONBLOCK);
-	(void)close(fds[0]);
+	*ret = (struct ends){fds[0], fd_raise(fds[1])};
+	fd = fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0
+	         ? -errno
+	         : fd_reopen(fds[0], O_RDWR | O_NONBLOCK);
 	if (fd < 0)
-		(void)close(fds[1]);
-	else
-		*ret_writer = fd_raise(fds[1]);
+		close_ends(ret);
 	return fd_raise(fd);
 }
 
@@ -261,16 +274,16 @@ output_adopt(struct output *output)
 
 /* ---- for a process ----------------------------------------------------------------- */
 
-/* The pipe of this actor and purpose; a new one where there is none, with its write end
- * for the caller to close (-1: there is none).  -errno. */
+/* The pipe of this actor and purpose; a new one where there is none, with its ends for
+ * the caller to close.  -errno. */
 static int
 output_get(struct output *output, const char *path, unsigned int name,
-           struct output_pipe **ret, bool *ret_is_new, int *ret_writer)
+           struct output_pipe **ret, bool *ret_is_new, struct ends *ret_ends)
 {
 	bool is_kept;
 	int fd, r;
 
-	*ret_writer = -1;
+	*ret_ends = (struct ends){-1, -1};
 	*ret = output_find(output, path, name);
 	*ret_is_new = *ret == NULL;
 	if (*ret != NULL)
@@ -278,13 +291,13 @@ output_get(struct output *output, const char *path, unsigned int name,
 	fd = keeper_take(output->messages->keeper, output_key(path, name));
 	is_kept = fd >= 0;
 	if (!is_kept)
-		fd = make_pipe(ret_writer);
+		fd = make_pipe(ret_ends);
 	if (fd < 0)
 		return fd;
 	r = output_enter(output, path, name, fd, ret);
 	if (r < 0) {
 		(void)close(fd);
-		fd_close(ret_writer);
+		close_ends(ret_ends);
 		return r;
 	}
 	if (is_kept)
@@ -334,8 +347,8 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 	const struct conf_process *process = &actor->conf->process;
 	struct output_pipe *pipe;
 	bool is_new;
-	int writer;
-	int r = output_get(output, actor->path, name, &pipe, &is_new, &writer);
+	struct ends ends;
+	int r = output_get(output, actor->path, name, &pipe, &is_new, &ends);
 
 	if (r < 0)
 		return r;
@@ -351,16 +364,17 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 		pipe->is_adopted = false;
 	}
 	if (is_new || (!is_helper && output_is_told_of_lives(output, process)))
-		output_name_one(output, pipe, is_new);
+		output_name_one(output, pipe, is_new, ends.reader);
+	fd_close(&ends.reader);
 	if (is_helper)
-		return pipe->is_writer || (r = become_writer(pipe, writer)) == 0
+		return pipe->is_writer || (r = become_writer(pipe, ends.writer)) == 0
 		           ? pipe->stream.pipe_fd
 		           : r;
 	pipe->is_quiet = false;
 	pipe->is_silent = false;
 	/* Flags that an earlier life has set (O_NONBLOCK, ...) are not for this life. */
 	r = pipe->is_writer ? fcntl(pipe->stream.pipe_fd, F_SETFL, 0)
-	                    : become_writer(pipe, writer);
+	                    : become_writer(pipe, ends.writer);
 	return r < 0 ? r : pipe->stream.pipe_fd;
 }
 
@@ -372,15 +386,16 @@ int
 output_open_input(struct output *output, const char *path, bool for_reader)
 {
 	struct output_pipe *pipe;
+	struct ends ends;
 	bool is_new;
-	int writer, r;
+	int r;
 
 	if (for_reader && output_find(output, path, PIPE_INPUT) == NULL)
 		return -ENOENT;
-	r = output_get(output, path, PIPE_INPUT, &pipe, &is_new, &writer);
+	r = output_get(output, path, PIPE_INPUT, &pipe, &is_new, &ends);
 	if (r < 0)
 		return r;
-	fd_close(&writer);
+	close_ends(&ends);
 	return fd_reopen(pipe->stream.pipe_fd, for_reader ? O_RDONLY : O_WRONLY);
 }
 
@@ -388,13 +403,14 @@ static int
 make_inputs(struct output *output, const struct conf_output *target)
 {
 	struct output_pipe *pipe;
+	struct ends ends;
 	bool is_new;
-	int writer, r;
+	int r;
 
 	if (target->kind != OUTPUT_PIPE)
 		return 0;
-	r = output_get(output, target->file, PIPE_INPUT, &pipe, &is_new, &writer);
-	fd_close(&writer);
+	r = output_get(output, target->file, PIPE_INPUT, &pipe, &is_new, &ends);
+	close_ends(&ends);
 	return r;
 }
 

@@ -127,15 +127,18 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 	return feed_set_pattern(message, process->readiness.pattern) == 0;
 }
 
-/* Name one stream, with its descriptor or, if it is known already, without. */
+/* Name one stream: with its read end, this one or, where that is -1, another; or, if it
+ * is known already, without. */
 static int
-pipe_name(struct output *output, const struct output_pipe *pipe, bool is_new)
+pipe_name(struct output *output, const struct output_pipe *pipe, bool is_new, int reader)
 {
 	int fd = -1;
 	int r;
 
 	if (!pipe_describe(output, pipe))
 		return 0;
+	if (is_new && reader >= 0)
+		return feed_send(output->feed[0], &output->message, reader);
 	if (is_new) {
 		fd = fd_reopen(pipe->stream.pipe_fd, O_RDONLY | O_NONBLOCK);
 		if (fd < 0)
@@ -172,7 +175,7 @@ output_name_all(struct output *output)
 	while (r == 0 && output->cursor < output->n) {
 		const struct output_pipe *pipe = &output->pipes[output->cursor];
 
-		r = pipe_name(output, pipe, true);
+		r = pipe_name(output, pipe, true, -1);
 		/* Its processes had their end when that could not be said. */
 		if (r == 0 && pipe->is_quiet)
 			r = output_say(output, FEED_FLUSH, pipe->stream.key);
@@ -198,9 +201,11 @@ output_name_again(struct output *output)
 	output_watch_feed(output, EV_READ | EV_WRITE);
 }
 
-/* Say something of one stream, if the log process knows of streams already. */
+/* Say something of one stream, if the log process knows of streams already; the read end
+ * of a new pipe stays the caller's, -1: there is none. */
 void
-output_name_one(struct output *output, const struct output_pipe *pipe, bool is_new)
+output_name_one(struct output *output, const struct output_pipe *pipe, bool is_new,
+                int reader)
 {
 	if (output->instance == 0)
 		return;
@@ -208,7 +213,7 @@ output_name_one(struct output *output, const struct output_pipe *pipe, bool is_n
 	if (output->cursor != IDLE &&
 	    (size_t)(pipe - output->pipes) >= (size_t)output->cursor)
 		return;
-	if (pipe_name(output, pipe, is_new) < 0)
+	if (pipe_name(output, pipe, is_new, reader) < 0)
 		output_name_again(output);
 }
 

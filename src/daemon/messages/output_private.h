@@ -64,7 +64,8 @@ struct output_pipe *output_find(const struct output *output, const char *path,
 int output_say(struct output *output, enum feed_kind kind, uint64_t key);
 void output_name_again(struct output *output);
 void output_name_all(struct output *output);
-void output_name_one(struct output *output, const struct output_pipe *pipe, bool is_new);
+void output_name_one(struct output *output, const struct output_pipe *pipe, bool is_new,
+                     int reader);
 void output_on_feed(struct ev_loop *loop, ev_io *io, int revents);
 bool output_is_told_of_lives(const struct output *output,
                              const struct conf_process *process);

@@ -17,6 +17,9 @@ static const uint64_t pause_ns[LOOP_PAUSES] = {250000, 1000000, 4000000};
 
 #define PAUSE_FIRST 1
 
+/* No pipe is smaller. */
+#define SIZE_LEAST 4096
+
 /* A busy pipe is made so large, for as many streams as memory allows us to. */
 #define LARGE_BYTES (1024 * 1024)
 #define LARGE_MAX   64
@@ -119,23 +122,36 @@ await_rest(struct logd *logd, struct stream *stream, size_t left)
 		pause_stream(logd, stream);
 }
 
-/* Begin with a new stream: look at its pipe.  0 or -errno. */
-int
+/* Begin with a new stream.  Most have nothing to say yet: epoll tells when they have. */
+void
 flow_start(struct logd *logd, struct stream *stream)
 {
-	int size = fcntl(stream->source.fd, F_GETPIPE_SZ);
-
-	if (size < 0)
-		return -errno;
-	stream->size = (size_t)size;
 	stream->place = STREAM_ENDED;
-	stream->pause = PAUSE_FIRST;
 	if (logd->stopping) {
 		stream->flush = true;
 		stream->owed = fill_of(stream);
 	}
-	flow_make_ready(logd, stream);
-	return 0;
+	stream->pause = PAUSE_FIRST;
+	/* What a log process before us had begun with the file is to be ended, too. */
+	if (logd->stopping || stream->sink->pack_due ||
+	    deliver_owes(&logd->delivery, stream))
+		flow_make_ready(logd, stream);
+	else
+		arm(logd, stream);
+}
+
+/* Ask for the size of a pipe, once something is in it. */
+static void
+measure(struct stream *stream)
+{
+	int size = 0;
+
+	if (stream->size == 0)
+		size = fcntl(stream->source.fd, F_GETPIPE_SZ);
+	if (size > 0)
+		stream->size = (size_t)size;
+	else if (stream->size == 0)
+		stream->size = SIZE_LEAST;
 }
 
 /* epoll says that the pipe has data, or has lost its last writer. */
@@ -149,6 +165,7 @@ flow_on_event(struct logd *logd, struct stream *stream)
 	/* Watching begins with an event for data that was known before. */
 	if (stream->place == STREAM_PARTIAL && fill == stream->left)
 		return;
+	measure(stream);
 	if (fill == 0)
 		flow_leave(logd, stream);
 	else if (fill >= stream->size / 2)
@@ -307,6 +324,7 @@ deliver_one(struct logd *logd, struct stream *stream)
 	const bool owes = deliver_owes(&logd->delivery, stream);
 	ssize_t n;
 
+	measure(stream);
 	if (stream->shown == FEED_SHOWN_ALL && !logd->stopping &&
 	    display_is_full(&logd->delivery.display)) {
 		stream->place = STREAM_WAITING;

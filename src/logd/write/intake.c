@@ -100,9 +100,7 @@ add(struct logd *logd, int fd)
 	resume(logd, stream);
 	stream->round = logd->instance;
 	match_tell(logd, stream);
-	r = flow_start(logd, stream);
-	if (r < 0)
-		intake_forget(logd, stream);
+	flow_start(logd, stream);
 }
 
 static void

@@ -87,7 +87,7 @@ on_feed(struct logd *logd, uint32_t events)
 	}
 }
 
-/* Wait for events; until_ns: no longer than until then, UINT64_MAX: for ever. */
+/* Wait until something is there, but no longer than until then. */
 static void
 wait_until(const struct logd *logd, uint64_t until_ns)
 {
@@ -99,14 +99,19 @@ wait_until(const struct logd *logd, uint64_t until_ns)
 	    .tv_nsec = (long)(left_ns % 1000000000),
 	};
 
-	(void)ppoll(&fd, 1, until_ns == UINT64_MAX ? NULL : &left, NULL);
+	(void)ppoll(&fd, 1, &left, NULL);
 }
 
+/* Take what has happened; wait for it until then, UINT64_MAX: for ever. */
 static void
-take_events(struct logd *logd)
+take_events(struct logd *logd, uint64_t until_ns)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int n = epoll_wait(logd->epoll, events, EVENTS_MAX, 0);
+	int n;
+
+	if (until_ns != UINT64_MAX)
+		wait_until(logd, until_ns);
+	n = epoll_wait(logd->epoll, events, EVENTS_MAX, until_ns == UINT64_MAX ? -1 : 0);
 
 	for (int i = 0; i < n; i++) {
 		const uint64_t about = events[i].data.u64;
@@ -273,8 +278,7 @@ logd_run(const struct logd_fds *fds)
 	else if (os_confine(CONFINE_LOG, &err) < 0)
 		(void)fprintf(stderr, "supd: log: %s\n", err.text);
 	while (r == 0 && !is_over(logd)) {
-		wait_until(logd, next_wake(logd));
-		take_events(logd);
+		take_events(logd, next_wake(logd));
 		if (!logd->pending)
 			flow_deliver(logd);
 		flow_show(logd);

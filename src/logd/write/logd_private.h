@@ -66,7 +66,7 @@ void match_tell(struct logd *logd, struct stream *stream);
 void match_tell_all(struct logd *logd);
 
 /* flow.c: streams from place to place. */
-int flow_start(struct logd *logd, struct stream *stream);
+void flow_start(struct logd *logd, struct stream *stream);
 void flow_leave(struct logd *logd, struct stream *stream);
 void flow_make_ready(struct logd *logd, struct stream *stream);
 void flow_on_event(struct logd *logd, struct stream *stream);

@@ -144,6 +144,8 @@ state_open(struct state *state, int fd, struct err *err)
 	if (state->head->version != LAYOUT || state->head->used > STATE_STREAMS_MAX) {
 		*state->head = (struct state_head){.version = LAYOUT};
 	}
+	/* Of the pages of entries those that are used were allocated. */
+	state->allocated = PAGES(entry_offset(state->head->used));
 	if (index_entries(state) < 0) {
 		err_set(err, ENOMEM, "index the state of the log");
 		state_close(state);
@@ -163,6 +165,21 @@ state_close(struct state *state)
 	*state = (struct state){.fd = -1};
 }
 
+/* Memory for the entry: touching a page that cannot be had would kill us.  0 or -errno. */
+static int
+allocate(struct state *state, uint32_t entry)
+{
+	const size_t end = PAGES(entry_offset(entry + 1));
+
+	if (end <= state->allocated)
+		return 0;
+	if (fallocate(state->fd, 0, (off_t)state->allocated,
+	              (off_t)(end - state->allocated)) < 0)
+		return -errno;
+	state->allocated = end;
+	return 0;
+}
+
 /*
  * The entry of a stream; a new one where there is none.  Returns 0, -ENOSPC when there
  * are STATE_STREAMS_MAX, or another -errno.
@@ -170,10 +187,8 @@ state_close(struct state *state)
 int
 state_find(struct state *state, uint64_t key, uint32_t *ret)
 {
-	const struct state_entry fresh = {.key = key};
 	const bool recycled = state->n_free > 0;
 	uint32_t entry = state->head->used;
-	ssize_t n;
 	int r;
 
 	ASSERT(key != 0);
@@ -183,15 +198,12 @@ state_find(struct state *state, uint64_t key, uint32_t *ret)
 		entry = state->free[state->n_free - 1];
 	else if (entry == STATE_STREAMS_MAX)
 		return -ENOSPC;
-	r = map_put(&state->by_key, key, entry);
+	r = allocate(state, entry);
+	if (r == 0)
+		r = map_put(&state->by_key, key, entry);
 	if (r < 0)
 		return r;
-	/* A write says when there is no memory; touching the page would kill us. */
-	n = pwrite(state->fd, &fresh, sizeof(fresh), (off_t)entry_offset(entry));
-	if (n != (ssize_t)sizeof(fresh)) {
-		map_remove(&state->by_key, key);
-		return n < 0 ? -errno : -ENOSPC;
-	}
+	state->entries[entry] = (struct state_entry){.key = key};
 	if (recycled)
 		state->n_free--;
 	else

@@ -43,7 +43,7 @@ struct stream {
 	struct match_begun *begun; /* an incomplete line, or NULL */
 	bool done;                 /* we are to end, and what it held then is written */
 	unsigned int pause;
-	size_t size; /* of its pipe */
+	size_t size; /* of its pipe; 0: not asked for yet */
 	size_t owed; /* we are to end: what it held then and is not written */
 	uint64_t due_ns;
 	uint64_t round; /* number of the FEED_BEGIN in which the stream was named */
