@@ -50,34 +50,29 @@ output_find(const struct output *output, const char *path, unsigned int name)
 	return &output->pipes[at];
 }
 
-/* What a pipe had when it was made; -1: it was made before. */
-struct ends {
-	int reader; /* does not wait */
-	int writer;
-};
-
-static void
-close_ends(struct ends *ends)
+/* Close those that are there. */
+void
+output_close_ends(struct output_ends *ends)
 {
 	fd_close(&ends->reader);
 	fd_close(&ends->writer);
 }
 
 /* Both ends of a new pipe in one descriptor, and each.  -errno. */
-static int
-make_pipe(struct ends *ret)
+int
+output_make_pipe(struct output_ends *ret)
 {
 	int fds[2];
 	int fd;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	*ret = (struct ends){fds[0], fd_raise(fds[1])};
+	*ret = (struct output_ends){fds[0], fd_raise(fds[1])};
 	fd = fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0
 	         ? -errno
 	         : fd_reopen(fds[0], O_RDWR | O_NONBLOCK);
 	if (fd < 0)
-		close_ends(ret);
+		output_close_ends(ret);
 	return fd_raise(fd);
 }
 
@@ -100,7 +95,7 @@ output_reserve_pipe(struct output *output)
 }
 
 /* Enter a pipe; `fd` is the table's if this succeeds.  -errno. */
-static int
+int
 output_enter(struct output *output, const char *path, unsigned int name, int fd,
              struct output_pipe **ret)
 {
@@ -278,12 +273,12 @@ output_adopt(struct output *output)
  * the caller to close.  -errno. */
 static int
 output_get(struct output *output, const char *path, unsigned int name,
-           struct output_pipe **ret, bool *ret_is_new, struct ends *ret_ends)
+           struct output_pipe **ret, bool *ret_is_new, struct output_ends *ret_ends)
 {
 	bool is_kept;
 	int fd, r;
 
-	*ret_ends = (struct ends){-1, -1};
+	*ret_ends = (struct output_ends){-1, -1};
 	*ret = output_find(output, path, name);
 	*ret_is_new = *ret == NULL;
 	if (*ret != NULL)
@@ -291,13 +286,13 @@ output_get(struct output *output, const char *path, unsigned int name,
 	fd = keeper_take(output->messages->keeper, output_key(path, name));
 	is_kept = fd >= 0;
 	if (!is_kept)
-		fd = make_pipe(ret_ends);
+		fd = output_make_pipe(ret_ends);
 	if (fd < 0)
 		return fd;
 	r = output_enter(output, path, name, fd, ret);
 	if (r < 0) {
 		(void)close(fd);
-		close_ends(ret_ends);
+		output_close_ends(ret_ends);
 		return r;
 	}
 	if (is_kept)
@@ -321,8 +316,8 @@ output_is_told_of_lives(const struct output *output, const struct conf_process *
 
 /* Of a pipe that the walker keeps we need no more than what processes get: this write
  * end, or another one where it is -1.  -errno. */
-static int
-become_writer(struct output_pipe *pipe, int take_writer)
+int
+output_become_writer(struct output_pipe *pipe, int take_writer)
 {
 	int fd =
 	    take_writer >= 0 ? take_writer : fd_reopen(pipe->stream.pipe_fd, O_WRONLY);
@@ -347,18 +342,18 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 	const struct conf_process *process = &actor->conf->process;
 	struct output_pipe *pipe;
 	bool is_new;
-	struct ends ends;
+	struct output_ends ends;
 	int r = output_get(output, actor->path, name, &pipe, &is_new, &ends);
 
 	if (r < 0)
 		return r;
 	/* Give the pipe to the actor's user, so that the process can open /dev/stdout and
 	 * /dev/stderr. */
-	if (is_new && process->identity.has_user)
+	if ((is_new || pipe->is_prepared) && process->identity.has_user)
 		(void)!fchown(pipe->stream.pipe_fd, process->identity.uid,
 		              process->identity.gid);
 	if (!is_helper) {
-		if (!is_new && !pipe->is_silent)
+		if (!is_new && !pipe->is_silent && !pipe->is_prepared)
 			pipe->begun =
 			    tail_total(&output->tail, &pipe->stream, pipe->said);
 		pipe->is_adopted = false;
@@ -367,14 +362,16 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 		output_name_one(output, pipe, is_new, ends.reader);
 	fd_close(&ends.reader);
 	if (is_helper)
-		return pipe->is_writer || (r = become_writer(pipe, ends.writer)) == 0
+		return pipe->is_writer ||
+		               (r = output_become_writer(pipe, ends.writer)) == 0
 		           ? pipe->stream.pipe_fd
 		           : r;
 	pipe->is_quiet = false;
 	pipe->is_silent = false;
+	pipe->is_prepared = false;
 	/* Flags that an earlier life has set (O_NONBLOCK, ...) are not for this life. */
 	r = pipe->is_writer ? fcntl(pipe->stream.pipe_fd, F_SETFL, 0)
-	                    : become_writer(pipe, ends.writer);
+	                    : output_become_writer(pipe, ends.writer);
 	return r < 0 ? r : pipe->stream.pipe_fd;
 }
 
@@ -386,7 +383,7 @@ int
 output_open_input(struct output *output, const char *path, bool for_reader)
 {
 	struct output_pipe *pipe;
-	struct ends ends;
+	struct output_ends ends;
 	bool is_new;
 	int r;
 
@@ -395,7 +392,7 @@ output_open_input(struct output *output, const char *path, bool for_reader)
 	r = output_get(output, path, PIPE_INPUT, &pipe, &is_new, &ends);
 	if (r < 0)
 		return r;
-	close_ends(&ends);
+	output_close_ends(&ends);
 	return fd_reopen(pipe->stream.pipe_fd, for_reader ? O_RDONLY : O_WRONLY);
 }
 
@@ -403,14 +400,14 @@ static int
 make_inputs(struct output *output, const struct conf_output *target)
 {
 	struct output_pipe *pipe;
-	struct ends ends;
+	struct output_ends ends;
 	bool is_new;
 	int r;
 
 	if (target->kind != OUTPUT_PIPE)
 		return 0;
 	r = output_get(output, target->file, PIPE_INPUT, &pipe, &is_new, &ends);
-	close_ends(&ends);
+	output_close_ends(&ends);
 	return r;
 }
 

@@ -31,6 +31,7 @@ uint32_t output_look(const struct supd_options *options, const struct conf *conf
 int output_configure(struct output *output);
 int output_open(struct output *output, const struct actor *actor, bool is_helper,
                 enum feed_stream name);
+void output_prepare(struct output *output, const struct actor *const *actors, size_t n);
 int output_open_input(struct output *output, const char *path, bool for_reader);
 void output_begun(const struct output *output, const struct actor *actor,
                   uint64_t ret_awaits[2]);

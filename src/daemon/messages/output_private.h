@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* output_private.h - what the files about pipes share.
  *
- *	output.c       made, named, given to processes
- *	output_feed.c  what the log process is told of them, and says
- *	output_show.c  how they are shown on supd's own standard output
- *	output_last.c  what was said, and the end of a pipe
+ *	output.c          made, named, given to processes
+ *	output_prepare.c  several are made at once
+ *	output_feed.c     what the log process is told of them, and says
+ *	output_show.c     how they are shown on supd's own standard output
+ *	output_last.c     what was said, and the end of a pipe
  */
 #ifndef DAEMON_OUTPUT_PRIVATE_H
 #define DAEMON_OUTPUT_PRIVATE_H
@@ -32,6 +33,13 @@ struct output_pipe {
 	bool is_adopted;   /* of a guardian before us: when it began is not known */
 	bool is_quiet;     /* the pipe has no writer that could write more */
 	bool is_silent;    /* and the newest process had said nothing */
+	bool is_prepared;  /* no process has had it yet */
+};
+
+/* What a pipe had when it was made; -1: it was made before. */
+struct output_ends {
+	int reader; /* does not wait */
+	int writer;
 };
 
 struct output {
@@ -61,6 +69,11 @@ struct output {
 
 struct output_pipe *output_find(const struct output *output, const char *path,
                                 unsigned int name);
+int output_enter(struct output *output, const char *path, unsigned int name, int fd,
+                 struct output_pipe **ret);
+int output_make_pipe(struct output_ends *ret);
+void output_close_ends(struct output_ends *ends);
+int output_become_writer(struct output_pipe *pipe, int take_writer);
 int output_say(struct output *output, enum feed_kind kind, uint64_t key);
 void output_name_again(struct output *output);
 void output_name_all(struct output *output);

@@ -181,6 +181,23 @@ births_meet(struct procs *procs, pid_t pid)
 
 /* ---- the queue --------------------------------------------------------------------- */
 
+/* Prepare the next of those that wait, where several do. */
+static void
+prepare(struct procs *procs)
+{
+	struct births *births = &procs->births;
+	uint32_t n = births->cap - births->first;
+
+	if (births->n_prepared > 0 || births->n_waiting < 2)
+		return;
+	if (n > births->n_waiting)
+		n = births->n_waiting;
+	if (n > BIRTHS_PREPARED_MAX)
+		n = BIRTHS_PREPARED_MAX;
+	births->n_prepared = n;
+	births->ways->prepare(procs, births->waiting + births->first, n);
+}
+
 /* Start what waits, as far as there are places. */
 static void
 begin_waiting(struct procs *procs)
@@ -190,6 +207,9 @@ begin_waiting(struct procs *procs)
 	while (births->n_waiting > 0 && births->n < LEDGER_SPAWNS) {
 		const uint32_t who = births->waiting[births->first];
 
+		prepare(procs);
+		if (births->n_prepared > 0)
+			births->n_prepared--;
 		births->first = (births->first + 1) % births->cap;
 		births->n_waiting--;
 		begin(procs, who);

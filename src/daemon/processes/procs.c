@@ -122,6 +122,23 @@ begin(struct procs *procs, struct proc *proc, struct launch *launch,
 	return r;
 }
 
+static void
+on_prepare(struct procs *procs, const uint32_t *who, size_t n)
+{
+	const struct actor *actors[BIRTHS_PREPARED_MAX];
+	size_t n_actors = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct actor *actor = NULL;
+
+		if ((who[i] & PROCS_TASK) == 0)
+			actor = actors_get(procs->actors, procs->table->at[who[i]].ref);
+		if (actor != NULL && actor->conf_owner == NULL)
+			actors[n_actors++] = actor;
+	}
+	output_prepare(procs->room->messages->output, actors, n_actors);
+}
+
 static int
 on_begin(struct procs *procs, uint32_t who, struct launch *launch,
          struct ledger_spawn *intent, struct spawn_place **ret_place,
@@ -164,7 +181,7 @@ on_over(struct procs *procs, uint32_t who, int r, const struct spawn_result *res
 	}
 }
 
-static const struct birth_ways ways = {on_begin, on_over};
+static const struct birth_ways ways = {on_prepare, on_begin, on_over};
 
 /* Have the process started. */
 static void

@@ -48,7 +48,12 @@ struct birth {
 	bool is_slow; /* it is not waited for any more, but looked at */
 };
 
+/* So many starts are prepared at once. */
+#define BIRTHS_PREPARED_MAX 16
+
 struct birth_ways {
+	/* These, BIRTHS_PREPARED_MAX at most, will begin next. */
+	void (*prepare)(struct procs *procs, const uint32_t *who, size_t n);
 	/* Begin: the intent is put down first.  As launch_begin(). */
 	int (*begin)(struct procs *procs, uint32_t who, struct launch *launch,
 	             struct ledger_spawn *intent, struct spawn_place **ret_place,
@@ -65,7 +70,8 @@ struct births {
 	unsigned int n;
 	uint32_t *waiting; /* a ring: what was ordered and has no place yet */
 	uint32_t first, n_waiting, cap;
-	uint64_t until_ms; /* so long this turn may start processes; 0: not known yet */
+	uint32_t n_prepared; /* of those that wait, the first */
+	uint64_t until_ms;   /* so long this turn may start processes; 0: not known yet */
 	unsigned int pause_ms;  /* of the timer */
 	struct ledger *dropped; /* to be freed at the end of the turn; or NULL */
 	ev_timer timer;

@@ -192,6 +192,13 @@ keeper_keep(struct keeper *keeper, uint64_t key, int fd)
 }
 
 void
+keeper_keep_all(struct keeper *keeper, const uint64_t *keys, const int *fds, size_t n)
+{
+	if (keeper->unsent != NULL)
+		unsent_store_all(keeper->unsent, keys, fds, n);
+}
+
+void
 keeper_release(struct keeper *keeper, uint64_t key)
 {
 	if (keeper->unsent != NULL)

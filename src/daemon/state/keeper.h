@@ -5,6 +5,7 @@
 #define DAEMON_KEEPER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -85,6 +86,10 @@ void keeper_notify(struct keeper *keeper, const char *text);
 
 /* Have the walker keep a copy of this descriptor, for the next guardian. */
 void keeper_keep(struct keeper *keeper, uint64_t key, int fd);
+
+/* The same for several, LINK_STORE_MAX at most, under keys that the walker never had. */
+void keeper_keep_all(struct keeper *keeper, const uint64_t *keys, const int *fds,
+                     size_t n);
 
 /* What was kept under this key for us; the caller's now.  -1: nothing, or taken already.
  */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "daemon/state/log.h"
 #include "os/self/fd.h"
 #include "os/socket/closer.h"
@@ -235,6 +236,22 @@ unsent_send(struct unsent *unsent, enum link_kind kind, uint64_t key, int fd)
 	if (r < 0)
 		log_paced(unsent->pace, LOG_LEVEL_ERROR, "tell the walker (%s): %s",
 		          link_names[kind], strerror(-r));
+}
+
+/* unsent_send() of LINK_STORE for several, LINK_STORE_MAX at most, none of which was sent
+ * before: with one message where that is possible. */
+void
+unsent_store_all(struct unsent *unsent, const uint64_t *keys, const int *fds, size_t n)
+{
+	struct link_message message = {.kind = LINK_STORE, .n = (uint32_t)n};
+
+	ASSERT(n <= LINK_STORE_MAX);
+	memcpy(message.keys, keys, n * sizeof(*keys));
+	if (n == 0 ||
+	    (unsent->n == 0 && link_try(unsent->link_fd, &message, fds, n) == 0))
+		return;
+	for (size_t i = 0; i < n; i++)
+		unsent_send(unsent, LINK_STORE, keys[i], fds[i]);
 }
 
 /* Nothing is unsent; NULL without memory. */

@@ -22,6 +22,8 @@ struct unsent *unsent_new(struct ev_loop *loop, struct bounded *closers, int lin
                           struct log_pace *pace);
 void unsent_free(struct unsent *unsent);
 void unsent_send(struct unsent *unsent, enum link_kind kind, uint64_t key, int fd);
+void unsent_store_all(struct unsent *unsent, const uint64_t *keys, const int *fds,
+                      size_t n);
 int unsent_flush(struct unsent *unsent);
 
 #endif

@@ -165,7 +165,8 @@ state_close(struct state *state)
 	*state = (struct state){.fd = -1};
 }
 
-/* Memory for the entry: touching a page that cannot be had would kill us.  0 or -errno. */
+/* Memory for the entry: touching a page that cannot be had would kill us.  0 or -errno.
+ */
 static int
 allocate(struct state *state, uint32_t entry)
 {

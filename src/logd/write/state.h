@@ -78,7 +78,7 @@ struct state {
 	struct state_entry *entries;
 	struct map by_key;
 	size_t allocated; /* so many bytes of the memfd, from its begin */
-	uint32_t *free; /* entries below head->used */
+	uint32_t *free;   /* entries below head->used */
 	uint32_t n_free;
 };
 
