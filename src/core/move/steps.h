@@ -15,6 +15,9 @@ bool reconcile_run(struct turn *turn);
 bool hooks_run(struct turn *turn, struct node *node, enum hook hook);
 void hooks_kill(struct turn *turn, struct node *node);
 void hooks_due(struct turn *turn, struct node *node);
+void hooks_ended(struct turn *turn, struct node *node);
+
+/* hook_events.c */
 void hooks_done(struct turn *turn, struct node *node, const struct event *event);
 
 /* up.c */
