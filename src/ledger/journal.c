@@ -219,15 +219,6 @@ ledger_commit(struct ledger *ledger)
 		set_commit(ledger, commit_now(ledger) + n);
 }
 
-/* Prepare and commit one entry. */
-void
-ledger_append(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
-              const struct event *event, uint64_t tag)
-{
-	ledger_prepare(ledger, kind, now_ms, event, tag);
-	ledger_commit(ledger);
-}
-
 /* How many entries there are since the checkpoint. */
 uint32_t
 ledger_entries(const struct ledger *ledger)
@@ -279,11 +270,4 @@ uint32_t
 ledger_epoch(const struct ledger *ledger)
 {
 	return epoch_of(commit_now(ledger));
-}
-
-/* A point in time: another one as soon as anything is committed, or checkpointed. */
-uint64_t
-ledger_position(const struct ledger *ledger)
-{
-	return commit_now(ledger);
 }

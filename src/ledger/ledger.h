@@ -75,8 +75,6 @@ bool ledger_has_room(const struct ledger *ledger, uint32_t entries);
 void ledger_prepare(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
                     const struct event *event, uint64_t tag);
 void ledger_commit(struct ledger *ledger);
-void ledger_append(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
-                   const struct event *event, uint64_t tag);
 uint32_t ledger_entries(const struct ledger *ledger);
 const struct journal_entry *ledger_entry(const struct ledger *ledger, uint32_t i);
 
@@ -84,7 +82,6 @@ const struct journal_entry *ledger_entry(const struct ledger *ledger, uint32_t i
 uint32_t ledger_performed(const struct ledger *ledger);
 void ledger_set_performed(struct ledger *ledger, uint32_t n);
 uint32_t ledger_epoch(const struct ledger *ledger);
-uint64_t ledger_position(const struct ledger *ledger);
 
 /* ---- the records ---- */
 

@@ -26,7 +26,7 @@ make(void)
 		const struct event event = event_of(n);
 		const struct ledger_record record = record_of(n, n);
 
-		ledger_append(ledger, JOURNAL_POST, n, &event, n);
+		append_entry(ledger, JOURNAL_POST, n, &event, n);
 		ledger_write(ledger, n, &record);
 		ledger_set_status(ledger, n, "a text");
 	}

@@ -21,6 +21,8 @@ Suite *steps_suite(void);
 struct ledger *new_ledger(void);
 struct ledger *open_again(const struct ledger *ledger);
 struct ledger *try_again(const struct ledger *ledger, struct err *err);
+void append_entry(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
+                  const struct event *event, uint64_t tag);
 void replicate(struct ledger *to, const struct ledger *from);
 struct ledger_record record_of(uint32_t slot, uint32_t n);
 bool record_is(const struct ledger_record *record, uint32_t n);

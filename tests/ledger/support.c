@@ -55,6 +55,15 @@ replicate(struct ledger *to, const struct ledger *from)
 	memcpy(to->header, from->header, from->layout.tokens);
 }
 
+/* Prepare and commit one entry. */
+void
+append_entry(struct ledger *ledger, enum journal_kind kind, uint64_t now_ms,
+             const struct event *event, uint64_t tag)
+{
+	ledger_prepare(ledger, kind, now_ms, event, tag);
+	ledger_commit(ledger);
+}
+
 /* A record of this slot in which every other byte is about n. */
 struct ledger_record
 record_of(uint32_t slot, uint32_t n)

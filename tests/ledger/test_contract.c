@@ -181,7 +181,7 @@ START_TEST(a_checkpoint_empties_the_journal_and_keeps_the_core)
 	const struct event event = event_of(3);
 
 	memset(before, 'a', CORE_BYTES);
-	ledger_append(ledger, JOURNAL_POST, 5, &event, 6);
+	append_entry(ledger, JOURNAL_POST, 5, &event, 6);
 	ledger_set_performed(ledger, 4);
 	ledger_checkpoint(ledger);
 	ck_assert_ptr_ne(ledger_core(ledger), before);
@@ -212,9 +212,9 @@ START_TEST(the_journal_gives_back_what_was_appended)
 		ck_assert(ledger_has_room(ledger, JOURNAL - i));
 		ck_assert(!ledger_has_room(ledger, JOURNAL - i + 1));
 		if (i % 2 == 0)
-			ledger_append(ledger, JOURNAL_POST, i, &event, i + 1);
+			append_entry(ledger, JOURNAL_POST, i, &event, i + 1);
 		else
-			ledger_append(ledger, JOURNAL_SETTLE, i, NULL, 0);
+			append_entry(ledger, JOURNAL_SETTLE, i, NULL, 0);
 		ledger_set_performed(ledger, i * 2);
 	}
 	ck_assert(ledger_has_room(ledger, 0));
@@ -404,7 +404,7 @@ START_TEST(a_copy_has_everything_but_the_core_and_the_journal)
 	ledger_set_status(old, SLOTS - 1, "here");
 	ledger_set_facts(old, &facts);
 	ledger_set_past(old, "/user/a", 5);
-	ledger_append(old, JOURNAL_POST, 1, &event, 1);
+	append_entry(old, JOURNAL_POST, 1, &event, 1);
 	ledger_set_performed(old, 1);
 	ledger_spawn(old, 3)->life = 77;
 	memset(ledger_core(old), 'c', CORE_BYTES);

@@ -38,7 +38,7 @@ full_ledger(void)
 		for (uint32_t n = 0; n < ENTRIES; n++) {
 			const struct event event = event_of(n);
 
-			ledger_append(ledger, JOURNAL_POST, n, &event, n);
+			append_entry(ledger, JOURNAL_POST, n, &event, n);
 		}
 		ledger_set_performed(ledger, PERFORMED);
 	}
@@ -110,7 +110,7 @@ go_on(struct ledger *ledger)
 		return "a name cannot be remembered";
 	ledger_set_status(ledger, 1, "new");
 	ledger_checkpoint(ledger);
-	ledger_append(ledger, JOURNAL_POST, 1, &event, 1);
+	append_entry(ledger, JOURNAL_POST, 1, &event, 1);
 	return ledger_restore(ledger) == 0 && ledger_entries(ledger) == 1
 	           ? NULL
 	           : "it cannot be written any more";

@@ -163,7 +163,7 @@ go_on(struct ledger *ledger, struct progress *progress)
 	char text[64];
 
 	atomic_store(&progress->begun, n);
-	ledger_append(ledger, JOURNAL_POST, n, &event, n);
+	append_entry(ledger, JOURNAL_POST, n, &event, n);
 	atomic_store(&progress->appended, n);
 	chain_step(chain, &event);
 	ledger_set_performed(ledger, ledger_entries(ledger));

@@ -242,9 +242,9 @@ guard(struct stage *stage, const struct ledger *old)
 		if (is_journaled(op)) {
 			if (!ledger_has_room(stage->ledger, 1))
 				checkpoint(stage, next);
-			ledger_append(stage->ledger,
-			              settle ? JOURNAL_SETTLE : JOURNAL_POST, op->now_ms,
-			              settle ? NULL : &op->event, next);
+			append_entry(stage->ledger,
+			             settle ? JOURNAL_SETTLE : JOURNAL_POST, op->now_ms,
+			             settle ? NULL : &op->event, next);
 			give(stage, settle, op->now_ms, &op->event);
 		} else {
 			(void)reload(stage, op);

@@ -129,7 +129,7 @@ append(struct ledger *ledger, uint32_t n)
 {
 	const struct event event = event_of(n);
 
-	ledger_append(ledger, JOURNAL_POST, n, &event, n);
+	append_entry(ledger, JOURNAL_POST, n, &event, n);
 }
 
 static bool

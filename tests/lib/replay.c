@@ -151,14 +151,16 @@ look(struct reader *reader)
 static bool
 is_the_same(struct reader *reader)
 {
-	uint64_t position = ledger_position(reader->ledger);
+	const uint32_t epoch = ledger_epoch(reader->ledger);
+	const uint32_t n = ledger_entries(reader->ledger);
 
 	look(reader);
-	return reader->n == ledger_entries(reader->ledger) &&
+	return reader->n == n &&
 	       memcmp(reader->core, copy_of(reader, ~reader->epoch),
 	              reader->core_bytes) == 0 &&
 	       reader->actions == ledger_performed(reader->ledger) &&
-	       position == ledger_position(reader->ledger);
+	       epoch == ledger_epoch(reader->ledger) &&
+	       n == ledger_entries(reader->ledger);
 }
 
 /* From the first checkpoint on; its slots are told in start order. */

@@ -20,6 +20,23 @@
 #include "os/socket/sock.h"
 #include "tests/lib/check_main.h"
 
+/* A unix stream socket that listens, as sock_open_unix(), to which no descriptors can be
+ * sent where the kernel is able to refuse them. */
+static int
+listen_unix(const char *path, int backlog, mode_t mode, uid_t uid, gid_t gid,
+            struct err *err)
+{
+	const struct sock_file file = {.path = path,
+	                               .type = SOCK_STREAM,
+	                               .backlog = backlog,
+	                               .mode = mode,
+	                               .uid = uid,
+	                               .gid = gid,
+	                               .refuses_rights = true};
+
+	return sock_open_unix(&file, err);
+}
+
 static char directory[64];
 static char path[100];
 static struct err err;
@@ -131,7 +148,7 @@ END_TEST
 START_TEST(a_unix_socket_has_its_mode_whatever_the_umask)
 {
 	mode_t old = umask(0777);
-	int fd = sock_listen_unix(path, 8, 0640, (uid_t)-1, (gid_t)-1, &err);
+	int fd = listen_unix(path, 8, 0640, (uid_t)-1, (gid_t)-1, &err);
 	struct stat st;
 
 	ck_assert_uint_eq(umask(old), 0777);
@@ -150,7 +167,7 @@ START_TEST(a_unix_socket_has_its_owner)
 
 	if (geteuid() != 0)
 		return;
-	fd = sock_listen_unix(path, 8, 0660, 12345, 23456, &err);
+	fd = listen_unix(path, 8, 0660, 12345, 23456, &err);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(lstat(path, &st), 0);
 	ck_assert_uint_eq(st.st_uid, 12345);
@@ -161,20 +178,20 @@ END_TEST
 
 START_TEST(a_leftover_of_the_dead_is_replaced_a_living_socket_is_not)
 {
-	int fd = sock_listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err);
+	int fd = listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err);
 	struct stat before, after;
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert(sock_unix_is_live(path));
 	ck_assert_int_eq(lstat(path, &before), 0);
-	ck_assert_int_eq(sock_listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err),
+	ck_assert_int_eq(listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err),
 	                 -EADDRINUSE);
 	ck_assert_ptr_nonnull(strstr(err.text, path));
 	ck_assert_int_eq(lstat(path, &after), 0);
 	ck_assert_uint_eq(before.st_ino, after.st_ino);
 	(void)close(fd);
 	ck_assert(!sock_unix_is_live(path));
-	fd = sock_listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err);
+	fd = listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err);
 	ck_assert_int_ge(fd, 0);
 	(void)close(fd);
 }
@@ -182,7 +199,7 @@ END_TEST
 
 START_TEST(a_living_socket_with_a_full_queue_is_not_replaced)
 {
-	int fd = sock_listen_unix(path, 0, 0600, (uid_t)-1, (gid_t)-1, &err);
+	int fd = listen_unix(path, 0, 0600, (uid_t)-1, (gid_t)-1, &err);
 	int clients[16];
 	int n = 0;
 
@@ -191,7 +208,7 @@ START_TEST(a_living_socket_with_a_full_queue_is_not_replaced)
 		n++;
 	ck_assert_int_lt(n, 16);
 	ck_assert_int_eq(clients[n], -EAGAIN);
-	ck_assert_int_eq(sock_listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err),
+	ck_assert_int_eq(listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err),
 	                 -EADDRINUSE);
 	while (n > 0)
 		(void)close(clients[--n]);
@@ -204,7 +221,7 @@ START_TEST(a_file_of_another_kind_is_never_removed)
 	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
 	(void)close(fd);
-	ck_assert_int_eq(sock_listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err),
+	ck_assert_int_eq(listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err),
 	                 -EADDRINUSE);
 	ck_assert_int_eq(access(path, F_OK), 0);
 }
@@ -216,10 +233,9 @@ START_TEST(a_path_that_no_socket_can_have_is_refused)
 
 	memset(endless, 'a', sizeof(endless) - 1);
 	endless[sizeof(endless) - 1] = '\0';
-	ck_assert_int_eq(sock_listen_unix(endless, 8, 0600, (uid_t)-1, (gid_t)-1, &err),
+	ck_assert_int_eq(listen_unix(endless, 8, 0600, (uid_t)-1, (gid_t)-1, &err),
 	                 -ENAMETOOLONG);
-	ck_assert_int_eq(sock_listen_unix("", 8, 0600, (uid_t)-1, (gid_t)-1, &err),
-	                 -EINVAL);
+	ck_assert_int_eq(listen_unix("", 8, 0600, (uid_t)-1, (gid_t)-1, &err), -EINVAL);
 	ck_assert_int_eq(sock_connect_unix(path, SOCK_STREAM), -ENOENT);
 }
 END_TEST
@@ -354,7 +370,7 @@ END_TEST
 
 START_TEST(blocking_can_be_turned_on_and_off)
 {
-	int fd = sock_listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err);
+	int fd = listen_unix(path, 8, 0600, (uid_t)-1, (gid_t)-1, &err);
 
 	ck_assert_int_eq(sock_set_blocking(fd, true), 0);
 	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
@@ -400,7 +416,7 @@ START_TEST(the_peer_is_known_with_all_its_groups)
 	for (gid_t i = 0; i < 200; i++)
 		groups[i] = 1000 + i;
 	ck_assert_int_eq(chmod(directory, 0755), 0);
-	fd = sock_listen_unix(path, 8, 0666, (uid_t)-1, (gid_t)-1, &err);
+	fd = listen_unix(path, 8, 0666, (uid_t)-1, (gid_t)-1, &err);
 	ck_assert_int_eq(sock_set_blocking(fd, true), 0);
 	pid = connect_as(4242, groups, _i == 0 ? 0 : 200, &go);
 	connection = accept(fd, NULL, NULL);

@@ -42,7 +42,14 @@ tear_down(void)
 static int
 listen_here(void)
 {
-	int fd = sock_listen_unix(path, 5, 0600, (uid_t)-1, (gid_t)-1, &err);
+	const struct sock_file file = {.path = path,
+	                               .type = SOCK_STREAM,
+	                               .backlog = 5,
+	                               .mode = 0600,
+	                               .uid = (uid_t)-1,
+	                               .gid = (gid_t)-1,
+	                               .refuses_rights = true};
+	int fd = sock_open_unix(&file, &err);
 
 	ck_assert_msg(fd >= 0, "%s", err.text);
 	return fd;

@@ -284,23 +284,6 @@ fail:
 	return r;
 }
 
-/* A unix stream socket that listens, as sock_open_unix(), to which no descriptors can be
- * sent where the kernel is able to refuse them. */
-int
-sock_listen_unix(const char *path, int backlog, mode_t mode, uid_t uid, gid_t gid,
-                 struct err *err)
-{
-	const struct sock_file file = {.path = path,
-	                               .type = SOCK_STREAM,
-	                               .backlog = backlog,
-	                               .mode = mode,
-	                               .uid = uid,
-	                               .gid = gid,
-	                               .refuses_rights = true};
-
-	return sock_open_unix(&file, err);
-}
-
 /* Make the fifo, or take an existing fifo without a reader. -EADDRINUSE: it has a reader.
  */
 static int

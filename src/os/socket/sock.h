@@ -50,8 +50,6 @@ int sock_bind_tcp(const char *host, uint16_t port, struct err *err);
 int sock_bind_udp(const char *host, uint16_t port, struct err *err);
 int sock_open_unix(const struct sock_file *file, struct err *err);
 int sock_open_fifo(const struct sock_file *file, struct err *err);
-int sock_listen_unix(const char *path, int backlog, mode_t mode, uid_t uid, gid_t gid,
-                     struct err *err);
 int sock_connect_unix(const char *path, int type);
 bool sock_unix_is_live(const char *path);
 int sock_name(int fd, struct sock_name *ret);
