@@ -5,6 +5,7 @@
 #include "base/pattern.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,14 +102,17 @@ repeat_atom(struct measure *m, const char *at)
 	m->now.empty = m->before && m->atom.empty;
 }
 
-/* The extent of the expression; more than SIZE_MAX_COMPILED are not counted further. */
+/* The extent of the expression; more than SIZE_MAX_COMPILED are not counted further.
+ * ret_closed: a parenthesis closes what none has opened. */
 static struct extent
-compiled(const char *text)
+compiled(const char *text, bool *ret_closed)
 {
 	struct measure m = {.now = {.empty = true}};
 
+	*ret_closed = false;
 	for (const char *at = text; *at != '\0' && m.now.size <= SIZE_MAX_COMPILED;
 	     at++) {
+		*ret_closed = *ret_closed || (*at == ')' && m.depth == 0);
 		if (*at == '(') {
 			m.outer[m.depth++] = m.now;
 			m.now = (struct extent){.empty = true};
@@ -149,6 +153,7 @@ static int
 check(const char *text, struct err *why)
 {
 	struct extent extent;
+	bool is_closed;
 
 	if (strlen(text) > PATTERN_MAX) {
 		err_set(why, 0, "an expression has at most %d bytes, and here %zu",
@@ -164,7 +169,11 @@ check(const char *text, struct err *why)
 		if (*at == '\\' && at[1] != '\0')
 			at++;
 	}
-	extent = compiled(text);
+	extent = compiled(text, &is_closed);
+	if (is_closed) {
+		err_set(why, 0, "a `)` without its `(`; write \\) for the character");
+		return -EINVAL;
+	}
 	if (extent.size > SIZE_MAX_COMPILED) {
 		err_set(
 		    why, 0,
@@ -181,25 +190,44 @@ check(const char *text, struct err *why)
 }
 
 /*
- * Compile an expression; pattern_done() gives it back.  Returns 0, or -EINVAL with a
- * sentence: nothing has to be given back then.
+ * The library tries an expression at each byte of a line, as far as it gets; an anchored
+ * one it tries once.  0, or as regcomp().
+ */
+static int
+compile(regex_t *ret, const char *text)
+{
+	char anchored[PATTERN_MAX + sizeof("^.*()")];
+
+	(void)snprintf(anchored, sizeof(anchored), "^.*(%s)", text);
+	return regcomp(ret, anchored, REG_EXTENDED | REG_NOSUB);
+}
+
+/*
+ * Compile an expression; pattern_done() gives it back.  Returns 0, or -EINVAL or -ENOMEM
+ * with a sentence: nothing has to be given back then.
  */
 int
 pattern_compile(struct pattern *pattern, const char *text, struct err *why)
 {
 	char reason[160];
-	int r = check(text, why);
+	int r;
 
-	pattern->is_there = false;
+	*pattern = (struct pattern){0};
+	r = check(text, why);
 	if (r < 0)
 		return r;
-	r = regcomp(&pattern->regex, text, REG_EXTENDED | REG_NOSUB);
+	r = compile(&pattern->regex, text);
 	if (r != 0) {
 		(void)regerror(r, &pattern->regex, reason, sizeof(reason));
 		err_set(why, 0, "`%.100s` is no regular expression: %s", text, reason);
 		return -EINVAL;
 	}
-	pattern->is_there = true;
+	pattern->text = strdup(text);
+	if (pattern->text == NULL) {
+		regfree(&pattern->regex);
+		err_set(why, ENOMEM, "an expression");
+		return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -207,21 +235,39 @@ pattern_compile(struct pattern *pattern, const char *text, struct err *why)
 void
 pattern_done(struct pattern *pattern)
 {
-	if (pattern->is_there)
+	if (pattern->text != NULL)
 		regfree(&pattern->regex);
-	pattern->is_there = false;
+	free(pattern->text);
+	pattern->text = NULL;
+}
+
+/* Throw away what the library has added to the expression, whenever a line had something
+ * new, and would never give back.  Without memory that waits. */
+static void
+forget_looks(struct pattern *pattern)
+{
+	regex_t fresh;
+
+	pattern->looked = 0;
+	if (compile(&fresh, pattern->text) != 0)
+		return;
+	regfree(&pattern->regex);
+	pattern->regex = fresh;
 }
 
 /* Is there a match in this line, which needs no NUL and has no newline? */
 bool
-pattern_matches(const struct pattern *pattern, const char *line, size_t len)
+pattern_matches(struct pattern *pattern, const char *line, size_t len)
 {
 	char text[PATTERN_LINE_MAX + 1];
 
-	if (!pattern->is_there)
+	if (pattern->text == NULL)
 		return false;
 	if (len > PATTERN_LINE_MAX)
 		len = PATTERN_LINE_MAX;
+	if (pattern->looked + len > PATTERN_LINE_MAX)
+		forget_looks(pattern);
+	pattern->looked += len;
 	memcpy(text, line, len);
 	/* What is behind a NUL does not count. */
 	text[len] = '\0';

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* pattern.h - POSIX extended regular expressions that lines are matched with.
  *
- * Bounded: in its length, in how often something may be repeated, and without
- * back-references, so that a match takes time in proportion to the line.
+ * Bounded: in its length, in how often something may be repeated, in how much of a line
+ * is looked at, each byte once, and without back-references.  What the library keeps of
+ * lines, a state for each byte at worst, is thrown away in time.
  */
 #ifndef BASE_PATTERN_H
 #define BASE_PATTERN_H
@@ -18,11 +19,12 @@
 
 struct pattern {
 	regex_t regex;
-	bool is_there;
+	char *text;    /* NULL: there is no expression */
+	size_t looked; /* bytes, since the expression was compiled */
 };
 
 int pattern_compile(struct pattern *pattern, const char *text, struct err *why);
 void pattern_done(struct pattern *pattern);
-bool pattern_matches(const struct pattern *pattern, const char *line, size_t len);
+bool pattern_matches(struct pattern *pattern, const char *line, size_t len);
 
 #endif

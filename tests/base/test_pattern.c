@@ -4,6 +4,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,14 @@ START_TEST(a_line_matches_anywhere_unless_the_expression_is_anchored)
 	ck_assert(matches("a|b", "xb", 2));
 	ck_assert(matches("\\{1\\}", "{1}", 3));
 	ck_assert(matches("^$", "", 0));
+	ck_assert(matches("x|^a", "ab", 2));
+	ck_assert(!matches("x|^b", "ab", 2));
+	ck_assert(matches("a[)]|\\)$", "b)", 2));
+	ck_assert(matches("b",
+	                  "\xff\x80"
+	                  "b",
+	                  3));
+	ck_assert(matches("", "a", 1));
 }
 END_TEST
 
@@ -60,6 +69,8 @@ START_TEST(what_is_none_or_has_no_bound_is_refused_with_a_sentence)
 	} cases[] = {
 	    {"(", "`(` is no regular expression"},
 	    {"[a", "is no regular expression"},
+	    {"a)|b", "`)` without its `(`"},
+	    {"(a))(b", "`)` without its `(`"},
 	    {"(a)\\1", "back-reference (\\1)"},
 	    {"a{2,1001}", "too many repetitions"},
 	    {"((a{10}){10}){11}", "too many repetitions"},
@@ -129,7 +140,30 @@ START_TEST(what_people_write_is_taken)
 }
 END_TEST
 
+START_TEST(what_the_library_keeps_of_lines_is_bounded)
+{
+	struct pattern pattern;
+	struct err why;
+	char line[PATTERN_LINE_MAX];
+	struct mallinfo2 before, after;
+	uint32_t any = 1;
+
+	ck_assert_int_eq(pattern_compile(&pattern, ".{0,200}ready.{0,200}done", &why), 0);
+	before = mallinfo2();
+	for (int i = 0; i < 60; i++) {
+		for (size_t at = 0; at < sizeof(line); at++) {
+			any = any * 1103515245 + 12345;
+			line[at] = "ready done"[any >> 16 & 7];
+		}
+		(void)pattern_matches(&pattern, line, sizeof(line));
+	}
+	after = mallinfo2();
+	pattern_done(&pattern);
+	ck_assert_uint_lt(after.uordblks, before.uordblks + 32 * 1024 * 1024);
+}
+END_TEST
+
 CHECK_MAIN("pattern", a_line_matches_anywhere_unless_the_expression_is_anchored,
            what_is_behind_a_nul_or_too_far_behind_does_not_count,
            what_is_none_or_has_no_bound_is_refused_with_a_sentence,
-           what_people_write_is_taken)
+           what_people_write_is_taken, what_the_library_keeps_of_lines_is_bounded)

@@ -74,7 +74,7 @@ places_done(struct log_stream *stream)
 static bool
 selects(const struct log_stream *stream)
 {
-	return stream->pattern.is_there || stream->until[0] != '\0';
+	return stream->pattern.text != NULL || stream->until[0] != '\0';
 }
 
 /* Where to begin: at the first call by what the user wants, then by where we are. */
@@ -143,7 +143,7 @@ is_wanted(struct log_stream *stream, const struct log_line *line)
 {
 	struct strbuf *text = &stream->text;
 
-	if (!stream->pattern.is_there)
+	if (stream->pattern.text == NULL)
 		return true;
 	strbuf_clear(text);
 	span_decode(line->text, text);

@@ -33,7 +33,7 @@ look(const struct state *state, struct stream *stream)
 {
 	const struct state_entry *entry = &state->entries[stream->source.entry];
 
-	stream->match_owed = stream->pattern_text != NULL && entry->awaits != 0 &&
+	stream->match_owed = stream->pattern.text != NULL && entry->awaits != 0 &&
 	                     entry->matched >= entry->awaits;
 }
 
@@ -44,7 +44,7 @@ look(const struct state *state, struct stream *stream)
 size_t
 match_trim(const struct stream *stream, const char *data, size_t len)
 {
-	if (stream->pattern_text == NULL || stream->flush)
+	if (stream->pattern.text == NULL || stream->flush)
 		return len;
 	while (len > 0 && data[len - 1] != '\n')
 		len--;
@@ -98,7 +98,7 @@ match_lines(const struct state *state, struct stream *stream, const char *data,
 	struct state_entry *entry = &state->entries[stream->source.entry];
 	size_t at = 0;
 
-	while (stream->pattern_text != NULL && at < len) {
+	while (stream->pattern.text != NULL && at < len) {
 		const char *newline = memchr(data + at, '\n', len - at);
 		const size_t end = newline == NULL ? len : (size_t)(newline - data);
 
@@ -121,12 +121,12 @@ match_take(const struct state *state, struct stream *stream,
 	const char *text = feed_pattern(message);
 	struct err err;
 
-	if (text == NULL || stream->pattern_text == NULL ||
-	    strcmp(text, stream->pattern_text) != 0) {
+	if (text == NULL || stream->pattern.text == NULL ||
+	    strcmp(text, stream->pattern.text) != 0) {
 		match_done(stream);
 		/* The pattern was compiled before, when the configuration was read. */
-		if (text != NULL && pattern_compile(&stream->pattern, text, &err) == 0)
-			stream->pattern_text = strdup(text);
+		if (text != NULL)
+			(void)pattern_compile(&stream->pattern, text, &err);
 	}
 	if (message->awaits != FEED_AS_BEFORE)
 		entry->awaits = message->awaits;
@@ -138,10 +138,8 @@ void
 match_done(struct stream *stream)
 {
 	pattern_done(&stream->pattern);
-	free(stream->pattern_text);
 	free(stream->begun);
 	stream->begun = NULL;
-	stream->pattern_text = NULL;
 	stream->match_owed = false;
 }
 

@@ -39,7 +39,6 @@ struct stream {
 	bool large;      /* its pipe was made larger */
 	bool match_owed; /* a line matched, and that could not be told yet */
 	struct pattern pattern;
-	char *pattern_text;        /* NULL: none */
 	struct match_begun *begun; /* an incomplete line, or NULL */
 	bool done;                 /* we are to end, and what it held then is written */
 	unsigned int pause;
