@@ -34,6 +34,7 @@ BUDGET = {
     "median lines of a file": 150,
     "members of a struct": 30,
     "bools of a struct": 8,
+    "parameters of a function": 5,
     "files of a knot": 6,
 }
 KNOTS = {"core/decide": 2, "core/move": 4}  # shelves where fewer files call each other in a circle
@@ -234,6 +235,15 @@ def look_at_structs(sources):
             yield f"{path}: struct {tag} has more than {BUDGET['bools of a struct']} bools"
 
 
+def look_at_parameters(sources):
+    """The number of those beyond the budget is part of an offence, so that it does not grow either."""
+    for path, text in sources.items():
+        for match in re.finditer(r"^(\w+)\(((?:[^(){};]|\([^()]*\))*)\)\n\{", without_comments(text), re.M):
+            parameters = re.sub(r"\([^()]*\)", "", match[2]).count(",") + 1
+            if parameters > BUDGET["parameters of a function"]:
+                yield f"{path}: {match[1]}() has {parameters} parameters"
+
+
 def look_at_names(sources):
     seen = collections.defaultdict(list)
     for path in sources:
@@ -262,6 +272,7 @@ def main():
         ("no more than six files call each other in a circle", look_at_knots(sources, calls)),
         ("shelves and files keep to their size", look_at_sizes(sources)),
         ("structs keep to their size", look_at_structs(sources)),
+        ("functions have five parameters at most", look_at_parameters(sources)),
         ("a name means one file, one struct", look_at_names(sources)),
         ("what only one file uses is static", look_at_lonely(sources, lonely)),
     ]

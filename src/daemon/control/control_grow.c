@@ -254,11 +254,10 @@ take_replica(void *user, uint32_t i, const struct conf *conf)
 	return true;
 }
 
-/* The same for the replicas of these n numbers; false: an error was replied. */
+/* The same for these replicas; false: an error was replied. */
 bool
 grow_prepare_replicas(struct conn *conn, struct ref parent,
-                      const struct conf_addition *addition, const uint32_t *numbers,
-                      uint32_t n, struct grown **ret_grown)
+                      const struct conf_replicas *replicas, struct grown **ret_grown)
 {
 	struct replica_growth growth = {
 	    .uses = &conn->control->uses, .parent = parent, .grown = ret_grown};
@@ -266,13 +265,12 @@ grow_prepare_replicas(struct conn *conn, struct ref parent,
 	struct conf_reports reports;
 	struct err err = {0};
 
-	loading_add_replicas(growth.uses->reloader, addition, numbers, n, &taker,
-	                     &reports, &err);
-	if (growth.n < n)
-		reply_not_prepared(conn, addition->name, growth.has_failed, &reports,
-		                   growth.has_failed ? &growth.err : &err);
+	loading_add_replicas(growth.uses->reloader, replicas, &taker, &reports, &err);
+	if (growth.n < replicas->n)
+		reply_not_prepared(conn, replicas->addition->name, growth.has_failed,
+		                   &reports, growth.has_failed ? &growth.err : &err);
 	conf_reports_done(&reports);
-	return growth.n == n;
+	return growth.n == replicas->n;
 }
 
 /* Post the prepared addition; the call waits for it as its target of this number. */

@@ -8,6 +8,7 @@
 
 #include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
+#include "daemon/reload/loading.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/engine.h"
 #include "daemon/state/glob.h"
@@ -128,8 +129,13 @@ replicas_add(struct conn *conn, const struct replicas *replicas, struct grown **
 	for (uint32_t i = 0; i < replicas->wanted; i++)
 		if (!replicas->is_there[i])
 			numbers[n++] = i + 1;
-	is_ready = n == 0 || grow_prepare_replicas(conn, replicas->parent, &addition,
-	                                           numbers, n, grown);
+	is_ready = n == 0 || grow_prepare_replicas(conn, replicas->parent,
+	                                           &(struct conf_replicas){
+	                                               .addition = &addition,
+	                                               .numbers = numbers,
+	                                               .n = n,
+	                                           },
+	                                           grown);
 	free(numbers);
 	return is_ready;
 }

@@ -66,7 +66,7 @@ int logs_request(struct conn *conn, bool *ret_grows);
 
 /* control_grow.c, control_scale.c */
 struct grown;
-struct conf_addition;
+struct conf_replicas;
 bool grow_refuses(struct conn *conn, const char *name);
 char *grow_path(const struct control_uses *uses, struct ref parent, const char *name);
 void grow_event(struct conn *conn, const char *path, const char *verb);
@@ -74,8 +74,8 @@ void grow_reply_state(struct conn *conn, const char *name, const char *state,
                       const char *message);
 void grow_reply_not_added(struct conn *conn, const struct target *target);
 bool grow_prepare_replicas(struct conn *conn, struct ref parent,
-                           const struct conf_addition *addition, const uint32_t *numbers,
-                           uint32_t n, struct grown **ret_grown);
+                           const struct conf_replicas *replicas,
+                           struct grown **ret_grown);
 void grow_post(struct conn *conn, size_t target, struct ref parent,
                const struct grown *grown);
 void handle_add(struct conn *conn);

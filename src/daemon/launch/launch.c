@@ -368,14 +368,15 @@ begin_spawn(struct launch *launch, struct containment *containment,
 /*
  * Begin to start one process of the actor; its containment is opened in any case and is
  * the caller's to close.  0 with its place: os_spawn_is_over() tells when os_spawn_end()
- * is to follow, and until then the launch, the actor's configuration and the trace are
- * the child's.  Or -errno with ret->step saying what failed.
+ * is to follow, and until then the launch, the actor's configuration and the intent are
+ * the child's.  Or -errno with result.step saying what failed.
  */
 int
-launch_begin(struct launch *launch, const struct actor *actor, uint32_t life,
-             struct containment *containment, struct spawn_trace *trace,
-             struct spawn_place **ret_place, struct spawn_result *ret)
+launch_begin(struct launching *launching, const struct actor *actor, uint32_t life,
+             struct containment *containment)
 {
+	struct launch *launch = launching->launch;
+	struct spawn_result *ret = &launching->result;
 	const struct launcher *launcher = launch->launcher;
 	const struct conf_process *process = &actor->conf->process;
 	struct program program = {
@@ -419,8 +420,8 @@ launch_begin(struct launch *launch, const struct actor *actor, uint32_t life,
 	r = outputs_open(launcher->messages->output, actor, false, &outputs, &ret->step);
 	if (r < 0)
 		goto done;
-	fill_spawn(launch, actor, &outputs, &program, trace);
-	r = begin_spawn(launch, containment, ret_place, ret);
+	fill_spawn(launch, actor, &outputs, &program, &launching->intent->trace);
+	r = begin_spawn(launch, containment, &launching->place, ret);
 	outputs_close(&outputs);
 done:
 	fd_close(&program.passed.ready_fd);
@@ -434,10 +435,11 @@ done:
  * was built by the caller, in the launch.  As launch_begin().
  */
 int
-launch_helper(struct launch *launch, const struct actor *actor, char **argv,
-              int cgroup_fd, struct spawn_trace *trace, struct spawn_place **ret_place,
-              struct spawn_result *ret)
+launch_helper(struct launching *launching, const struct actor *actor, char **argv,
+              int cgroup_fd)
 {
+	struct launch *launch = launching->launch;
+	struct spawn_result *ret = &launching->result;
 	const struct launcher *launcher = launch->launcher;
 	const struct program program = {
 	    .file = argv[0], .argv = argv, .cgroup_fd = cgroup_fd};
@@ -448,8 +450,8 @@ launch_helper(struct launch *launch, const struct actor *actor, char **argv,
 	r = outputs_open(launcher->messages->output, actor, true, &outputs, &ret->step);
 	if (r < 0)
 		return r;
-	fill_spawn(launch, actor, &outputs, &program, trace);
-	r = os_spawn_begin(launcher->spawner, &launch->spawn, ret_place, ret);
+	fill_spawn(launch, actor, &outputs, &program, &launching->intent->trace);
+	r = os_spawn_begin(launcher->spawner, &launch->spawn, &launching->place, ret);
 	outputs_close(&outputs);
 	return r;
 }

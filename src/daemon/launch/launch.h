@@ -12,6 +12,7 @@
 struct bounded;
 struct keeper;
 struct ledger_facts;
+struct ledger_spawn;
 struct messages;
 struct origin;
 struct sockets;
@@ -42,6 +43,14 @@ struct launch {
 	int fds[SPAWN_FDS_MAX];
 };
 
+/* A start that begins: what it is given, borrowed, and what comes of it. */
+struct launching {
+	struct launch *launch;
+	struct ledger_spawn *intent;
+	struct spawn_place *place; /* its place, once it has begun */
+	struct spawn_result result;
+};
+
 int launch_init(struct launch *launch, const struct launcher *launcher, struct err *err);
 void launch_done(struct launch *launch);
 int launch_draw_secret(struct ledger_facts *facts);
@@ -49,11 +58,9 @@ void launch_mark_begin(const struct ledger_facts *facts, char ret[PROC_MARK_MAX]
 void launch_mark(const struct ledger_facts *facts, uint32_t slot, uint32_t life,
                  char ret[PROC_MARK_MAX]);
 bool launch_in_cgroup(const struct cgroup_root *cgroups, const struct actor *actor);
-int launch_begin(struct launch *launch, const struct actor *actor, uint32_t life,
-                 struct containment *containment, struct spawn_trace *trace,
-                 struct spawn_place **ret_place, struct spawn_result *ret);
-int launch_helper(struct launch *launch, const struct actor *actor, char **argv,
-                  int cgroup_fd, struct spawn_trace *trace,
-                  struct spawn_place **ret_place, struct spawn_result *ret);
+int launch_begin(struct launching *launching, const struct actor *actor, uint32_t life,
+                 struct containment *containment);
+int launch_helper(struct launching *launching, const struct actor *actor, char **argv,
+                  int cgroup_fd);
 
 #endif

@@ -97,20 +97,23 @@ begin(struct procs *procs, uint32_t who)
 	const uint8_t place = free_place(births);
 	struct ledger_spawn *intent = ledger_spawn(procs->room->recording->ledger, place);
 	struct birth *birth = &births->at[place];
-	struct spawn_result result = {
-	    .step = SPAWN_STEP_REMOVED, .which = -1, .said = ""};
+	struct launching launching = {
+	    .launch = &birth->launch,
+	    .intent = intent,
+	    .result = {.step = SPAWN_STEP_REMOVED, .which = -1, .said = ""},
+	};
 	int r;
 
 	intent->trace = (struct spawn_trace){0};
 	intent->begun_ms = clock_mono_ms();
-	r = births->ways->begin(procs, who, &birth->launch, intent, &birth->start,
-	                        &result);
+	r = births->ways->begin(procs, who, &launching);
 	if (r < 0) {
-		births->ways->over(procs, who, r, &result);
+		births->ways->over(procs, who, r, &launching.result);
 		atomic_store(&intent->life, 0);
 		return;
 	}
-	enter(procs, place, who, result.pid, false);
+	birth->start = launching.place;
+	enter(procs, place, who, launching.result.pid, false);
 }
 
 /*

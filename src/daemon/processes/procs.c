@@ -97,17 +97,16 @@ remember_hung(struct procs *procs, const struct proc *proc,
 
 /* Begin to start the process of the actor in this slot. */
 static int
-begin(struct procs *procs, struct proc *proc, struct launch *launch,
-      struct ledger_spawn *intent, struct spawn_place **ret_place,
-      struct spawn_result *ret)
+begin(struct procs *procs, struct proc *proc, struct launching *launching)
 {
+	struct ledger_spawn *intent = launching->intent;
 	const struct actor *actor = actors_get(procs->actors, proc->ref);
 	int r;
 
 	/* Removed, meanwhile: it has no place among the actors any more. */
 	if (actor == NULL || actor->conf_owner != NULL)
 		return -ECANCELED;
-	ret->step = SPAWN_STEP_EXEC;
+	launching->result.step = SPAWN_STEP_EXEC;
 	if (hung_has(&procs->hung, proc->ref))
 		return -EBUSY;
 	/* A new guardian that finds a life here and a pid knows the actor of the process.
@@ -115,8 +114,7 @@ begin(struct procs *procs, struct proc *proc, struct launch *launch,
 	intent->task = 0;
 	intent->ref = proc->ref;
 	atomic_store(&intent->life, proc->life);
-	r = launch_begin(launch, actor, proc->life, &proc->child.containment,
-	                 &intent->trace, ret_place, ret);
+	r = launch_begin(launching, actor, proc->life, &proc->child.containment);
 	if (r == 0)
 		output_begun(procs->room->messages->output, actor, proc->awaits);
 	return r;
@@ -140,16 +138,13 @@ on_prepare(struct procs *procs, const uint32_t *who, size_t n)
 }
 
 static int
-on_begin(struct procs *procs, uint32_t who, struct launch *launch,
-         struct ledger_spawn *intent, struct spawn_place **ret_place,
-         struct spawn_result *ret)
+on_begin(struct procs *procs, uint32_t who, struct launching *launching)
 {
 	struct tasks *tasks = procs->room->tasks;
 
 	if ((who & PROCS_TASK) != 0)
-		return task_begin(tasks, &tasks->at[who & ~PROCS_TASK], launch, intent,
-		                  ret_place, ret);
-	return begin(procs, &procs->table->at[who], launch, intent, ret_place, ret);
+		return task_begin(tasks, &tasks->at[who & ~PROCS_TASK], launching);
+	return begin(procs, &procs->table->at[who], launching);
 }
 
 /* Say in the log what is wrong with a file of variables, if that is why it failed. */

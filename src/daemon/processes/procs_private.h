@@ -55,9 +55,7 @@ struct birth_ways {
 	/* These, BIRTHS_PREPARED_MAX at most, will begin next. */
 	void (*prepare)(struct procs *procs, const uint32_t *who, size_t n);
 	/* Begin: the intent is put down first.  As launch_begin(). */
-	int (*begin)(struct procs *procs, uint32_t who, struct launch *launch,
-	             struct ledger_spawn *intent, struct spawn_place **ret_place,
-	             struct spawn_result *ret);
+	int (*begin)(struct procs *procs, uint32_t who, struct launching *launching);
 	/* The start is over: 0, or -errno as of os_spawn() or of begin(). */
 	void (*over)(struct procs *procs, uint32_t who, int r,
 	             const struct spawn_result *result);

@@ -78,9 +78,7 @@ void tasks_finish(struct tasks *tasks, struct task *task);
 
 /* tasks_start.c */
 void tasks_start(struct tasks *tasks, struct task *task);
-int task_begin(struct tasks *tasks, struct task *task, struct launch *launch,
-               struct ledger_spawn *intent, struct spawn_place **ret_place,
-               struct spawn_result *ret);
+int task_begin(struct tasks *tasks, struct task *task, struct launching *launching);
 void task_over(struct tasks *tasks, struct task *task, int r,
                const struct spawn_result *result);
 void task_mark(const struct processes *room, uint32_t place, char ret[PROC_MARK_MAX]);

@@ -163,12 +163,13 @@ add_process(struct environment *environment, const struct processes *room,
 
 /* What DECISIONS 27 adds to the environment of the actor; -errno. */
 static int
-build_environment(struct environment *environment, const struct processes *room,
-                  const struct actor *actor, const struct task_order *order,
-                  const char *mark, enum spawn_step *ret_step)
+build_environment(const struct processes *room, const struct actor *actor,
+                  const struct task_order *order, const char *mark,
+                  struct launching *launching)
 {
 	/* A process that is to come is of the generation after this one. */
 	const bool is_before = order->kind == TASK_HOOK && order->which == HOOK_PRE_START;
+	struct environment *environment = &launching->launch->environment;
 	struct node_view view = {0};
 	struct strbuf cause;
 
@@ -204,20 +205,23 @@ build_environment(struct environment *environment, const struct processes *room,
 	                      view.run.generation + is_before);
 	(void)environment_add(environment, "SUPD_RESTART_COUNT", "%llu",
 	                      (unsigned long long)view.run.restarts);
-	return environment_end(environment, ret_step);
+	return environment_end(environment, &launching->result.step);
 }
 
 /* ---- the process ------------------------------------------------------------------- */
 
 /* The containment of this place, for one more; -errno. */
 static int
-open_containment(struct processes *room, const struct actor *actor, struct task *task,
-                 const char *leaf, const char *mark, int *ret_cgroup_fd)
+open_containment(struct tasks *tasks, struct task *task, const struct actor *actor,
+                 const char *mark, int *ret_cgroup_fd)
 {
+	struct processes *room = tasks->room;
 	const bool in_cgroup = launch_in_cgroup(room->cgroups, actor);
 	struct containment *containment = &task->child.containment;
+	char leaf[PROC_MARK_MAX];
 	int r = 0;
 
+	task_leaf((uint32_t)(task - tasks->at), leaf);
 	if (containment->is_cgroup && !in_cgroup)
 		(void)containment_close(containment, room->cgroups);
 	if (!containment->is_cgroup)
@@ -231,18 +235,17 @@ open_containment(struct processes *room, const struct actor *actor, struct task 
 
 static int
 launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, char **argv,
-          struct launch *launch, struct spawn_trace *trace,
-          struct spawn_place **ret_place, struct spawn_result *ret)
+          struct launching *launching)
 {
 	const uint32_t place = (uint32_t)(task - tasks->at);
 	struct processes *room = tasks->room;
-	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX];
+	struct spawn_result *ret = &launching->result;
+	char mark[PROC_MARK_MAX];
 	int cgroup_fd = -1;
 	int r;
 
-	task_leaf(place, leaf);
 	task_mark(room, place, mark);
-	r = open_containment(room, actor, task, leaf, mark, &cgroup_fd);
+	r = open_containment(tasks, task, actor, mark, &cgroup_fd);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_CGROUP;
 		return r;
@@ -251,10 +254,9 @@ launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, cha
 	if (r < 0)
 		goto done;
 	ret->step = SPAWN_STEP_ENVIRONMENT;
-	r = build_environment(&launch->environment, room, actor, &task->order, mark,
-	                      &ret->step);
+	r = build_environment(room, actor, &task->order, mark, launching);
 	if (r == 0)
-		r = launch_helper(launch, actor, argv, cgroup_fd, trace, ret_place, ret);
+		r = launch_helper(launching, actor, argv, cgroup_fd);
 done:
 	containment_begun(&task->child.containment, false);
 	return r;
@@ -262,10 +264,9 @@ done:
 
 /* Begin to start what this place was given an order for.  As launch_begin(). */
 int
-task_begin(struct tasks *tasks, struct task *task, struct launch *launch,
-           struct ledger_spawn *intent, struct spawn_place **ret_place,
-           struct spawn_result *ret)
+task_begin(struct tasks *tasks, struct task *task, struct launching *launching)
 {
+	struct ledger_spawn *intent = launching->intent;
 	struct processes *room = tasks->room;
 	const struct actor *actor = actors_get(room->actors, task->order.ref);
 	char **argv = actor == NULL ? NULL : argv_of(room, actor, &task->order);
@@ -278,8 +279,7 @@ task_begin(struct tasks *tasks, struct task *task, struct launch *launch,
 	intent->ref = task->order.ref;
 	intent->task = (uint32_t)(task - tasks->at) + 1;
 	atomic_store(&intent->life, 1);
-	return launch_it(tasks, task, actor, argv, launch, &intent->trace, ret_place,
-	                 ret);
+	return launch_it(tasks, task, actor, argv, launching);
 }
 
 static void

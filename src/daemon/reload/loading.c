@@ -455,19 +455,18 @@ loading_add(const struct reloader *reloader, const struct conf_addition *additio
 }
 
 /*
- * The same for the replicas of these numbers of an actor, by one child: each of them is
+ * The same for these replicas of an actor, by one child: each of them is
  * handed over in turn, which ends with the first that is wrong, or is not taken.
  */
 void
 loading_add_replicas(const struct reloader *reloader,
-                     const struct conf_addition *addition, const uint32_t *numbers,
-                     uint32_t n, const struct conf_taker *taker,
+                     const struct conf_replicas *replicas, const struct conf_taker *taker,
                      struct conf_reports *ret_reports, struct err *err)
 {
-	struct load load = load_of_addition(reloader, addition);
+	struct load load = load_of_addition(reloader, replicas->addition);
 
-	load.numbers = numbers;
-	load.n_numbers = n;
+	load.numbers = replicas->numbers;
+	load.n_numbers = replicas->n;
 	load.taker = taker;
 	(void)load_with(reloader->bounded, &load, ret_reports, err);
 }

@@ -39,9 +39,16 @@ struct conf_taker {
 	void *user;
 };
 
+/* Replicas of an actor, by their numbers; borrowed. */
+struct conf_replicas {
+	const struct conf_addition *addition;
+	const uint32_t *numbers;
+	uint32_t n;
+};
+
 void loading_add_replicas(const struct reloader *reloader,
-                          const struct conf_addition *addition, const uint32_t *numbers,
-                          uint32_t n, const struct conf_taker *taker,
+                          const struct conf_replicas *replicas,
+                          const struct conf_taker *taker,
                           struct conf_reports *ret_reports, struct err *err);
 
 #endif

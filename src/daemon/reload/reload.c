@@ -228,12 +228,20 @@ report_applied(struct reloader *reloader, const struct reload *reload,
 	    counts[CHANGE_ADDED], counts[CHANGE_REMOVED]);
 }
 
+/* What a configuration has before it is in force. */
+struct prepared {
+	struct tables tables;
+	struct mailboxes mailboxes;
+	struct ledger *ledger;
+};
+
 /* Everything that can fail; on an error all of it is undone. */
 static int
-prepare_apply(struct reloader *reloader, struct reload *reload, struct tables *tables,
-              struct mailboxes *mailboxes, struct ledger **ret_ledger, struct err *err)
+prepare_apply(struct reloader *reloader, struct reload *reload, struct prepared *ret,
+              struct err *err)
 {
 	const struct conf *conf = reload->conf;
+	struct tables *tables = &ret->tables;
 	int r = tables_init(tables, reloader, conf, &reload->plan, err);
 
 	if (r < 0)
@@ -245,18 +253,19 @@ prepare_apply(struct reloader *reloader, struct reload *reload, struct tables *t
 		tables_done(tables);
 		return r;
 	}
-	r = mailboxes_open(reloader->sockets, mailboxes, conf,
+	r = mailboxes_open(reloader->sockets, &ret->mailboxes, conf,
 	                   &reloader->sockets->mailboxes, err);
 	if (r == 0) {
+		const struct coming coming = {
+		    .conf = conf, .n_added = tables->n_added, .room = &reload->room};
+
 		r = metrics_open(reloader->metrics, conf, &tables->metrics_fd, err);
-		*ret_ledger = r < 0 ? NULL
-		                    : reload_new_ledger(reloader, conf, tables->n_added,
-		                                        0, &reload->room, err);
-		if (*ret_ledger != NULL)
+		ret->ledger = r < 0 ? NULL : reload_new_ledger(reloader, &coming, err);
+		if (ret->ledger != NULL)
 			return 0;
 		if (r == 0)
 			metrics_cancel(reloader->metrics, conf, tables->metrics_fd);
-		mailboxes_cancel(reloader->sockets, mailboxes);
+		mailboxes_cancel(reloader->sockets, &ret->mailboxes);
 		r = r < 0 ? r : -ENOMEM;
 	}
 	keeper_release(reloader->keeper, VAULT_KEY(VAULT_CONF, tables->conf_id));
@@ -268,9 +277,8 @@ int
 reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 {
 	struct retired *retired = calloc(1, sizeof(*retired));
-	struct ledger *before, *ledger = NULL;
-	struct mailboxes mailboxes;
-	struct tables tables;
+	struct ledger *before;
+	struct prepared new;
 	const uint64_t id = reloader->recording->facts.conf_id;
 	int before_fd;
 	int r;
@@ -285,7 +293,7 @@ reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 	before = reloader->recording->ledger;
 	r = before_keep(reloader, reload, id + 1, &before_fd, err);
 	if (r == 0) {
-		r = prepare_apply(reloader, reload, &tables, &mailboxes, &ledger, err);
+		r = prepare_apply(reloader, reload, &new, err);
 		if (r < 0)
 			before_cancel(reloader, id + 1, before_fd);
 	}
@@ -295,24 +303,25 @@ reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 	}
 	/* A guardian that dies from here on leaves the old state, and from the hand-over
 	 * on the new state. */
-	reload_use_ledger(reloader, ledger);
+	reload_use_ledger(reloader, new.ledger);
 	retired->conf = reloader->actors->conf;
 	retired->id = id;
-	reload_carry_out(reloader, reload, &tables, retired);
+	reload_carry_out(reloader, reload, &new.tables, retired);
 	report_applied(reloader, reload, reloader->actors->conf);
-	reloader->recording->facts.conf_id = tables.conf_id;
+	reloader->recording->facts.conf_id = new.tables.conf_id;
 	reloader->recording->facts.before_wall_us =
 	    reloader->recording->facts.conf_wall_us;
 	reloader->recording->facts.conf_wall_us = clock_wall_us();
 	reload_hand_over(reloader);
 	before_use(reloader, id, before_fd);
 	procs_drop_ledger(reloader->processes->procs, before);
-	tables_done(&tables);
-	mailboxes_retire(reloader->sockets, &reloader->sockets->mailboxes, &mailboxes);
-	reloader->sockets->mailboxes = mailboxes;
+	tables_done(&new.tables);
+	mailboxes_retire(reloader->sockets, &reloader->sockets->mailboxes,
+	                 &new.mailboxes);
+	reloader->sockets->mailboxes = new.mailboxes;
 	standin_touch_all(reloader->sockets->standin);
 	reloader->actors->conf = reload->conf;
-	metrics_use(reloader->metrics, reloader->actors->conf, tables.metrics_fd);
+	metrics_use(reloader->metrics, reloader->actors->conf, new.tables.metrics_fd);
 	follow_conf(reloader, retired->conf);
 	reload->conf = NULL;
 	/* The plan borrows from the old one: it goes with the plan at the earliest. */
@@ -403,8 +412,11 @@ reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed, struct 
 		r = mailboxes_open(reloader->sockets, &reloader->sockets->mailboxes, conf,
 		                   NULL, err);
 	if (r == 0)
-		ledger =
-		    reload_new_ledger(reloader, conf, tables.n_added, seed, NULL, err);
+		ledger = reload_new_ledger(reloader,
+		                           &(struct coming){.conf = conf,
+		                                            .n_added = tables.n_added,
+		                                            .seed = seed},
+		                           err);
 	if (ledger == NULL) {
 		mailboxes_cancel(reloader->sockets, &reloader->sockets->mailboxes);
 		tables_done(&tables);

@@ -105,11 +105,17 @@ void reload_hand_over(struct reloader *reloader);
 void reload_release(struct reloader *reloader, const struct conf *owner);
 void reload_free(struct reloader *reloader);
 
-/* A ledger with room for everything that is there and everything that comes with this
- * configuration, n_added actors: *room, which is NULL then, if that fits; the one in
- * force stays as it is.  NULL and a sentence. */
-struct ledger *reload_new_ledger(struct reloader *reloader, const struct conf *conf,
-                                 uint32_t n_added, uint64_t seed, struct ledger **room,
+/* What comes, and what a ledger for it may be made of; borrowed. */
+struct coming {
+	const struct conf *conf;
+	uint32_t n_added;     /* actors of it */
+	uint64_t seed;        /* of a core, where there is none yet */
+	struct ledger **room; /* NULL: there is none; the one that is used becomes NULL */
+};
+
+/* A ledger with room for everything that is there and everything that comes: *room, if
+ * that fits; the one in force stays as it is.  NULL and a sentence. */
+struct ledger *reload_new_ledger(struct reloader *reloader, const struct coming *coming,
                                  struct err *err);
 
 /* Room for so much more than there is (actors, rules and windows, watches);

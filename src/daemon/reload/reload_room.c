@@ -192,14 +192,13 @@ size_all(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
 }
 
 struct ledger *
-reload_new_ledger(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
-                  uint64_t seed, struct ledger **room, struct err *err)
+reload_new_ledger(struct reloader *reloader, const struct coming *coming, struct err *err)
 {
 	struct core_size core;
 
-	if (size_all(reloader, conf, n_added, &core, err) < 0)
+	if (size_all(reloader, coming->conf, coming->n_added, &core, err) < 0)
 		return NULL;
-	return make_ledger(reloader, &core, seed, room, err);
+	return make_ledger(reloader, &core, coming->seed, coming->room, err);
 }
 
 void
