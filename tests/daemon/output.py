@@ -301,5 +301,46 @@ def removed(box):
     s.until(lambda: pipes() < before, "the pipe is closed")
 
 
+@test("an apply moves one actor's output away and back, and leaves the others' alone")
+def moved(box):
+    def loop(name):
+        return f"read line <{box.path(name)}; echo \"{name} says $line\""
+    tree = {name: shell(f"while :; do {loop(name)}; done") for name in ("a", "b")}
+    for name in tree:
+        os.mkfifo(box.path(name))
+    s = box.supd(tree)
+
+    def say(name, word):
+        with open(box.path(name), "w", encoding="ascii") as go:
+            go.write(word + "\n")
+
+    def apply(**keys):
+        before = s.actor("a")["pid"]
+        s.write({**tree, "a": {**tree["a"], **keys}})
+        s.ctl_ok("apply")
+        s.until(lambda: s.actor("a")["state"] == "running"
+                and s.actor("a")["pid"] != before, "another process of a")
+    kept = s.actor("b")["pid"]
+    say("a", "one")
+    has_line(s, box.path("logs/user/a.log"), "a says one\n")
+    apply(output="null")
+    say("a", "two")
+    say("b", "two")
+    has_line(s, box.path("logs/user/b.log"), "b says two\n")
+    # Its stream is unknown by now, or is named before it is: both have to end well.
+    apply(log={"format": "json"})
+    say("a", "three")
+    say("b", "three")
+    has_line(s, box.path("logs/user/a.log"), '"text":"a says three"')
+    has_line(s, box.path("logs/user/b.log"), "b says three\n")
+    kill(s, b"@log")
+    say("a", "four")
+    say("b", "four")
+    has_line(s, box.path("logs/user/a.log"), '"text":"a says four"')
+    has_line(s, box.path("logs/user/b.log"), "b says four\n")
+    check("two" not in text_of(box.path("logs/user/a.log")), "what went nowhere is there")
+    equal(s.actor("b")["pid"], kept, "the process of b")
+
+
 if __name__ == "__main__":
     main()

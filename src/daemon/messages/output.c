@@ -431,7 +431,7 @@ output_configure(struct output *output)
 			r = make_inputs(output, &actor->process.output.err);
 	}
 	output_choose_look(output);
-	output_name_again(output);
+	output_name_changes(output);
 	output_name_all(output);
 	return r < 0 ? r : 0;
 }

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "base/sum.h"
 #include "base/units.h"
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output_private.h"
@@ -127,25 +128,60 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 	return feed_set_pattern(message, process->readiness.pattern) == 0;
 }
 
+/* A sum of what was described, but for what each life changes; never 0. */
+static uint64_t
+sum_of(const struct feed_message *message)
+{
+	const struct feed_log *log = &message->log;
+	const uint64_t values[] = {message->target, message->show,   message->colour,
+	                           log->max_size,   log->total,      log->max_age_ms,
+	                           log->keep,       log->timestamps, log->json,
+	                           log->compress,   log->drop};
+
+	return sum_bytes(message->text, message->text_len,
+	                 sum_bytes(values, sizeof(values), 1)) |
+	       1;
+}
+
 /* Name one stream: with its read end, this one or, where that is -1, another; or, if it
  * is known already, without. */
 static int
-pipe_name(struct output *output, const struct output_pipe *pipe, bool is_new, int reader)
+pipe_name(struct output *output, struct output_pipe *pipe, bool is_new, int reader)
 {
 	int fd = -1;
 	int r;
 
-	if (!pipe_describe(output, pipe))
+	if (!pipe_describe(output, pipe)) {
+		pipe->told = 0;
 		return 0;
-	if (is_new && reader >= 0)
-		return feed_send(output->feed[0], &output->message, reader);
-	if (is_new) {
-		fd = fd_reopen(pipe->stream.pipe_fd, O_RDONLY | O_NONBLOCK);
+	}
+	if (is_new && reader < 0) {
+		fd = reader = fd_reopen(pipe->stream.pipe_fd, O_RDONLY | O_NONBLOCK);
 		if (fd < 0)
 			return fd;
 	}
-	r = feed_send(output->feed[0], &output->message, fd);
+	r = feed_send(output->feed[0], &output->message, is_new ? reader : -1);
+	if (r == 0)
+		pipe->told = sum_of(&output->message);
 	fd_close(&fd);
+	return r;
+}
+
+/* Tell the log process what it knows otherwise of a stream, if anything.  0 or -errno. */
+static int
+pipe_name_change(struct output *output, struct output_pipe *pipe)
+{
+	int r;
+
+	if (pipe_describe(output, pipe))
+		return pipe->told == sum_of(&output->message)
+		           ? 0
+		           : pipe_name(output, pipe, pipe->told == 0, -1);
+	if (pipe->told == 0)
+		return 0;
+	r = output_say(output, FEED_DROP, pipe->stream.key);
+	if (r == 0)
+		pipe->told = 0;
 	return r;
 }
 
@@ -158,32 +194,35 @@ output_say(struct output *output, enum feed_kind kind, uint64_t key)
 	return feed_send(output->feed[0], &output->message, -1);
 }
 
-/* Go on naming all streams: some of them, as far as the feed takes it now. */
+/* Go on naming all streams, or those that have changed: some of them, as far as the feed
+ * takes it now. */
 void
 output_name_all(struct output *output)
 {
 	const size_t end = output->cursor + NAMED_AT_ONCE;
+	const bool is_for_all = !output->only_changes;
 	int r = 0;
 
 	if (output->cursor == IDLE)
 		return;
-	if (!output->begun)
+	if (!output->begun && is_for_all)
 		r = output_say(output, FEED_BEGIN, 0);
 	if (r == 0 && !output->begun)
 		r = output_say_look(output);
 	output->begun = r == 0;
 	while (r == 0 && output->cursor < output->n) {
-		const struct output_pipe *pipe = &output->pipes[output->cursor];
+		struct output_pipe *pipe = &output->pipes[output->cursor];
 
-		r = pipe_name(output, pipe, true, -1);
+		r = is_for_all ? pipe_name(output, pipe, true, -1)
+		               : pipe_name_change(output, pipe);
 		/* Its processes had their end when that could not be said. */
-		if (r == 0 && pipe->is_quiet)
+		if (r == 0 && pipe->is_quiet && is_for_all)
 			r = output_say(output, FEED_FLUSH, pipe->stream.key);
 		/* Without a descriptor for it now it is named another time. */
 		if (r == 0 && ++output->cursor == end)
 			r = -EAGAIN;
 	}
-	if (r == 0)
+	if (r == 0 && is_for_all)
 		r = output_say(output, FEED_END, 0);
 	if (r == 0)
 		output->cursor = IDLE;
@@ -198,19 +237,29 @@ output_name_again(struct output *output)
 		return;
 	output->cursor = 0;
 	output->begun = false;
+	output->only_changes = false;
 	output_watch_feed(output, EV_READ | EV_WRITE);
+}
+
+/* Some may have changed: these have to be named.  All, if that is under way already. */
+void
+output_name_changes(struct output *output)
+{
+	const bool is_for_all = output->cursor != IDLE && !output->only_changes;
+
+	output_name_again(output);
+	output->only_changes = !is_for_all;
 }
 
 /* Say something of one stream, if the log process knows of streams already; the read end
  * of a new pipe stays the caller's, -1: there is none. */
 void
-output_name_one(struct output *output, const struct output_pipe *pipe, bool is_new,
-                int reader)
+output_name_one(struct output *output, struct output_pipe *pipe, bool is_new, int reader)
 {
 	if (output->instance == 0)
 		return;
 	/* Pipes behind the cursor will be named as they are then. */
-	if (output->cursor != IDLE &&
+	if (output->cursor != IDLE && !output->only_changes &&
 	    (size_t)(pipe - output->pipes) >= (size_t)output->cursor)
 		return;
 	if (pipe_name(output, pipe, is_new, reader) < 0)

@@ -41,7 +41,8 @@ output_flush(struct output *output, const struct actor *actor)
 			continue;
 		pipe->is_quiet = true;
 		/* What the feed has no room for the next life brings about. */
-		if (is_told && output->instance != 0 && output->cursor == IDLE)
+		if (is_told && output->instance != 0 &&
+		    (output->cursor == IDLE || output->only_changes))
 			(void)output_say(output, FEED_FLUSH, pipe->stream.key);
 	}
 }
@@ -67,7 +68,7 @@ drop_pipe(struct output *output, struct output_pipe *pipe)
 	output->n--;
 	/* A pipe that moved to another place must not be left out. */
 	if (output->cursor != IDLE)
-		output_name_again(output);
+		output_name_changes(output);
 }
 
 /* The actor with this path is no more, and has no heir. */

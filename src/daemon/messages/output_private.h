@@ -34,6 +34,9 @@ struct output_pipe {
 	bool is_quiet;     /* the pipe has no writer that could write more */
 	bool is_silent;    /* and the newest process had said nothing */
 	bool is_prepared;  /* no process has had it yet */
+	/* a sum of what the log process was told of it that only a configuration
+	 * changes; 0: it does not know it */
+	uint64_t told;
 };
 
 /* What a pipe had when it was made; -1: it was made before. */
@@ -57,6 +60,7 @@ struct output {
 	uint64_t instance;       /* of the log process, 0: it said nothing yet */
 	size_t cursor;           /* who is named next */
 	bool begun;
+	bool only_changes; /* those that are known as they are now are passed over */
 	/* a file could not be written since the log process keeps its state: until then
 	 * no actor's files are asked about */
 	bool was_troubled;
@@ -76,8 +80,9 @@ void output_close_ends(struct output_ends *ends);
 int output_become_writer(struct output_pipe *pipe, int take_writer);
 int output_say(struct output *output, enum feed_kind kind, uint64_t key);
 void output_name_again(struct output *output);
+void output_name_changes(struct output *output);
 void output_name_all(struct output *output);
-void output_name_one(struct output *output, const struct output_pipe *pipe, bool is_new,
+void output_name_one(struct output *output, struct output_pipe *pipe, bool is_new,
                      int reader);
 void output_on_feed(struct ev_loop *loop, ev_io *io, int revents);
 bool output_is_told_of_lives(const struct output *output,
