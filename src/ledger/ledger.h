@@ -47,6 +47,7 @@ struct ledger_size {
 };
 
 struct ledger *ledger_new(const struct ledger_size *size, struct err *err);
+void ledger_touch(const struct ledger *ledger);
 struct ledger *ledger_open(int take_fd, struct err *err);
 void ledger_free(struct ledger *ledger);
 int ledger_fd(const struct ledger *ledger);

@@ -224,7 +224,7 @@ loading_boot(const struct origin *origin, struct bounded *bounded,
 /* ---- the next configuration -------------------------------------------------------- */
 
 /* Each of these has a turn of its own: with thousands of actors it takes a while. */
-enum loading_part { PART_READ, PART_COMPARE, PART_MEMORY, PART_READY };
+enum loading_part { PART_READ, PART_COMPARE, PART_MEMORY, PART_TOUCH, PART_READY };
 
 struct conf_loading {
 	struct reloader *reloader;
@@ -292,6 +292,9 @@ do_part(struct conf_loading *loading)
 		                                                        : PART_READY;
 	case PART_MEMORY:
 		reload_take_memory(loading->reloader, reload);
+		return PART_TOUCH;
+	case PART_TOUCH:
+		reload_touch_memory(reload);
 		break;
 	case PART_READY:
 		break;

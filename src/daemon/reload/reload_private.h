@@ -38,6 +38,9 @@ int reload_compare(struct reloader *reloader, struct reload *reload, struct err 
 /* Have the memory taken that a ledger for it needs, as far as there is memory now. */
 void reload_take_memory(struct reloader *reloader, struct reload *reload);
 
+/* Have that memory mapped, which would else be done in the midst of its use. */
+void reload_touch_memory(const struct reload *reload);
+
 /* Add one actor of a configuration to the tree. */
 void reload_add(struct reloader *reloader, const struct conf *conf, uint32_t index,
                 struct tables *tables);

@@ -144,12 +144,16 @@ empty_ledger(const struct ledger_size *size, struct ledger **room, struct err *e
 	struct ledger *ledger = room != NULL ? *room : NULL;
 	struct ledger_size had;
 
-	if (ledger == NULL)
-		return ledger_new(size, err);
-	ledger_size(ledger, &had);
-	if (had.slots != size->slots || had.core_bytes != size->core_bytes)
-		return ledger_new(size, err);
-	*room = NULL;
+	if (ledger != NULL) {
+		ledger_size(ledger, &had);
+		if (had.slots == size->slots && had.core_bytes == size->core_bytes) {
+			*room = NULL;
+			return ledger;
+		}
+	}
+	ledger = ledger_new(size, err);
+	if (ledger != NULL)
+		ledger_touch(ledger);
 	return ledger;
 }
 
@@ -215,6 +219,13 @@ reload_take_memory(struct reloader *reloader, struct reload *reload)
 		return;
 	size = size_ledger(&core);
 	reload->room = ledger_new(&size, &err);
+}
+
+void
+reload_touch_memory(const struct reload *reload)
+{
+	if (reload->room != NULL)
+		ledger_touch(reload->room);
 }
 
 int
