@@ -287,6 +287,36 @@ START_TEST(an_included_file_that_others_can_write_is_refused_for_root)
 }
 END_TEST
 
+/* A user that replaces the link chooses the file, however safe the one there now is. */
+START_TEST(a_link_that_others_can_replace_is_refused_for_root)
+{
+	if (geteuid() != 0)
+		return;
+	put_file("good.yaml", "include: way/more.yaml\nchildren: {}\n");
+	put_file("more.yaml", "children: {}\n");
+	ck_assert_int_eq(mkdir(support_path("files"), 0755), 0);
+	ck_assert_int_eq(mkdir(support_path("ways"), 0755), 0);
+	ck_assert_int_eq(symlink("../good.yaml", support_path("files/link")), 0);
+	ck_assert_int_eq(symlink("..", support_path("ways/link")), 0);
+	ck_assert_int_eq(symlink("ways/link", support_path("way")), 0);
+	ck_assert_int_eq(symlink("files/link", support_path("main.yaml")), 0);
+	expect_safety(NULL, CONF_WARNING);
+	ck_assert_int_eq(chmod(support_path("files"), 0777), 0);
+	expect_safety("everybody can write to the directory", CONF_ERROR);
+	ck_assert_int_eq(chmod(support_path("files"), 01777), 0);
+	expect_safety(NULL, CONF_WARNING);
+	ck_assert_int_eq(lchown(support_path("files/link"), 65534, 0), 0);
+	expect_safety("everybody can write to the directory", CONF_ERROR);
+	ck_assert_int_eq(lchown(support_path("files/link"), 0, 0), 0);
+	ck_assert_int_eq(chmod(support_path("ways"), 0777), 0);
+	expect_safety("everybody can write to the directory", CONF_ERROR);
+	/* A link that leads to itself is an error like another, and ends. */
+	ck_assert_int_eq(unlink(support_path("main.yaml")), 0);
+	ck_assert_int_eq(symlink("main.yaml", support_path("main.yaml")), 0);
+	expect_safety("symbolic links", CONF_ERROR);
+}
+END_TEST
+
 /* The actor's own user may own it. */
 START_TEST(a_program_that_others_can_write_is_refused_for_root)
 {
@@ -322,6 +352,29 @@ START_TEST(a_program_that_others_can_write_is_refused_for_root)
 }
 END_TEST
 
+START_TEST(a_program_below_a_root_that_others_can_write_is_refused_for_root)
+{
+	char text[1024];
+
+	if (geteuid() != 0)
+		return;
+	ck_assert_int_eq(mkdir(support_path("tree"), 0755), 0);
+	put_file("tree/prog", "#!/bin/sh\n");
+	ck_assert_int_eq(chmod(support_path("tree/prog"), 0755), 0);
+	ck_assert_int_eq(symlink("/prog", support_path("tree/link")), 0);
+	(void)snprintf(text, sizeof(text),
+	               "children: {a: {command: [/link], root: \"%s\"}}\n",
+	               support_path("tree"));
+	put_file("main.yaml", text);
+	expect_safety(NULL, CONF_WARNING);
+	ck_assert_int_eq(chmod(support_path("tree/prog"), 0757), 0);
+	expect_safety("everybody can write to the file", CONF_ERROR);
+	ck_assert_int_eq(chmod(support_path("tree/prog"), 0755), 0);
+	ck_assert_int_eq(chmod(support_path("tree"), 0777), 0);
+	expect_safety("everybody can write to the directory", CONF_ERROR);
+}
+END_TEST
+
 Suite *
 suite_lint(void)
 {
@@ -337,7 +390,10 @@ suite_lint(void)
 	tcase_add_test(tcase,
 	               a_directory_on_the_way_that_others_can_write_is_refused_for_root);
 	tcase_add_test(tcase, an_included_file_that_others_can_write_is_refused_for_root);
+	tcase_add_test(tcase, a_link_that_others_can_replace_is_refused_for_root);
 	tcase_add_test(tcase, a_program_that_others_can_write_is_refused_for_root);
+	tcase_add_test(tcase,
+	               a_program_below_a_root_that_others_can_write_is_refused_for_root);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The kernel follows no more of them, path_resolution(7). */
+#define LINKS_MAX 40
+
 static bool
 is_owner(const struct stat *stat, uid_t trusted)
 {
@@ -29,24 +32,16 @@ look_at(const struct stat *stat, const struct stat *below, uid_t trusted)
 	return is_owner(stat, trusted) ? SAFE : SAFE_BUT_FOR_OWNER;
 }
 
-/*
- * How safe the file is from all users but root and the trusted user: the worst member of
- * the resolved path, and its place.  A path that cannot be examined counts as safe, as
- * another message reports the failure.
- */
-enum safety
-safety_of(const char *path, uid_t trusted, struct safety_report *ret)
+/* Look at a resolved path and at each directory on the way to it; `below`: of what is in
+ * it, or NULL.  Cuts the path. */
+static void
+look_up(char *at, const struct stat *below, uid_t trusted, struct safety_report *ret)
 {
-	char at[PATH_MAX];
-	struct stat below;
+	struct stat kept;
 	struct stat now;
-	const struct stat *inner = NULL;
 
-	ret->safety = SAFE;
-	if (realpath(path, at) == NULL)
-		return SAFE;
 	while (lstat(at, &now) == 0) {
-		const enum safety safety = look_at(&now, inner, trusted);
+		const enum safety safety = look_at(&now, below, trusted);
 		char *slash = strrchr(at, '/');
 
 		if (safety > ret->safety) {
@@ -57,9 +52,77 @@ safety_of(const char *path, uid_t trusted, struct safety_report *ret)
 		if (slash == NULL || at[1] == '\0')
 			break;
 		slash[slash == at ? 1 : 0] = '\0';
-		below = now;
-		inner = &below;
+		kept = now;
+		below = &kept;
 	}
+}
+
+/* The length of the first part of this path that is a link; 0: there is none. */
+static size_t
+first_link(const char *path, struct stat *ret)
+{
+	char part[PATH_MAX];
+	size_t len = 0;
+
+	while (path[len] != '\0') {
+		len += strspn(path + len, "/");
+		len += strcspn(path + len, "/");
+		(void)snprintf(part, sizeof(part), "%.*s", (int)len, path);
+		if (lstat(part, ret) == 0 && S_ISLNK(ret->st_mode))
+			return len;
+	}
+	return 0;
+}
+
+/*
+ * Resolve the first link on this path, and look at the directory in which it is: a user
+ * that replaces the link chooses the file.  false: there is no link.
+ */
+static bool
+follow(char path[PATH_MAX], uid_t trusted, struct safety_report *ret)
+{
+	struct stat stat;
+	const size_t len = first_link(path, &stat);
+	char directory[PATH_MAX], at[PATH_MAX], target[PATH_MAX], next[PATH_MAX];
+	const char *slash = memrchr(path, '/', len);
+	const int head = slash == NULL ? 0 : (int)(slash - path) + 1;
+	ssize_t n;
+	int total;
+
+	if (len == 0)
+		return false;
+	(void)snprintf(directory, sizeof(directory), "%.*s", head, path);
+	(void)snprintf(target, sizeof(target), "%.*s", (int)len, path);
+	n = readlink(target, next, sizeof(next) - 1);
+	if (n < 0 || realpath(head == 0 ? "." : directory, at) == NULL)
+		return false;
+	next[n] = '\0';
+	look_up(at, &stat, trusted, ret);
+	total = snprintf(target, sizeof(target), "%s%s%s",
+	                 next[0] == '/' ? "" : directory, next, path + len);
+	if (total >= (int)sizeof(target))
+		return false;
+	memcpy(path, target, (size_t)total + 1);
+	return true;
+}
+
+/*
+ * How safe the file is from all users but root and the trusted user: the worst member of
+ * the resolved path, or the worst directory with a link on the way, and its place.  A
+ * path that cannot be examined counts as safe, as another message reports the failure.
+ */
+enum safety
+safety_of(const char *path, uid_t trusted, struct safety_report *ret)
+{
+	char at[PATH_MAX];
+
+	ret->safety = SAFE;
+	if (realpath(path, at) == NULL)
+		return SAFE;
+	look_up(at, NULL, trusted, ret);
+	if (snprintf(at, sizeof(at), "%s", path) < (int)sizeof(at))
+		for (int n = 0; n < LINKS_MAX && follow(at, trusted, ret); n++)
+			;
 	return ret->safety;
 }
 

@@ -24,27 +24,52 @@
 
 enum found { FOUND_NOTHING, FOUND_NOT_EXECUTABLE, FOUND_PROGRAM };
 
+/* Open a file to look at; the root is this directory, also of links. */
+static int
+open_below(const char *root, const char *path)
+{
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+	                             .resolve = RESOLVE_IN_ROOT};
+	const int top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = -1;
+
+	if (top >= 0) {
+		fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
+		(void)close(top);
+	}
+	return fd;
+}
+
 /* As stat(2), but the root is this directory, also of links; NULL: the root of all. */
 static int
 stat_below(const char *root, const char *path, struct stat *ret)
 {
-	const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
-	                             .resolve = RESOLVE_IN_ROOT};
-	int top = -1;
-	int fd = -1;
+	int fd;
 	int r;
 
 	if (root == NULL)
 		return stat(path, ret);
-	top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (top >= 0)
-		fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
+	fd = open_below(root, path);
 	r = fd >= 0 ? fstat(fd, ret) : -1;
 	if (fd >= 0)
 		(void)close(fd);
-	if (top >= 0)
-		(void)close(top);
 	return r;
+}
+
+/* The path of a file below that root as this process sees it; "" if it cannot be told. */
+static void
+resolve_below(const char *root, const char *path, char ret[PATH_MAX])
+{
+	const int fd = open_below(root, path);
+	char name[64];
+	ssize_t n = -1;
+
+	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	if (fd >= 0) {
+		n = readlink(name, ret, PATH_MAX - 1);
+		(void)close(fd);
+	}
+	ret[n > 0 ? n : 0] = '\0';
 }
 
 static enum found
@@ -128,7 +153,7 @@ check_safety(const struct lint *lint, const struct conf_actor *actor, const char
 	struct safety_report report;
 	char message[MESSAGE_MAX];
 
-	if (geteuid() != 0 || process->world.root != NULL ||
+	if (geteuid() != 0 ||
 	    safety_of(path, process->identity.has_user ? process->identity.uid : 0,
 	              &report) == SAFE)
 		return;
@@ -146,7 +171,7 @@ check_program(const struct lint *lint, const struct conf_actor *actor, const cha
 	const char *directory =
 	    process->world.directory != NULL ? process->world.directory : "/";
 	const char *name;
-	char where[PATH_MAX];
+	char where[PATH_MAX], outside[PATH_MAX];
 	struct strbuf path;
 	enum found found;
 
@@ -163,8 +188,12 @@ check_program(const struct lint *lint, const struct conf_actor *actor, const cha
 		found = look_in_path(process->world.root, strbuf_str(&path), name, where);
 		strbuf_done(&path);
 	}
-	if (found == FOUND_PROGRAM)
+	if (found == FOUND_PROGRAM && process->world.root == NULL) {
 		check_safety(lint, actor, key, where);
+	} else if (found == FOUND_PROGRAM) {
+		resolve_below(process->world.root, where, outside);
+		check_safety(lint, actor, key, outside);
+	}
 	if (found == FOUND_NOTHING)
 		lint_warn(lint, actor, key, "there is no program `%.200s`%s%s%.200s",
 		          name, strchr(name, '/') != NULL ? "" : " in PATH",
