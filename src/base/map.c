@@ -26,32 +26,41 @@ map_done(struct map *map)
 	map_init(map);
 }
 
-static uint64_t
-mix(uint64_t x)
+/* What an entry keeps of its key, or of the hash of its name: never 0. */
+static uint32_t
+mark_of(uint64_t x)
 {
 	x ^= x >> 33;
 	x *= UINT64_C(0xff51afd7ed558ccd);
 	x ^= x >> 33;
-	return x;
+	return (uint32_t)x << 1 | 1;
+}
+
+/* Where the search for a key begins. */
+static size_t
+home_of(const struct map *map, uint32_t mark)
+{
+	return (mark >> 1) & (map->cap - 1);
 }
 
 /* A collision of names, which are paths of the tree itself, gains an attacker nothing. */
 static bool
-same(const struct map_entry *entry, uint64_t key, const char *name)
+same(const struct map_entry *entry, uint32_t mark, uint64_t key, const char *name)
 {
-	if (entry->key != key)
+	if (entry->mark != mark)
 		return false;
-	return name == NULL || strcmp(entry->name, name) == 0;
+	return name == NULL ? entry->key == key : strcmp(entry->name, name) == 0;
 }
 
 /* Where the key is, or the free place where it belongs. */
 static size_t
 locate(const struct map *map, uint64_t key, const char *name)
 {
+	const uint32_t mark = mark_of(key);
 	size_t mask = map->cap - 1;
-	size_t i = mix(key) & mask;
+	size_t i = home_of(map, mark);
 
-	while (map->entries[i].used && !same(&map->entries[i], key, name))
+	while (map->entries[i].mark != 0 && !same(&map->entries[i], mark, key, name))
 		i = (i + 1) & mask;
 	return i;
 }
@@ -71,9 +80,13 @@ map_reserve(struct map *map, size_t n)
 		return -ENOMEM;
 	for (size_t i = 0; i < map->cap; i++) {
 		const struct map_entry *entry = &map->entries[i];
+		size_t at = home_of(&grown, entry->mark);
 
-		if (entry->used)
-			grown.entries[locate(&grown, entry->key, entry->name)] = *entry;
+		if (entry->mark == 0)
+			continue;
+		while (grown.entries[at].mark != 0)
+			at = (at + 1) & (grown.cap - 1);
+		grown.entries[at] = *entry;
 	}
 	grown.n = map->n;
 	free(map->entries);
@@ -90,9 +103,13 @@ put(struct map *map, uint64_t key, const char *name, uint32_t value)
 	if (r < 0)
 		return r;
 	i = locate(map, key, name);
-	if (!map->entries[i].used)
+	if (map->entries[i].mark == 0)
 		map->n++;
-	map->entries[i] = (struct map_entry){key, name, value, true};
+	map->entries[i] = (struct map_entry){.value = value, .mark = mark_of(key)};
+	if (name != NULL)
+		map->entries[i].name = name;
+	else
+		map->entries[i].key = key;
 	return 0;
 }
 
@@ -104,7 +121,7 @@ get(const struct map *map, uint64_t key, const char *name, uint32_t *ret_value)
 	if (map->cap == 0)
 		return false;
 	i = locate(map, key, name);
-	if (!map->entries[i].used)
+	if (map->entries[i].mark == 0)
 		return false;
 	*ret_value = map->entries[i].value;
 	return true;
@@ -120,17 +137,17 @@ take_out(struct map *map, uint64_t key, const char *name)
 	if (map->cap == 0)
 		return;
 	gap = locate(map, key, name);
-	if (!map->entries[gap].used)
+	if (map->entries[gap].mark == 0)
 		return;
-	for (size_t i = (gap + 1) & mask; map->entries[i].used; i = (i + 1) & mask) {
-		size_t home = mix(map->entries[i].key) & mask;
+	for (size_t i = (gap + 1) & mask; map->entries[i].mark != 0; i = (i + 1) & mask) {
+		size_t home = home_of(map, map->entries[i].mark);
 
 		if (((i - home) & mask) < ((i - gap) & mask))
 			continue;
 		map->entries[gap] = map->entries[i];
 		gap = i;
 	}
-	map->entries[gap].used = false;
+	map->entries[gap].mark = 0;
 	ASSERT(map->n > 0);
 	map->n--;
 }

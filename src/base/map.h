@@ -12,10 +12,12 @@
 #include <stdint.h>
 
 struct map_entry {
-	uint64_t key;
-	const char *name; /* string maps only */
+	union {
+		uint64_t key;
+		const char *name; /* string maps */
+	};
 	uint32_t value;
-	bool used;
+	uint32_t mark; /* of the key; 0: the place is free */
 };
 
 struct map {

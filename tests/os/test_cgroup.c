@@ -89,7 +89,7 @@ make_leaf(struct containment *c)
 	ck_assert_int_eq(containment_open_limited(c, &root, "/user/a", "test.limit.1"),
 	                 0);
 	ck_assert(c->is_limited);
-	ck_assert_str_eq(c->leaf, "../limited/user:a");
+	ck_assert_str_eq(leaf_of(c).text, "../limited/user:a");
 }
 
 static int
@@ -156,10 +156,11 @@ START_TEST(a_limit_is_written_into_its_file_and_a_missing_file_is_told)
 
 	make_leaf(&c);
 	put("limited/user:a/memory.max", "");
-	ck_assert_int_eq(cgroup_leaf_set(&root, c.leaf, "memory.max", "65536"), 0);
+	ck_assert_int_eq(cgroup_leaf_set(&root, leaf_of(&c).text, "memory.max", "65536"),
+	                 0);
 	ck_assert_str_eq(get("limited/user:a/memory.max"), "65536");
-	ck_assert_int_eq(cgroup_leaf_set(&root, c.leaf, "cpu.max", "max 100000"),
-	                 -ENOENT);
+	ck_assert_int_eq(
+	    cgroup_leaf_set(&root, leaf_of(&c).text, "cpu.max", "max 100000"), -ENOENT);
 }
 END_TEST
 
@@ -189,19 +190,23 @@ START_TEST(numbers_are_found_behind_their_key_and_added_up)
 	make_leaf(&c);
 	put("limited/user:a/io.stat", "8:0 rbytes=100 wbytes=20 rios=1 wios=2\n"
 	                              "8:16 rbytes=11 wbytes=3 rios=4 wios=5\n");
-	ck_assert_int_eq(cgroup_leaf_number(&root, c.leaf, "io.stat", "rbytes", &n), 0);
+	ck_assert_int_eq(
+	    cgroup_leaf_number(&root, leaf_of(&c).text, "io.stat", "rbytes", &n), 0);
 	ck_assert_uint_eq(n, 111);
-	ck_assert_int_eq(cgroup_leaf_number(&root, c.leaf, "io.stat", "wbytes", &n), 0);
+	ck_assert_int_eq(
+	    cgroup_leaf_number(&root, leaf_of(&c).text, "io.stat", "wbytes", &n), 0);
 	ck_assert_uint_eq(n, 23);
 	put("limited/user:a/memory.current", "4096\n");
-	ck_assert_int_eq(cgroup_leaf_number(&root, c.leaf, "memory.current", NULL, &n),
-	                 0);
+	ck_assert_int_eq(
+	    cgroup_leaf_number(&root, leaf_of(&c).text, "memory.current", NULL, &n), 0);
 	ck_assert_uint_eq(n, 4096);
 	put("limited/user:a/pids.max", "max\n");
-	ck_assert_int_eq(cgroup_leaf_number(&root, c.leaf, "pids.max", NULL, &n),
+	ck_assert_int_eq(
+	    cgroup_leaf_number(&root, leaf_of(&c).text, "pids.max", NULL, &n), -ENODATA);
+	ck_assert_int_eq(cgroup_leaf_number(&root, leaf_of(&c).text, "io.stat", "r", &n),
 	                 -ENODATA);
-	ck_assert_int_eq(cgroup_leaf_number(&root, c.leaf, "io.stat", "r", &n), -ENODATA);
-	ck_assert_int_eq(cgroup_leaf_number(&root, c.leaf, "nothing", NULL, &n), -ENOENT);
+	ck_assert_int_eq(cgroup_leaf_number(&root, leaf_of(&c).text, "nothing", NULL, &n),
+	                 -ENOENT);
 }
 END_TEST
 
@@ -290,9 +295,10 @@ be_born_into(int cgroup_fd)
 		for (;;)
 			(void)pause();
 	}
-	while (!containment_has(
-	    &(struct containment){.is_cgroup = true, .leaf = "../limited/user:a"}, &real,
-	    pid, 0))
+	while (!containment_has(&(struct containment){.is_cgroup = true,
+	                                              .is_limited = true,
+	                                              .path = "/user/a"},
+	                        &real, pid, 0))
 		ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
 	return pid;
 }

@@ -184,7 +184,7 @@ START_TEST(in_a_cgroup_nothing_survives_a_kill)
 		return;
 	ck_assert_int_eq(containment_open(&c, &root, "/user/app/a", "test.cgroup.1"), 0);
 	ck_assert(!containment_needs_sweep(&c));
-	ck_assert_str_eq(c.leaf, "user:app:a");
+	ck_assert_str_eq(leaf_of(&c).text, "user:app:a");
 	start(&c, modes[_i], &child);
 	ck_assert(!containment_is_empty(&c, &root, NULL));
 	ck_assert_int_eq(containment_close(&c, &root), -EBUSY);
@@ -468,7 +468,7 @@ START_TEST(a_stranger_in_the_cgroup_does_not_keep_the_next_life_from_its_start)
 	kill_all(&c);
 	close_result(&child);
 	start(&other, "plain", &stranger);
-	(void)snprintf(file, sizeof(file), "%s/cgroup.procs", c.leaf);
+	(void)snprintf(file, sizeof(file), "%s/cgroup.procs", leaf_of(&c).text);
 	(void)snprintf(pid, sizeof(pid), "%d", stranger.pid);
 	ck_assert_int_eq(cgroup_write(root.fd, file, pid), 0);
 	ck_assert_int_eq(containment_prepare(&c, &root, &fd), -EBUSY);

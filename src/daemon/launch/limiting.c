@@ -77,6 +77,7 @@ set_one(const struct cgroup_root *root, const struct conf *conf,
         enum cgroup_key key)
 {
 	char text[TEXT_BYTES], why[CGROUP_PATH_MAX + CGROUP_LEAF_MAX + 128];
+	struct leaf_name leaf;
 	int r;
 
 	if (!containment->is_limited) {
@@ -94,11 +95,11 @@ set_one(const struct cgroup_root *root, const struct conf *conf,
 		return -EOPNOTSUPP;
 	}
 	write_value(key, actor->conf->process.cgroup.value[key], text);
-	r = cgroup_leaf_set(root, containment->leaf, cgroup_files[key], text);
+	leaf = leaf_of(containment);
+	r = cgroup_leaf_set(root, leaf.text, cgroup_files[key], text);
 	if (r < 0) {
 		(void)snprintf(why, sizeof(why), "write \"%s\" to %s/%s/%s", text,
-		               root->path, containment->leaf + strlen("../"),
-		               cgroup_files[key]);
+		               root->path, leaf.text + strlen("../"), cgroup_files[key]);
 		complain(conf, actor, key, why, -r);
 	}
 	return r;

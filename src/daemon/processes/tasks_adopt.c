@@ -22,9 +22,8 @@ restore(struct tasks *tasks, struct task *task, const struct ledger_task *record
 {
 	const uint32_t place = (uint32_t)(task - tasks->at);
 	struct processes *room = tasks->room;
-	char leaf[PROC_MARK_MAX], mark[PROC_MARK_MAX];
+	char mark[PROC_MARK_MAX];
 
-	task_leaf(place, leaf);
 	task_mark(room, place, mark);
 	task->order = (struct task_order){
 	    .ref = record->ref,
@@ -50,7 +49,8 @@ restore(struct tasks *tasks, struct task *task, const struct ledger_task *record
 	task->is_left = task->told = record->is_left;
 	task->deadline_ms = record->deadline_ms;
 	containment_adopt(&task->child.containment,
-	                  record->is_cgroup ? room->cgroups : NULL, leaf, mark);
+	                  record->is_cgroup ? room->cgroups : NULL,
+	                  task_leaf(tasks, place), mark);
 	task->child.containment.session =
 	    record->pid != 0 ? record->pid : record->end.pid;
 	task->child.containment.is_main_alive = record->pid != 0;
@@ -94,16 +94,14 @@ tasks_adopt_start(struct tasks *tasks, uint8_t place)
 	    (ledger_spawn(room->recording->ledger, place)->task - 1) % LEDGER_TASKS_MAX;
 	struct task *task = &tasks->at[at];
 	const struct actor *actor = actors_get(room->actors, task->order.ref);
-	char leaf[PROC_MARK_MAX];
 
 	if (!task_is_used(task) || actor == NULL || task->child.pid != 0 || task->ended ||
 	    task->result.error != 0)
 		return 0;
 	task->child.adopted = task->is_coming = true;
-	task_leaf(at, leaf);
 	if (!task->child.containment.is_cgroup && launch_in_cgroup(room->cgroups, actor))
-		containment_adopt(&task->child.containment, room->cgroups, leaf,
-		                  task->child.containment.mark);
+		containment_adopt(&task->child.containment, room->cgroups,
+		                  task_leaf(tasks, at), task->child.containment.mark);
 	return births_adopt(room->procs, place, PROCS_TASK | at);
 }
 

@@ -26,6 +26,8 @@
 #include "ledger/ledger.h"
 
 #define TASKS_NONE UINT32_MAX
+/* "task:N" with its NUL. */
+#define TASK_LEAF_MAX 16
 
 struct task {
 	struct task_order order; /* ref is REF_NONE: the place is free */
@@ -52,7 +54,8 @@ struct tasks {
 	struct cgroup_root *cgroups;
 	tasks_done *on_done;
 	struct task at[LEDGER_TASKS_MAX];
-	uint32_t n;        /* places in use */
+	char leaves[LEDGER_TASKS_MAX][TASK_LEAF_MAX]; /* see task_leaf() */
+	uint32_t n;                                   /* places in use */
 	uint32_t n_told;   /* of those: nothing is left to do but to free them */
 	uint32_t n_ended;  /* of those: ended or failed, and something may be left */
 	bool is_fresh;     /* one has ended that tasks_check() did not see yet */
@@ -82,7 +85,7 @@ int task_begin(struct tasks *tasks, struct task *task, struct launching *launchi
 void task_over(struct tasks *tasks, struct task *task, int r,
                const struct spawn_result *result);
 void task_mark(const struct processes *room, uint32_t place, char ret[PROC_MARK_MAX]);
-void task_leaf(uint32_t place, char ret[PROC_MARK_MAX]);
+const char *task_leaf(struct tasks *tasks, uint32_t place);
 
 /* tasks_ends.c */
 void tasks_watch(struct tasks *tasks);

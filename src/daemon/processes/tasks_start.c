@@ -80,10 +80,11 @@ task_mark(const struct processes *room, uint32_t place, char ret[PROC_MARK_MAX])
 }
 
 /* The path that the task's cgroup is named after; no actor has such a path. */
-void
-task_leaf(uint32_t place, char ret[PROC_MARK_MAX])
+const char *
+task_leaf(struct tasks *tasks, uint32_t place)
 {
-	(void)snprintf(ret, PROC_MARK_MAX, "task:%u", place);
+	(void)snprintf(tasks->leaves[place], TASK_LEAF_MAX, "task:%u", place);
+	return tasks->leaves[place];
 }
 
 /* Whose end it is about. */
@@ -218,14 +219,13 @@ open_containment(struct tasks *tasks, struct task *task, const struct actor *act
 	struct processes *room = tasks->room;
 	const bool in_cgroup = launch_in_cgroup(room->cgroups, actor);
 	struct containment *containment = &task->child.containment;
-	char leaf[PROC_MARK_MAX];
 	int r = 0;
 
-	task_leaf((uint32_t)(task - tasks->at), leaf);
 	if (containment->is_cgroup && !in_cgroup)
 		(void)containment_close(containment, room->cgroups);
 	if (!containment->is_cgroup)
-		r = containment_open(containment, in_cgroup ? room->cgroups : NULL, leaf,
+		r = containment_open(containment, in_cgroup ? room->cgroups : NULL,
+		                     task_leaf(tasks, (uint32_t)(task - tasks->at)),
 		                     mark);
 	if (r < 0)
 		return r;

@@ -32,7 +32,7 @@ containment_mark(struct containment *c, const char *mark)
 static int
 make_leaf(struct containment *c, const struct cgroup_root *root)
 {
-	int r = cgroup_leaf_make(root, c->leaf);
+	int r = cgroup_leaf_make(root, leaf_of(c).text);
 
 	if (r < 0) {
 		containment_init(c);
@@ -60,7 +60,7 @@ containment_open(struct containment *c, const struct cgroup_root *root, const ch
 	containment_mark(c, mark);
 	if (root == NULL || root->fd < 0)
 		return 0;
-	cgroup_leaf_name(path, c->leaf);
+	c->path = path;
 	return make_leaf(c, root);
 }
 
@@ -96,7 +96,7 @@ containment_adopt(struct containment *c, const struct cgroup_root *root, const c
 	c->is_foreign = true;
 	if (root == NULL || root->fd < 0)
 		return;
-	cgroup_leaf_name(path, c->leaf);
+	c->path = path;
 	c->is_cgroup = true;
 	c->is_spent = true;
 }
@@ -106,7 +106,7 @@ containment_adopt(struct containment *c, const struct cgroup_root *root, const c
 void
 containment_adopt_limited(struct containment *c, const char *path)
 {
-	cgroup_leaf_name_limited(path, c->leaf);
+	c->path = path;
 	c->is_limited = true;
 }
 
@@ -129,7 +129,7 @@ containment_close(struct containment *c, struct cgroup_root *root)
 	int r = 0;
 
 	if (c->is_cgroup) {
-		r = cgroup_leaf_remove(root, c->leaf);
+		r = cgroup_leaf_remove(root, leaf_of(c).text);
 		if (r == -EBUSY)
 			return r;
 		let_leaf_go(c, root);
@@ -153,12 +153,11 @@ int
 containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cgroup_fd)
 {
 	if (c->is_spent || (c->is_limited && c->session != 0)) {
-		int r = cgroup_leaf_renew(root, c->leaf);
+		int r = cgroup_leaf_renew(root, leaf_of(c).text);
 
-		/* A process that came into the leaf meanwhile belongs to no actor: kill
-		 * it. */
+		/* A process that came into it meanwhile belongs to no actor: kill it. */
 		if (r == -EBUSY)
-			(void)cgroup_leaf_kill(root, c->leaf);
+			(void)cgroup_leaf_kill(root, leaf_of(c).text);
 		if (r < 0)
 			return r;
 		let_leaf_go(c, root);
@@ -172,11 +171,11 @@ containment_prepare(struct containment *c, struct cgroup_root *root, int *ret_cg
 			return r;
 	}
 	if (c->is_cgroup && c->leaf_fd < 0) {
-		int fd = cgroup_leaf_open(root, c->leaf);
+		int fd = cgroup_leaf_open(root, leaf_of(c).text);
 
 		/* The empty leaf was removed by hand. */
-		if (fd == -ENOENT && cgroup_leaf_make(root, c->leaf) >= 0)
-			fd = cgroup_leaf_open(root, c->leaf);
+		if (fd == -ENOENT && cgroup_leaf_make(root, leaf_of(c).text) >= 0)
+			fd = cgroup_leaf_open(root, leaf_of(c).text);
 		if (fd < 0)
 			return fd;
 		c->leaf_fd = fd;
@@ -269,9 +268,9 @@ containment_is_empty(struct containment *c, const struct cgroup_root *root,
                      const struct proc_sweep *sweep)
 {
 	if (c->leaf_fd >= 0 && c->events_fd < 0)
-		c->events_fd = cgroup_leaf_events(root, c->leaf);
+		c->events_fd = cgroup_leaf_events(root, leaf_of(c).text);
 	if (c->is_cgroup)
-		return cgroup_leaf_populated(root, c->leaf, c->events_fd) == 0;
+		return cgroup_leaf_populated(root, leaf_of(c).text, c->events_fd) == 0;
 	if (c->is_main_alive || c->told > 0)
 		return false;
 	if (c->session == 0)
@@ -329,7 +328,7 @@ containment_signal(const struct containment *c, const struct cgroup_root *root,
 	int r;
 
 	if (c->is_cgroup) {
-		r = cgroup_leaf_signal(root, c->leaf, signo);
+		r = cgroup_leaf_signal(root, leaf_of(c).text, signo);
 		return r < 0 ? r : 0;
 	}
 	ASSERT(sweep != NULL);
@@ -347,7 +346,7 @@ containment_kill(struct containment *c, const struct cgroup_root *root,
 {
 	if (c->is_cgroup) {
 		c->is_spent = true;
-		return cgroup_leaf_kill(root, c->leaf);
+		return cgroup_leaf_kill(root, leaf_of(c).text);
 	}
 	ASSERT(sweep != NULL);
 	return signal_session(c, sweep, SIGKILL);
@@ -364,7 +363,7 @@ containment_freeze(struct containment *c, const struct cgroup_root *root, bool f
 	int r;
 
 	ASSERT(c->is_cgroup);
-	r = cgroup_leaf_freeze(root, c->leaf, freeze);
+	r = cgroup_leaf_freeze(root, leaf_of(c).text, freeze);
 	if (r == 0)
 		c->is_frozen = freeze;
 	return r;
@@ -433,7 +432,8 @@ containment_ran_out_of_memory(const struct containment *c, const struct cgroup_r
 	uint64_t n;
 
 	return c->is_limited &&
-	       cgroup_leaf_number(root, c->leaf, "memory.events", "oom_kill", &n) == 0 &&
+	       cgroup_leaf_number(root, leaf_of(c).text, "memory.events", "oom_kill",
+	                          &n) == 0 &&
 	       n > 0;
 }
 
@@ -463,7 +463,7 @@ containment_has(const struct containment *c, const struct cgroup_root *root, pid
 	if ((c->is_main_alive && pid == c->session) || (c->told > 0 && pid == c->told))
 		return true;
 	if (c->is_cgroup)
-		return cgroup_leaf_has(root, c->leaf, pid);
+		return cgroup_leaf_has(root, leaf_of(c).text, pid);
 	return (c->session != 0 && getsid(pid) == c->session) || has_mark(c, pid, uid);
 }
 
@@ -480,7 +480,7 @@ containment_watch(struct containment *c, struct cgroup_root *root, uint64_t toke
 	if (!c->is_cgroup || c->is_watched)
 		return 0;
 	if (c->events_fd < 0)
-		c->events_fd = cgroup_leaf_events(root, c->leaf);
+		c->events_fd = cgroup_leaf_events(root, leaf_of(c).text);
 	r = c->events_fd < 0 ? c->events_fd
 	                     : cgroup_leaf_watch(root, c->events_fd, token);
 	c->is_watched = r == 0;

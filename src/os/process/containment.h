@@ -5,6 +5,8 @@
  * process group and every descendant or orphan that carries its mark (SUPD_ID in the
  * environment); these are found by a sweep of /proc, one a turn for all actors at once.
  *
+ * The path that it is opened with has to outlive it.
+ *
  * The way of a start: containment_prepare() before each os_spawn(), containment_begun()
  * after its clone, containment_born() after it.  The way of an end: peek at the main
  * process; reap it and containment_reaped(); if not containment_is_empty(),
@@ -34,9 +36,14 @@ struct containment {
 	int events_fd; /* of cgroup.events, while it is watched or the leaf open; or -1 */
 	int leaf_fd;   /* of its directory, from prepare to begun or longer, or -1 */
 	pid_t session; /* the main process: also its session and group; 0 */
-	uint64_t leader_start; /* a child of ours that was the main process; 0: none */
-	char leaf[CGROUP_LEAF_MAX]; /* its name below the actors' directory */
-	char mark[PROC_MARK_MAX];   /* value of SUPD_ID */
+	uint64_t leader_start;    /* a child of ours that was the main process; 0: none */
+	const char *path;         /* its leaf is named after it; borrowed, NULL: none */
+	char mark[PROC_MARK_MAX]; /* value of SUPD_ID */
+};
+
+/* The name of a leaf below the directory of all actors. */
+struct leaf_name {
+	char text[CGROUP_LEAF_MAX];
 };
 
 void containment_init(struct containment *c);
@@ -74,5 +81,18 @@ bool containment_has(const struct containment *c, const struct cgroup_root *root
                      pid_t pid, uid_t uid);
 int containment_watch(struct containment *c, struct cgroup_root *root, uint64_t token);
 void containment_unwatch(struct containment *c, struct cgroup_root *root);
+
+/* The name of the leaf, which it must have: made anew, as it is seldom needed. */
+static inline struct leaf_name
+leaf_of(const struct containment *c)
+{
+	struct leaf_name name;
+
+	if (c->is_limited)
+		cgroup_leaf_name_limited(c->path, name.text);
+	else
+		cgroup_leaf_name(c->path, name.text);
+	return name;
+}
 
 #endif

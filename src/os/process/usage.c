@@ -106,21 +106,22 @@ static int
 look_into_cgroup(struct look *look, const struct containment *c,
                  const struct cgroup_root *root)
 {
+	const struct leaf_name leaf = leaf_of(c);
 	struct usage *usage = &look->usage;
 	/* Others have no controllers. */
 	const bool has_memory =
-	    c->is_limited && cgroup_leaf_number(root, c->leaf, "memory.current", NULL,
+	    c->is_limited && cgroup_leaf_number(root, leaf.text, "memory.current", NULL,
 	                                        &usage->memory_bytes) == 0;
 
-	(void)cgroup_leaf_each(root, c->leaf, add_member, look);
+	(void)cgroup_leaf_each(root, leaf.text, add_member, look);
 	for (uint32_t i = 0; i < look->n; i++)
 		add_resident(look, look->pids[i], has_memory);
-	(void)cgroup_leaf_number(root, c->leaf, "cpu.stat", "usage_usec",
+	(void)cgroup_leaf_number(root, leaf.text, "cpu.stat", "usage_usec",
 	                         &usage->cpu_usec);
 	usage->has_io = c->is_limited &&
-	                cgroup_leaf_number(root, c->leaf, "io.stat", "rbytes",
+	                cgroup_leaf_number(root, leaf.text, "io.stat", "rbytes",
 	                                   &usage->read_bytes) == 0 &&
-	                cgroup_leaf_number(root, c->leaf, "io.stat", "wbytes",
+	                cgroup_leaf_number(root, leaf.text, "io.stat", "wbytes",
 	                                   &usage->write_bytes) == 0;
 	return usage->processes > 0 ? 0 : -ESRCH;
 }
