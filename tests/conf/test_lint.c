@@ -220,7 +220,7 @@ START_TEST(without_the_wish_there_are_no_warnings)
 }
 END_TEST
 
-/* Load main.yaml, and see what is said first and how gravely: NULL for nothing. */
+/* Load main.yaml: its first report has this severity and message; NULL: there is none. */
 static void
 expect_safety(const char *message, enum conf_severity severity)
 {

@@ -130,7 +130,7 @@ def failed_after_crash(box):
     has(logged(s), "/user/b exited with 3: back to the configuration of 20", "the log")
 
 
-@test("while a configuration is tried no other is applied")
+@test("while a configuration is on trial no other is applied")
 def meanwhile(box):
     s = box.supd({"a": {}})
     s.started("a")
@@ -142,7 +142,7 @@ def meanwhile(box):
         equal(s.error_of("Apply")[0], "InvalidState", "another Apply")
         equal(s.error_of("Apply", rollback_ms=5)[0], "InvalidState", "another trial")
         os.kill(s.guardian(), signal.SIGHUP)
-        s.until(lambda: "not while a configuration is tried" in logged(s), "the log")
+        s.until(lambda: "a configuration is on trial" in logged(s), "the log")
     # Whoever asked for it may go away: it goes on.
     equal(s.error_of("Apply")[0], "InvalidState", "another Apply")
     s.stop()

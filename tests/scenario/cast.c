@@ -410,7 +410,7 @@ word_needs(struct player *player, const char *text)
 	return true;
 }
 
-/* auto_shutdown=any_significant, when_empty=stop: no word is one of both. */
+/* auto_shutdown=any_significant, when_empty=stop: no word belongs to both. */
 static bool
 word_empty(struct spec *spec, const char *value)
 {

@@ -163,8 +163,8 @@ gen_process(struct rng *rng, struct spec *spec)
 }
 
 /*
- * How it is seen that it lives, but not well.  Somebody's health is asked for until a
- * reload ends it: that is for worlds with reloads.
+ * How a living process is found to be unwell.  A health check goes on until a reload ends
+ * it, so only worlds with reloads have it.
  */
 static void
 gen_living(struct rng *rng, struct spec *spec, bool clean)

@@ -158,7 +158,7 @@ def crash(walker, guardian, signo=signal.SIGKILL):
 
 def check_delays(walker, count):
     """`count` guardians have failed, and each delay told is the one that is due after such lives (DECISIONS 37)."""
-    told = re.findall(r"ended after (\d+) ms, .*; the next one comes in (\d+) ms", walker.said())
+    told = re.findall(r"ended after (\d+) ms, .*; the next guardian starts in (\d+) ms", walker.said())
     equal(len(told), count, "guardians that failed")
     delay = 0
     for life, wait in [map(int, pair) for pair in told]:
@@ -535,7 +535,7 @@ def queued(box):
     w = Walker(box)
     guardian = crash(w, crash(w, w.guardian()))
     os.kill(guardian.pid, signal.SIGKILL)
-    w.until_said(r"(comes in \d+ ms(.|\n)*){3}")
+    w.until_said(r"(starts in \d+ ms(.|\n)*){3}")
     os.kill(w.pid, signal.SIGUSR1)
     os.kill(w.pid, signal.SIGTERM)
     guardian = w.guardian()
@@ -790,7 +790,7 @@ def second_attempt(box):
     guardian = crash(w, guardian)
     equal((guardian.hello["upgrade"], guardian.hello["back"]), (1, 0), "what it is told")
     equal(os.readlink(f"/proc/{guardian.pid}/exe"), new, "what the guardian runs")
-    has(w.said(), "the next one comes in 0 ms")
+    has(w.said(), "the next guardian starts in 0 ms")
     guardian.do("adopt")
     w.until(lambda: os.readlink(f"/proc/{w.pid}/exe") == new, "the walker's exec")
     guardian = crash(w, guardian)

@@ -50,7 +50,7 @@ read_needs(struct reader *reader, const struct yaml *node, void *target,
 	if (node->n > SPEC_NEEDS_MAX) {
 		reader_error(
 		    reader, node, trail,
-		    "%zu actors; one needs at most %d (replicas count as one, by "
+		    "%zu actors; an actor needs at most %d (replicas count as one, by "
 		    "their common name)",
 		    node->n, SPEC_NEEDS_MAX);
 		return;

@@ -108,6 +108,6 @@ rights_want(struct reader *reader, const struct yaml *at, const struct trail *tr
 	va_end(ap);
 	reader_warn(
 	    reader, at, trail,
-	    "%s takes CAP_%s, which user %u has not got here: the start will fail",
+	    "%s takes CAP_%s, which user %u does not have here: the start will fail",
 	    sentence, name, (unsigned int)geteuid());
 }

@@ -177,7 +177,7 @@ cgroup_settle(struct reader *reader, const struct yaml *map, struct conf_actor *
 	    actor->process.containment == CONTAINMENT_SESSION)
 		reader_error(reader, cgroup, &trail,
 		             "with `containment: session` there is no cgroup to limit; "
-		             "leave one of both out");
+		             "leave one of the two out");
 	actor->process.asks_for_oom = asks_for_oom(&actor->spec.on_failure);
 	for (; above != CONF_NONE; above = reader->conf->actors[above].parent)
 		actor->process.asks_for_oom =

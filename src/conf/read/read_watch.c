@@ -126,8 +126,9 @@ read_watch(struct reader *reader, const struct yaml *node, void *target,
 	struct watch_spec *specs;
 
 	if (node->n > SPEC_WATCHES_MAX) {
-		reader_error(reader, node, trail, "%zu actors; one watches at most %d",
-		             node->n, SPEC_WATCHES_MAX);
+		reader_error(reader, node, trail,
+		             "%zu actors; an actor watches at most %d", node->n,
+		             SPEC_WATCHES_MAX);
 		return;
 	}
 	specs = arena_alloc(reader->keep, node->n, sizeof(*specs));

@@ -118,7 +118,7 @@ complain_of_syntax(const struct assembly *assembly, const yaml_parser_t *parser)
 {
 	const struct yaml_source *source = assembly->source;
 	const char *problem =
-	    parser->problem != NULL ? parser->problem : "it makes no sense";
+	    parser->problem != NULL ? parser->problem : "it cannot be parsed";
 	size_t line = parser->problem_mark.line + 1;
 	size_t column = parser->problem_mark.column + 1;
 

@@ -113,7 +113,7 @@ add_number(struct strbuf *out, const struct schema_type *type)
 {
 	const bool is_milli = type->show == SHOW_MILLI;
 
-	/* A word beside it counts as the same kind. */
+	/* A word may stand for a number, as `infinity`. */
 	if (type->n_words > 0) {
 		strbuf_addf(out, "{\"type\":[\"string\",\"%s\"],\"pattern\":\"",
 		            is_milli ? "number" : "integer");

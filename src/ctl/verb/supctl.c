@@ -70,7 +70,7 @@ take_verb_option(const struct ctl *ctl, const struct verb_option *row,
                  struct options *options)
 {
 	if (row->bit == OPTION_WITH && options->n_with == OPTION_WITH_MAX)
-		return bad_value(ctl, "--with", optarg, "too many of them");
+		return bad_value(ctl, "--with", optarg, "too many parameters");
 	options->given |= row->bit;
 	if (row->bit == OPTION_WITH)
 		options->with[options->n_with++] = optarg;

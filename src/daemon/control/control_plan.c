@@ -258,7 +258,7 @@ handle_apply(struct conn *conn)
 	if (uses->recording->facts.shutting_down)
 		why = "supd is shutting down";
 	else if (trial_is_on(uses->trial))
-		why = "a configuration is being tried: wait until that is over";
+		why = "a configuration is on trial: wait until the trial is over";
 	if (why != NULL)
 		reply_invalid_state(conn, core_ref(uses->engine->core, CORE_USER), why);
 	else

@@ -186,7 +186,8 @@ add_ready_fd(const struct launcher *launcher, const struct actor *actor,
 	return 0;
 }
 
-/* What it put down comes behind all else; only then what is in between is told of. */
+/* Stored descriptors come last.  Where there are some, LISTEN_FDS counts the descriptor
+ * of readiness before them, too. */
 static void
 add_stored(const struct launcher *launcher, const struct actor *actor,
            struct passed *passed)

@@ -71,7 +71,7 @@ drop_pipe(struct output *output, struct output_pipe *pipe)
 		output_name_changes(output);
 }
 
-/* The actor with this path is no more, and has no heir. */
+/* The actor with this path is gone, and no new actor has the path. */
 void
 output_drop(struct output *output, const char *path)
 {

@@ -74,7 +74,8 @@ collect_one(struct procs *procs, uint32_t slot)
 		watch_again(procs, proc, slot);
 		return false;
 	}
-	/* The epoll is silent about a child of ours by now, whoever has a copy. */
+	/* The epoll tells no more of a reaped child of ours, even if a copy of its pidfd
+	 * is open. */
 	if (r > 0 && !proc->child.adopted && proc->leader == 0)
 		fd_close(&proc->child.pidfd);
 	if (r < 0 && proc->leader != 0)

@@ -199,7 +199,7 @@ on_said(struct ev_loop *loop, ev_io *io, int revents)
 	if (n > 0)
 		strbuf_add(&upgrade->said, data, (size_t)n);
 	if (upgrade->said.failed)
-		strbuf_adds(&upgrade->sentence, "it says more than can be taken in");
+		strbuf_adds(&upgrade->sentence, "its output is too long");
 	else if (n <= 0)
 		judge(upgrade);
 	else

@@ -33,9 +33,9 @@ static bool
 may_reload(const struct reloader *reloader)
 {
 	if (reloader->recording->facts.shutting_down)
-		log_line(LOG_LEVEL_WARNING, "reload: not while supd shuts down");
+		log_line(LOG_LEVEL_WARNING, "not reloaded: supd is shutting down");
 	else if (trial_is_on(reloader->trial))
-		log_line(LOG_LEVEL_WARNING, "reload: not while a configuration is tried");
+		log_line(LOG_LEVEL_WARNING, "not reloaded: a configuration is on trial");
 	else
 		return true;
 	return false;

@@ -120,7 +120,7 @@ find_signal(struct story *story, uint64_t seq, const char *path)
 	}
 }
 
-/* The last that was done to the actor since the failure, without another failure. */
+/* The last event since the failure that tells what was done to the actor. */
 static void
 find_deed(struct story *story)
 {

@@ -14,7 +14,7 @@
 
 #define LINE_BYTES_MAX 2048
 
-/* A helper process of an actor that did not do what it was for. */
+/* The failure of a helper process of an actor. */
 struct hook_failure {
 	const char *hook; /* as in the configuration */
 	const char *reason;

@@ -83,7 +83,8 @@ actors_set(struct actors *actors, struct ref ref, char *take_path)
 	(void)map_put_name(&actors->by_path, actor->path, ref.slot);
 }
 
-/* Name the tenant of a slot again, as it was; the path means it if it has no heir. */
+/* Name the actor of a slot again, as it was; its path names it unless a new actor, its
+ * heir, has the path. */
 int
 actors_restore(struct actors *actors, struct ref ref, const char *path, struct ref heir)
 {

@@ -276,7 +276,8 @@ display_say(struct display *display, int priority, const char *text)
 
 /* ---- standard output --------------------------------------------------------------- */
 
-/* Does so much wait to be taken that streams which are shown without fail wait, too? */
+/* True if so much output waits for the reader that the streams wait, too, of which
+ * nothing may be left out. */
 bool
 display_is_full(const struct display *display)
 {

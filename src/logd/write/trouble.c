@@ -226,8 +226,8 @@ trouble_packed(struct logd *logd, struct sink *sink, int error)
 	sink->pack_told = error;
 }
 
-/* The streams of a sink try again; also a stream that has nothing to write but how much
- * of it was dropped. */
+/* The streams of a sink try again; also those that have only to write how much of their
+ * output was dropped. */
 static void
 wake_streams(struct logd *logd, struct sink *sink)
 {

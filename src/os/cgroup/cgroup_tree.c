@@ -226,8 +226,8 @@ each_in(int directory, void *arg)
 	return each_of(directory, "cgroup.procs", arg);
 }
 
-/* The same of a directory without any below, whose links tell so; false: it has some, or
- * cannot be looked at. */
+/* The same for a directory whose number of links tells that it has no directory below;
+ * false: it has some, or the number cannot be read. */
 static bool
 each_in_leaf(int directory, const char *path, const struct each *each, int *ret)
 {
