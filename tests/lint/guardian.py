@@ -13,16 +13,20 @@ TOP = os.environ.get("top_srcdir", ".")
 ROOMS = ("src/daemon", "src/ledger", "src/os", "src/walker")
 LIST = "tests/lint/guardian.txt"
 
-# What opens, reads, executes, accepts, connects, looks up or waits.  A close() is among them
-# in a file that receives descriptors: one that is another's may hang, and goes to a child
-# (os/socket/closer.h).
+# What opens, reads, changes a path, writes, executes, accepts, connects, polls, looks up or
+# waits.  A close() is among them in a file that receives descriptors: one that is another's
+# may hang, and goes to a child (os/socket/closer.h).
 CALLS = """
 accept accept4 connect recv recvfrom recvmsg recvmmsg notify_receive
 open openat openat2 fopen freopen opendir fdopendir open_by_handle_at
 fd_reopen envfile_read conf_load readdir scandir glob ftw nftw fts_open
 read pread readv preadv getline fgets fread splice
 stat lstat fstatat statx access faccessat readlink readlinkat realpath
-poll ppoll select pselect epoll_wait epoll_pwait sleep usleep nanosleep clock_nanosleep
+statfs statvfs chdir fchdir chroot mount umount umount2 inotify_add_watch
+unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir link linkat symlink symlinkat
+mkfifo mkfifoat mknod mknodat chown lchown fchownat chmod fchmodat truncate utimensat
+write pwrite writev pwritev send sendto sendmsg sendmmsg fsync fdatasync sync syncfs
+epoll_ctl poll ppoll select pselect epoll_wait epoll_pwait sleep usleep nanosleep clock_nanosleep
 wait waitpid waitid wait4 flock lockf sem_wait pthread_join
 execv execve execvp execvpe execveat fexecve execl execlp posix_spawn posix_spawnp system popen
 getaddrinfo gethostbyname getpwnam getpwuid getgrnam getgrgid getgrouplist
