@@ -156,6 +156,20 @@ def all_of_them(box):
         "killed by SIGKILL: restart in", "the text")
 
 
+@test("an actor below a supervisor that is stopping is a line among the others; alone, an error")
+def stopping(box):
+    s = box.supd({"sup": {"children": {"a": {"do": ["ignore"], "shutdown": "infinity"}}},
+                  "b": {}})
+    s.started("b")
+    s.ctl_ok("stop", "--no-wait", "sup")
+    s.wait_for("sup/a", state="stopping")
+    has(summaries(s)["/user/sup/a"], "^it cannot be started now$", "what becomes of a")
+    equal([x["path"] for x in of(s.json("simulate", "--times", "1"), "failure")], ["/user/b"],
+          "failures")
+    has(refused(s, "sup/a")[1], "it cannot be started now", "the answer about a alone")
+    s.ctl_ok("kill", "-s", "KILL", "sup/a")
+
+
 @test("a last line for each worker says what becomes of it: for how long, at which pace, or why not")
 def sums(box):
     s = box.supd({"limited": {"I": "2/1h", "children": {"a": {"backoff": "none"}}},

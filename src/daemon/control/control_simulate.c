@@ -139,6 +139,7 @@ handle_simulate(struct conn *conn)
 	strbuf_init(&summaries, SIMULATE_BYTES_MAX);
 	good = read_question(conn, &simulation) &&
 	       select_workers(conn, param_string(conn, "name"), &workers);
+	simulation.is_part = workers.n > 1;
 	for (size_t i = 0; good && i < workers.n; i++)
 		good = add_worker(conn, &simulation, workers.at[i], &steps, &summaries);
 	if (good) {

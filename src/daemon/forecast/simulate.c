@@ -331,6 +331,7 @@ take_action(void *user, uint64_t at_ms, const struct core *core,
 	             writer->max_ms);
 }
 
+/* What has become of the worker; core: NULL: it could not even be started. */
 static void
 write_summary(const struct writer *writer, const struct core *core, struct strbuf *out)
 {
@@ -338,7 +339,10 @@ write_summary(const struct writer *writer, const struct core *core, struct strbu
 
 	strbuf_init(&step.text, TEXT_BYTES_MAX);
 	step.path = path_of(writer, writer->outcome.worker);
-	outcome_describe(&writer->outcome, core, writer->simulation, &step.text);
+	if (core == NULL)
+		strbuf_adds(&step.text, "it cannot be started now");
+	else
+		outcome_describe(&writer->outcome, core, writer->simulation, &step.text);
 	write_step(writer->simulation, out, &step);
 	strbuf_done(&step.text);
 }
@@ -356,8 +360,12 @@ simulate(const struct simulation *simulation, struct ref worker, struct strbuf *
 	outcome_init(&writer.outcome, worker);
 	r = forecast_fail(forecast, worker, &simulation->cause, simulation->times,
 	                  take_action, &writer);
-	if (r == 0)
+	if (r == 0) {
 		write_summary(&writer, forecast_core(forecast), summaries);
+	} else if (r == -EINVAL && simulation->is_part) {
+		write_summary(&writer, NULL, summaries);
+		r = 0;
+	}
 	forecast_free(forecast);
 	return r == 0 && (out->failed || summaries->failed) ? -E2BIG : r;
 }

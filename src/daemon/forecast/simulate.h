@@ -27,7 +27,8 @@ struct simulation {
 	uint32_t times;
 	simulate_path *path;
 	const void *user;
-	bool json; /* else a line a step */
+	bool json;    /* else a line a step */
+	bool is_part; /* one of several that are asked about */
 };
 
 /* "exit:3", "signal:SEGV", "exec:ENOENT", "watchdog", …; false: that is none. */
@@ -40,7 +41,7 @@ bool simulate_can_fail(const struct cause *cause, enum ready_mode ready);
  * Append the steps of this worker to `out`: objects of type SimulatedStep, each with a
  * comma before it unless `out` is empty, or lines.  Errors of forecast_fail(); -E2BIG:
  * more than fits.  To `summaries` goes, in the same form, a last step that says what
- * becomes of the worker.
+ * becomes of the worker; of several, also that a worker cannot be started now.
  */
 int simulate(const struct simulation *simulation, struct ref worker, struct strbuf *out,
              struct strbuf *summaries);
