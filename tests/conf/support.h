@@ -40,6 +40,7 @@ Suite *suite_attributes(void);
 Suite *suite_yaml(void);
 Suite *suite_faults(void);
 Suite *suite_values(void);
+Suite *suite_process_values(void);
 Suite *suite_compose(void);
 Suite *suite_pack(void);
 Suite *suite_output(void);

@@ -14,6 +14,7 @@ main(void)
 
 	srunner_add_suite(runner, suite_faults());
 	srunner_add_suite(runner, suite_values());
+	srunner_add_suite(runner, suite_process_values());
 	srunner_add_suite(runner, suite_attributes());
 	srunner_add_suite(runner, suite_compose());
 	srunner_add_suite(runner, suite_pack());

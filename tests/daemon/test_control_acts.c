@@ -5,17 +5,14 @@
 
 #include <check.h>
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "daemon/state/post.h"
-#include "ledger/ledger.h"
 #include "tests/lib/fake_rooms.h"
 
 static struct fake *fake;
@@ -34,8 +31,6 @@ tear_down(void)
 	client_close(&client);
 	fake_free(fake);
 }
-
-/* ---- acting ------------------------------------------------------------------------ */
 
 START_TEST(stop_and_start_answer_when_done_with_the_actors_as_they_are)
 {
@@ -355,200 +350,6 @@ START_TEST(a_token_waits_for_the_goal_after_its_client_has_gone)
 }
 END_TEST
 
-/* Make this call; the guardian dies before the core has it, or before it is answered. */
-static void
-call_and_die(const char *method, const char *parameters, bool core_has_it)
-{
-	struct client caller;
-	char call[200];
-
-	(void)snprintf(call, sizeof(call),
-	               "{\"method\":\"io.supd.Control.%s\",\"parameters\":%s}", method,
-	               parameters);
-	client_open(&caller, fake);
-	client_send(&caller, call);
-	fake->cut = true;
-	if (core_has_it)
-		fake_run(fake);
-	else
-		ev_run(fake->supd.loop, EVRUN_NOWAIT);
-	fake_guardian_dies(fake);
-	client_close(&caller);
-	client_close(&client);
-	client_open(&client, fake);
-}
-
-START_TEST(what_counts_is_done_once_whenever_the_guardian_dies)
-{
-	static const char first[] = "{\"names\":[\"a\"],\"token\":\"s1\"}";
-	static const char second[] = "{\"names\":[\"a\"],\"token\":\"s2\"}";
-	struct ref a = fake_ref(fake, "/user/a");
-
-	call_and_die("Suspend", first, false);
-	ck_assert_uint_eq(rig_view(&fake->rig, a).suspends, 0);
-	check_done(client_call(&client, "Suspend", first, ""));
-	ck_assert_uint_eq(rig_view(&fake->rig, a).suspends, 1);
-	call_and_die("Suspend", second, true);
-	check_done(client_call(&client, "Suspend", second, ""));
-	check_done(client_call(&client, "Suspend", second, ""));
-	check_done(client_call(&client, "Suspend", first, ""));
-	ck_assert_uint_eq(rig_view(&fake->rig, a).suspends, 2);
-}
-END_TEST
-
-START_TEST(a_start_is_made_once_whatever_was_done_with_the_actor_since)
-{
-	static const char call[] = "{\"names\":[\"a\"],\"token\":\"b1\"}";
-	struct ref a = fake_ref(fake, "/user/a");
-
-	check_done(client_call(&client, "Stop", "{\"names\":[\"a\"]}", ""));
-	call_and_die("Start", call, true);
-	check_done(client_call(&client, "Stop", "{\"names\":[\"a\"]}", ""));
-	check_done(client_call(&client, "Start", call, ""));
-	ck_assert_int_eq(rig_view(&fake->rig, a).state, STATE_STOPPED);
-	ck_assert_uint_eq(count_events(fake, "\"verb\":\"start\""), 1);
-}
-END_TEST
-
-START_TEST(a_stop_and_a_restart_are_made_once_whenever_the_guardian_dies)
-{
-	static const char stop[] = "{\"names\":[\"a\"],\"token\":\"p1\"}";
-	static const char restart[] = "{\"names\":[\"a\"],\"token\":\"r1\"}";
-	struct ref a = fake_ref(fake, "/user/a");
-
-	call_and_die("Stop", stop, true);
-	check_done(client_call(&client, "Start", "{\"names\":[\"a\"]}", ""));
-	check_done(client_call(&client, "Stop", stop, ""));
-	ck_assert_int_eq(rig_view(&fake->rig, a).state, STATE_RUNNING);
-	ck_assert_uint_eq(count_events(fake, "\"verb\":\"stop\""), 1);
-	call_and_die("Restart", restart, true);
-	ck_assert_int_eq(rig_view(&fake->rig, a).state, STATE_RUNNING);
-	check_done(client_call(&client, "Stop", "{\"names\":[\"a\"]}", ""));
-	check_done(client_call(&client, "Restart", restart, ""));
-	ck_assert_int_eq(rig_view(&fake->rig, a).state, STATE_STOPPED);
-	ck_assert_uint_eq(count_events(fake, "\"verb\":\"restart\""), 1);
-}
-END_TEST
-
-START_TEST(a_stop_goes_on_being_waited_for_under_the_next_guardian)
-{
-	static const char call[] = "{\"names\":[\"a\"],\"token\":\"w1\"}";
-	static const char hasty[] = "{\"names\":[\"a\"],\"token\":\"w2\",\"wait\":false}";
-	static const char whole[] =
-	    "{\"method\":\"io.supd.Control.Stop\","
-	    "\"parameters\":{\"names\":[\"a\"],\"token\":\"w1\"}}";
-
-	fake->keeps_alive = true;
-	call_and_die("Stop", call, true);
-	call_and_die("Stop", hasty, true);
-	check_done(client_call(&client, "Stop", hasty, ""));
-	client_send(&client, whole);
-	ck_assert_ptr_null(client_reply(&client));
-	fake_dies(fake, "/user/a", -1, 15);
-	check_done(client_reply(&client));
-	ck_assert_uint_eq(count_events(fake, "\"verb\":\"stop\""), 2);
-}
-END_TEST
-
-START_TEST(a_call_that_does_not_wait_is_not_told_what_became_of_it)
-{
-	static const char call[] = "{\"names\":[\"a\"],\"token\":\"n1\",\"wait\":false}";
-
-	fake->keeps_alive = true;
-	call_and_die("Stop", call, true);
-	check_done(
-	    client_call(&client, "Start", "{\"names\":[\"a\"],\"wait\":false}", ""));
-	check_done(client_call(&client, "Stop", call, ""));
-}
-END_TEST
-
-START_TEST(a_timeout_counts_also_for_what_the_guardian_before_had_begun)
-{
-	static const char call[] =
-	    "{\"names\":[\"a\"],\"token\":\"w1\",\"timeout_ms\":20}";
-	static const char whole[] =
-	    "{\"method\":\"io.supd.Control.Stop\",\"parameters\":"
-	    "{\"names\":[\"a\"],\"token\":\"w1\",\"timeout_ms\":20}}";
-	json_t *reply = NULL;
-
-	fake->keeps_alive = true;
-	call_and_die("Stop", call, true);
-	client_send(&client, whole);
-	while (reply == NULL)
-		reply = client_reply(&client);
-	ck_assert_str_eq(text_at(parameters_of(reply), "name"), "/user/a");
-	check_error(reply, "io.supd.Control.Timeout", "state", "stopping");
-}
-END_TEST
-
-START_TEST(a_failure_by_hand_is_one_whenever_the_guardian_dies)
-{
-	static const char first[] = "{\"name\":\"a\",\"token\":\"k1\"}";
-	static const char second[] = "{\"name\":\"a\",\"token\":\"k2\"}";
-
-	call_and_die("Fail", first, false);
-	check_done(client_call(&client, "Fail", first, ""));
-	ck_assert_uint_eq(count_events(fake, "\"event\":\"failure\""), 1);
-	check_done(client_call(&client, "Start", "{\"names\":[\"a\"]}", ""));
-	call_and_die("Fail", second, true);
-	check_done(client_call(&client, "Fail", second, ""));
-	ck_assert_uint_eq(count_events(fake, "\"event\":\"failure\""), 2);
-}
-END_TEST
-
-START_TEST(what_was_refused_is_refused_again_by_the_next_guardian)
-{
-	static const char call[] = "{\"names\":[\"a\"],\"token\":\"s1\"}";
-
-	check_done(client_call(&client, "Stop", "{\"names\":[\"a\"]}", ""));
-	call_and_die("Suspend", call, true);
-	check_done(client_call(&client, "Start", "{\"names\":[\"a\"]}", ""));
-	check_error(client_call(&client, "Suspend", call, ""),
-	            "io.supd.Control.InvalidState", "name", "/user/a");
-	ck_assert_uint_eq(rig_view(&fake->rig, fake_ref(fake, "/user/a")).suspends, 0);
-}
-END_TEST
-
-START_TEST(a_deletion_is_done_though_its_actor_is_gone_when_the_caller_asks_again)
-{
-	static const char call[] = "{\"name\":\"a\",\"token\":\"d1\"}";
-
-	check_done(client_call(&client, "Stop", "{\"names\":[\"a\"]}", ""));
-	call_and_die("Delete", call, true);
-	check_done(client_call(&client, "Delete", call, ""));
-	check_error(client_call(&client, "Delete", "{\"name\":\"a\"}", ""),
-	            "io.supd.Control.NoSuchActor", "name", "a");
-}
-END_TEST
-
-START_TEST(a_signal_is_sent_once_or_its_outcome_is_said_to_be_unknown)
-{
-	static const char call[] =
-	    "{\"name\":\"crawl@*\",\"signal\":\"USR1\",\"token\":\"g1\"}";
-	struct remembered *memory;
-
-	check_done(client_call(&client, "Signal", call, ""));
-	check_done(client_call(&client, "Signal", call, ""));
-	ck_assert_uint_eq(fake->n_signals, 2);
-	/* As a death leaves it: the first was sent, the second was about to be. */
-	memory = ledger_tokens(fake->supd.recording.ledger);
-	ck_assert_uint_eq(memory->n_tried, 2);
-	memory->state = REMEMBERED_DONE;
-	memory->n_done = 1;
-	fake_guardian_dies(fake);
-	client_close(&client);
-	client_open(&client, fake);
-	check_error(client_call(&client, "Signal", call, ""),
-	            "io.supd.Control.OutcomeUnknown", "method", "Signal");
-	ck_assert_uint_eq(fake->n_signals, 2);
-	/* And here: the first was sent, the second not yet looked at. */
-	memory->state = REMEMBERED_DONE;
-	memory->n_tried = 1;
-	check_done(client_call(&client, "Signal", call, ""));
-	ck_assert_uint_eq(fake->n_signals, 3);
-}
-END_TEST
-
 START_TEST(shutdown_is_answered_first_and_nothing_is_started_afterwards)
 {
 	check_done(client_call(&client, "Shutdown", "{}", ""));
@@ -581,16 +382,6 @@ add_tests(TCase *tcase)
 	    a_repeated_token_gets_the_same_answer_and_does_nothing,
 	    a_token_belongs_to_its_user,
 	    a_token_waits_for_the_goal_after_its_client_has_gone,
-	    what_counts_is_done_once_whenever_the_guardian_dies,
-	    a_start_is_made_once_whatever_was_done_with_the_actor_since,
-	    a_stop_and_a_restart_are_made_once_whenever_the_guardian_dies,
-	    a_stop_goes_on_being_waited_for_under_the_next_guardian,
-	    a_call_that_does_not_wait_is_not_told_what_became_of_it,
-	    a_timeout_counts_also_for_what_the_guardian_before_had_begun,
-	    a_failure_by_hand_is_one_whenever_the_guardian_dies,
-	    what_was_refused_is_refused_again_by_the_next_guardian,
-	    a_deletion_is_done_though_its_actor_is_gone_when_the_caller_asks_again,
-	    a_signal_is_sent_once_or_its_outcome_is_said_to_be_unknown,
 	    shutdown_is_answered_first_and_nothing_is_started_afterwards,
 	};
 

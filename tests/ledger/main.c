@@ -16,5 +16,6 @@ main(void)
 	srunner_add_suite(runner, death_suite());
 	srunner_add_suite(runner, replay_suite());
 	srunner_add_suite(runner, steps_suite());
+	srunner_add_suite(runner, record_steps_suite());
 	return check_run(runner);
 }

@@ -15,6 +15,7 @@
 Suite *contract_suite(void);
 Suite *damage_suite(void);
 Suite *death_suite(void);
+Suite *record_steps_suite(void);
 Suite *replay_suite(void);
 Suite *steps_suite(void);
 

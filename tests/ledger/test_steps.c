@@ -7,9 +7,7 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -17,21 +15,13 @@
 #include <unistd.h>
 
 #include "ledger/layout.h"
+#include "tests/ledger/steps.h"
 #include "tests/ledger/suites.h"
 
 /* What is slow to step through is looked at in part. */
 #define STEPS_MAX 20000
 
-enum phase { BEFORE, AFTER, TORN };
-
-struct step_case {
-	void (*prepare)(struct ledger *ledger);
-	void (*act)(struct ledger *ledger);
-	enum phase (*look)(struct ledger *found);
-	void (*go_on)(struct ledger *found);
-};
-
-static pid_t
+pid_t
 start_stepping(const struct step_case *test, struct ledger *ledger)
 {
 	pid_t pid = fork();
@@ -52,7 +42,7 @@ start_stepping(const struct step_case *test, struct ledger *ledger)
 }
 
 /* One instruction; false: all was done. */
-static bool
+bool
 step(pid_t pid)
 {
 	int status;
@@ -66,7 +56,7 @@ step(pid_t pid)
 	return true;
 }
 
-static void
+void
 kill_child(pid_t pid)
 {
 	int status;
@@ -87,7 +77,7 @@ has_changed(const struct ledger *ledger, char *seen)
 	return true;
 }
 
-static void
+void
 die_at_every_instruction(const struct step_case *test)
 {
 	struct ledger *ledger = new_ledger();
@@ -293,7 +283,7 @@ look_for_restored(struct ledger *found)
 	return AFTER;
 }
 
-static void
+void
 nothing_more(struct ledger *found)
 {
 	(void)found;
@@ -302,298 +292,6 @@ nothing_more(struct ledger *found)
 START_TEST(death_while_restoring_changes_nothing)
 {
 	const struct step_case test = {two_cores, restore, look_for_restored,
-	                               nothing_more};
-
-	die_at_every_instruction(&test);
-}
-END_TEST
-
-/* ---- records and facts ------------------------------------------------------------- */
-
-static void
-write_record(struct ledger *ledger, uint32_t n)
-{
-	const struct ledger_record record = record_of(3, n);
-
-	ledger_write(ledger, 3, &record);
-}
-
-static void
-first_record(struct ledger *ledger)
-{
-	write_record(ledger, 1);
-}
-
-static void
-four_records(struct ledger *ledger)
-{
-	for (uint32_t n = 1; n <= 4; n++)
-		write_record(ledger, n);
-}
-
-static void
-fifth_record(struct ledger *ledger)
-{
-	write_record(ledger, 5);
-}
-
-static enum phase
-look_for_first_record(struct ledger *found)
-{
-	struct ledger_record record;
-	int r = ledger_read(found, 3, &record);
-
-	if (r == -ENOENT)
-		return BEFORE;
-	return r == 0 && record_is(&record, 1) ? AFTER : TORN;
-}
-
-static enum phase
-look_for_fifth_record(struct ledger *found)
-{
-	struct ledger_record record;
-
-	if (ledger_read(found, 3, &record) != 0)
-		return TORN;
-	if (record_is(&record, 4))
-		return BEFORE;
-	return record_is(&record, 5) ? AFTER : TORN;
-}
-
-static void
-sixth_record(struct ledger *ledger)
-{
-	write_record(ledger, 6);
-}
-
-/* The successor dies, too: what it has read must not be undone. */
-static void
-write_in_part(struct ledger *found)
-{
-	const struct step_case test = {NULL, sixth_record, NULL, NULL};
-	struct ledger_record record;
-	pid_t pid;
-
-	if (look_for_fifth_record(found) != AFTER)
-		return;
-	pid = start_stepping(&test, found);
-	while (step(pid)) {
-		ck_assert_int_eq(ledger_read(found, 3, &record), 0);
-		ck_assert(record_is(&record, 5) || record_is(&record, 6));
-	}
-	kill_child(pid);
-	ck_assert(record_is(&record, 6));
-}
-
-static void
-write_another(struct ledger *found)
-{
-	struct ledger_record record;
-
-	write_record(found, 6);
-	ck_assert_int_eq(ledger_read(found, 3, &record), 0);
-	ck_assert(record_is(&record, 6));
-	write_record(found, 7);
-	ck_assert_int_eq(ledger_read(found, 3, &record), 0);
-	ck_assert(record_is(&record, 7));
-}
-
-static void
-no_record(struct ledger *ledger)
-{
-	(void)ledger;
-}
-
-START_TEST(the_first_record_is_whole_or_was_never_written)
-{
-	const struct step_case test = {no_record, first_record, look_for_first_record,
-	                               write_another};
-
-	die_at_every_instruction(&test);
-}
-END_TEST
-
-START_TEST(a_record_is_the_old_one_or_the_new_one)
-{
-	const struct step_case test = {four_records, fifth_record, look_for_fifth_record,
-	                               write_another};
-
-	die_at_every_instruction(&test);
-}
-END_TEST
-
-START_TEST(what_a_successor_has_read_its_own_death_does_not_undo)
-{
-	const struct step_case test = {four_records, fifth_record, look_for_fifth_record,
-	                               write_in_part};
-
-	die_at_every_instruction(&test);
-}
-END_TEST
-
-static void
-write_facts(struct ledger *ledger, uint64_t n)
-{
-	const struct ledger_facts facts = {
-	    .secret = {n}, .conf_id = n, .started_ms = n, .version = "1"};
-
-	ledger_set_facts(ledger, &facts);
-}
-
-static void
-first_facts(struct ledger *ledger)
-{
-	write_facts(ledger, 1);
-	write_facts(ledger, 2);
-}
-
-static void
-third_facts(struct ledger *ledger)
-{
-	write_facts(ledger, 3);
-}
-
-static bool
-facts_are(const struct ledger *ledger, uint64_t n)
-{
-	struct ledger_facts facts;
-
-	return ledger_facts(ledger, &facts) == 0 && facts.secret[0] == n &&
-	       facts.conf_id == n && facts.started_ms == n &&
-	       strcmp(facts.version, "1") == 0;
-}
-
-static enum phase
-look_for_facts(struct ledger *found)
-{
-	if (facts_are(found, 2))
-		return BEFORE;
-	return facts_are(found, 3) ? AFTER : TORN;
-}
-
-static void
-fourth_facts(struct ledger *found)
-{
-	write_facts(found, 4);
-	ck_assert(facts_are(found, 4));
-}
-
-START_TEST(facts_are_the_old_ones_or_the_new_ones)
-{
-	const struct step_case test = {first_facts, third_facts, look_for_facts,
-	                               fourth_facts};
-
-	die_at_every_instruction(&test);
-}
-END_TEST
-
-/* ---- texts and names --------------------------------------------------------------- */
-
-static void
-first_text(struct ledger *ledger)
-{
-	ledger_set_status(ledger, 2, "one two three four five six seven eight nine ten");
-}
-
-static void
-second_text(struct ledger *ledger)
-{
-	ledger_set_status(ledger, 2, "eleven twelve thirteen fourteen fifteen");
-}
-
-/* Nothing, in between, is not wrong. */
-static enum phase
-look_for_text(struct ledger *found)
-{
-	const char *text = ledger_status(found, 2);
-
-	if (strncmp(text, "one", 3) == 0)
-		return strcmp(text + 40, "nine ten") == 0 ? BEFORE : TORN;
-	return text[0] == '\0' ||
-	               strcmp(text, "eleven twelve thirteen fourteen fifteen") == 0
-	           ? AFTER
-	           : TORN;
-}
-
-START_TEST(a_text_is_whole_or_empty)
-{
-	const struct step_case test = {first_text, second_text, look_for_text,
-	                               first_text};
-
-	die_at_every_instruction(&test);
-}
-END_TEST
-
-static void
-all_names(struct ledger *ledger)
-{
-	char name[32];
-
-	for (uint32_t n = 1; n <= LEDGER_PAST_MAX; n++) {
-		snprintf(name, sizeof(name), "/user/%u", n);
-		ledger_set_past(ledger, name, n);
-	}
-}
-
-static void
-name_too_many(struct ledger *ledger)
-{
-	ledger_set_past(ledger, "/user/new", 1000);
-}
-
-static enum phase
-look_for_name(struct ledger *found)
-{
-	uint32_t oldest = ledger_past(found, "/user/1");
-
-	if (ledger_past(found, "/user/2") != 2 ||
-	    ledger_past(found, "/user/4096") != 4096)
-		return TORN;
-	if (ledger_past(found, "/user/new") == 1000)
-		return oldest == 0 ? AFTER : TORN;
-	return ledger_past(found, "/user/new") == 0 && (oldest == 0 || oldest == 1)
-	           ? BEFORE
-	           : TORN;
-}
-
-static void
-two_more_names(struct ledger *found)
-{
-	ledger_set_past(found, "/user/newer", 5);
-	ledger_set_past(found, "/user/new", 6);
-	ck_assert_uint_eq(ledger_past(found, "/user/newer"), 5);
-	ck_assert_uint_eq(ledger_past(found, "/user/new"), 6);
-	ck_assert_uint_eq(ledger_past(found, "/user/4"), 4);
-}
-
-START_TEST(a_new_name_costs_the_oldest_at_most)
-{
-	const struct step_case test = {all_names, name_too_many, look_for_name,
-	                               two_more_names};
-
-	die_at_every_instruction(&test);
-}
-END_TEST
-
-static void
-known_name(struct ledger *ledger)
-{
-	ledger_set_past(ledger, "/user/2", 3);
-}
-
-static enum phase
-look_for_known_name(struct ledger *found)
-{
-	uint32_t incarnation = ledger_past(found, "/user/2");
-
-	if (incarnation == 2)
-		return BEFORE;
-	return incarnation == 3 ? AFTER : TORN;
-}
-
-START_TEST(a_known_name_has_the_old_incarnation_or_the_new_one)
-{
-	const struct step_case test = {all_names, known_name, look_for_known_name,
 	                               nothing_more};
 
 	die_at_every_instruction(&test);
@@ -612,13 +310,6 @@ steps_suite(void)
 	tcase_add_test(tcase, an_action_counts_as_performed_or_not);
 	tcase_add_test(tcase, a_checkpoint_is_taken_at_once_or_not);
 	tcase_add_test(tcase, death_while_restoring_changes_nothing);
-	tcase_add_test(tcase, the_first_record_is_whole_or_was_never_written);
-	tcase_add_test(tcase, a_record_is_the_old_one_or_the_new_one);
-	tcase_add_test(tcase, what_a_successor_has_read_its_own_death_does_not_undo);
-	tcase_add_test(tcase, facts_are_the_old_ones_or_the_new_ones);
-	tcase_add_test(tcase, a_text_is_whole_or_empty);
-	tcase_add_test(tcase, a_new_name_costs_the_oldest_at_most);
-	tcase_add_test(tcase, a_known_name_has_the_old_incarnation_or_the_new_one);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -196,6 +196,17 @@ def look_at_knots(sources, calls):
             yield f"{folder}: {largest} files call each other in a circle"
 
 
+def look_at_tests():
+    """A test program is about one thing, and so are the files that tests share."""
+    for folder, _, names in os.walk(os.path.join(TOP, "tests")):
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.endswith((".c", ".h")):
+                with open(path, encoding="utf-8") as file:
+                    if file.read().count("\n") > BUDGET["lines of a file"]:
+                        yield f"{os.path.relpath(path, TOP)}: more than {BUDGET['lines of a file']} lines"
+
+
 def look_at_sizes(sources):
     for folder, files in sorted(group(sources).items()):
         lines = sum(sources[f].count("\n") for f in files)
@@ -271,6 +282,7 @@ def main():
         ("no file calls one of a shelf to its right", look_at_calls(sources, calls)),
         ("no more than six files call each other in a circle", look_at_knots(sources, calls)),
         ("shelves and files keep to their size", look_at_sizes(sources)),
+        ("files of tests keep to their size", look_at_tests()),
         ("structs keep to their size", look_at_structs(sources)),
         ("functions have five parameters at most", look_at_parameters(sources)),
         ("a name means one file, one struct", look_at_names(sources)),

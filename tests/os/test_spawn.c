@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/process/reap.h"
@@ -19,99 +18,7 @@
 #include "os/self/signals.h"
 #include "os/spawn/spawn.h"
 #include "tests/lib/check_main.h"
-
-extern char **environ;
-
-static char directory[64];
-static char probe[4200];
-static struct spawner spawner;
-
-static void
-set_up(void)
-{
-	const char *build = getenv("top_builddir");
-	char name[4096];
-
-	(void)snprintf(name, sizeof(name), "%s/tests/lib/surroundings",
-	               build != NULL ? build : ".");
-	ck_assert_ptr_nonnull(realpath(name, probe));
-	(void)snprintf(directory, sizeof(directory), "/tmp/test_spawn.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
-	ck_assert_int_eq(os_spawn_init(&spawner, NULL), 0);
-}
-
-static void
-tear_down(void)
-{
-	char command[128];
-
-	os_spawn_done(&spawner);
-	(void)snprintf(command, sizeof(command), "rm -rf %s", directory);
-	ck_assert_int_eq(system(command), 0);
-}
-
-/* The start of most tests, which change single members. */
-static struct spawn
-plain(char *const *argv, const int *fds, size_t n_fds)
-{
-	return (struct spawn){
-	    .file = argv[0],
-	    .argv = argv,
-	    .envp = environ,
-	    .fds = fds,
-	    .n_fds = n_fds,
-	    .cgroup_fd = -1,
-	    .umask = SPAWN_UMASK_INHERIT,
-	};
-}
-
-static void
-read_all(int fd, char *text, size_t size)
-{
-	size_t used = 0;
-	ssize_t n;
-
-	while (used < size - 1 && (n = read(fd, text + used, size - 1 - used)) > 0)
-		used += (size_t)n;
-	text[used] = '\0';
-	(void)close(fd);
-}
-
-static void
-wait_for_end(const struct spawn_result *child, struct reap *ret)
-{
-	int r;
-
-	while ((r = os_reap_pidfd(child->pidfd, child->pid, ret)) == 0)
-		usleep(500);
-	ck_assert_int_eq(r, 1);
-	if (child->pidfd >= 0)
-		(void)close(child->pidfd);
-}
-
-/* Start the probe with its stdout in a pipe and read what it says. */
-static void
-run_probe(struct spawn *spawn, int *fds, char *text, size_t size)
-{
-	struct spawn_result child;
-	struct reap end;
-	int ends[2];
-
-	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
-	fds[1] = ends[1];
-	int r = os_spawn(&spawner, spawn, &child);
-	ck_assert_msg(r == 0, "%s: %s", spawn_step_names[child.step], strerror(-r));
-	ck_assert_int_eq(child.step, SPAWN_STEP_NONE);
-	(void)close(ends[1]);
-	fds[1] = -1;
-	read_all(ends[0], text, size);
-	wait_for_end(&child, &end);
-	ck_assert_int_eq(end.kind, REAP_EXITED);
-	ck_assert_int_eq(end.status, 0);
-	ck_assert_msg(strstr(text, "\nend\n") != NULL, "%s", text);
-}
-
-#define HAS(text, line) ck_assert_msg(strstr(text, line "\n") != NULL, "%s", text)
+#include "tests/os/spawned.h"
 
 START_TEST(a_program_sees_its_descriptors_and_no_others)
 {
@@ -195,7 +102,7 @@ END_TEST
 START_TEST(as_many_descriptors_as_there_may_be_all_arrive)
 {
 	char *argv[] = {probe, NULL};
-	int fds[SPAWN_FDS_MAX];
+	int fds[SPAWN_FDS_MAX] = {-1};
 	struct spawn spawn = plain(argv, fds, SPAWN_FDS_MAX);
 	char text[16384];
 	int end = 0;
@@ -345,141 +252,6 @@ START_TEST(user_group_and_supplementary_groups_are_set)
 }
 END_TEST
 
-static void
-assert_fails(const struct spawn *spawn, int code, const char *step)
-{
-	struct spawn_result child = {.pid = 1, .pidfd = 1};
-	int before = dup(2);
-	int after;
-
-	(void)close(before);
-	errno = 4711;
-	ck_assert_int_eq(os_spawn(&spawner, spawn, &child), -code);
-	ck_assert_int_eq(errno, 4711);
-	ck_assert_str_eq(spawn_step_names[child.step], step);
-	ck_assert_int_eq(child.pid, -1);
-	ck_assert_int_eq(child.pidfd, -1);
-	/* No zombie, no descriptor is left. */
-	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
-	after = dup(2);
-	ck_assert_int_eq(before, after);
-	(void)close(after);
-}
-
-START_TEST(the_step_that_failed_is_named_with_its_errno)
-{
-	char *argv[] = {strdup("/nowhere/at/all"), NULL};
-	int fds[] = {-1, -1, -1};
-	struct spawn spawn = plain(argv, fds, 3);
-	struct spawn_limit limit = {RLIMIT_NOFILE, {.rlim_cur = 2, .rlim_max = 1}};
-	int bad[] = {-1, -1, -1, 9999};
-
-	assert_fails(&spawn, ENOENT, "exec");
-	spawn.file = "";
-	assert_fails(&spawn, ENOENT, "exec");
-	spawn.file = directory;
-	assert_fails(&spawn, EACCES, "exec");
-	spawn.directory = "/nowhere";
-	assert_fails(&spawn, ENOENT, "chdir");
-	spawn.limits = &limit;
-	spawn.n_limits = 1;
-	assert_fails(&spawn, EINVAL, "setrlimit");
-	spawn.fds = bad;
-	spawn.n_fds = 4;
-	assert_fails(&spawn, EBADF, "descriptors");
-	free(argv[0]);
-}
-END_TEST
-
-START_TEST(a_change_of_user_without_the_right_to_is_a_failure)
-{
-	char *argv[] = {probe, NULL};
-	int fds[] = {-1, -1, -1};
-	struct spawn spawn = plain(argv, fds, 3);
-
-	if (geteuid() == 0 && setresuid(65534, 65534, 65534) < 0)
-		ck_abort_msg("setresuid: %s", strerror(errno));
-	spawn.has_ids = true;
-	assert_fails(&spawn, EPERM, "setgroups");
-}
-END_TEST
-
-START_TEST(a_process_too_many_is_a_failed_fork)
-{
-	char *argv[] = {probe, NULL};
-	int fds[] = {-1, -1, -1};
-	struct spawn spawn = plain(argv, fds, 3);
-	struct rlimit old, none;
-
-	if (geteuid() == 0 && setresuid(45678, 45678, 45678) < 0)
-		ck_abort_msg("setresuid: %s", strerror(errno));
-	ck_assert_int_eq(getrlimit(RLIMIT_NPROC, &old), 0);
-	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
-	ck_assert_int_eq(setrlimit(RLIMIT_NPROC, &none), 0);
-	assert_fails(&spawn, EAGAIN, "fork");
-	ck_assert_int_eq(setrlimit(RLIMIT_NPROC, &old), 0);
-}
-END_TEST
-
-static void
-write_file(const char *name, const char *content, mode_t mode)
-{
-	char path[256];
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "%s/%s", directory, name);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(fd_write_all(fd, content, strlen(content)), 0);
-	ck_assert_int_eq(fchmod(fd, mode), 0);
-	(void)close(fd);
-}
-
-START_TEST(a_name_without_slash_is_looked_up_as_in_execvp_but_without_a_shell)
-{
-	char *argv[] = {strdup("surroundings"), NULL};
-	int fds[] = {-1, -1, -1};
-	struct spawn spawn = plain(argv, fds, 3);
-	char path[5000], text[8192];
-
-	*strrchr(probe, '/') = '\0';
-	(void)snprintf(path, sizeof(path), "/nowhere:%s:%s", directory, probe);
-	spawn.path = path;
-	run_probe(&spawn, fds, text, sizeof(text));
-
-	/* Forbidden in one place, but found in a later one. */
-	write_file("surroundings", "", 0600);
-	run_probe(&spawn, fds, text, sizeof(text));
-
-	/* Forbidden and found nowhere. */
-	spawn.path = directory;
-	assert_fails(&spawn, EACCES, "exec");
-	spawn.path = "/nowhere:/dev/null";
-	assert_fails(&spawn, ENOENT, "exec");
-
-	/* A text without an interpreter line is the end of the search. */
-	write_file("surroundings", "echo hello\n", 0700);
-	spawn.path = path;
-	assert_fails(&spawn, ENOEXEC, "exec");
-
-	/* An empty entry is the directory of the child. */
-	write_file("surroundings", "#!/bin/sh\necho; echo end\n", 0700);
-	spawn.directory = directory;
-	spawn.path = ":/nowhere";
-	run_probe(&spawn, fds, text, sizeof(text));
-
-	/* Without a PATH there is still a usual one. */
-	spawn.path = NULL;
-	spawn.file = "true";
-	struct spawn_result child;
-	struct reap end;
-	ck_assert_int_eq(os_spawn(&spawner, &spawn, &child), 0);
-	wait_for_end(&child, &end);
-	ck_assert_int_eq(end.status, 0);
-	free(argv[0]);
-}
-END_TEST
-
 START_TEST(a_trace_has_the_pid_and_what_failed)
 {
 	char *argv[] = {probe, NULL};
@@ -621,7 +393,6 @@ main(void)
 {
 	Suite *suite = suite_create("spawn");
 	TCase *tcase = tcase_create("spawn");
-	SRunner *runner = srunner_create(suite);
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -637,9 +408,6 @@ main(void)
 	tcase_add_test(tcase, a_program_leads_a_session_and_a_group_of_its_own);
 	tcase_add_test(tcase, directory_umask_limits_and_listen_pid_are_the_programs);
 	tcase_add_test(tcase, user_group_and_supplementary_groups_are_set);
-	tcase_add_test(tcase, the_step_that_failed_is_named_with_its_errno);
-	tcase_add_test(
-	    tcase, a_name_without_slash_is_looked_up_as_in_execvp_but_without_a_shell);
 	tcase_add_test(tcase, a_trace_has_the_pid_and_what_failed);
 	tcase_add_test(tcase, where_clone3_is_refused_the_same_child_comes_out);
 	tcase_add_test(tcase, where_the_window_is_full_the_table_is_copied);
@@ -647,13 +415,5 @@ main(void)
 	tcase_add_test(tcase, new_descriptors_of_ours_are_born_outside_the_window);
 	tcase_add_test(tcase, a_thousand_failing_and_good_spawns_leave_nothing_behind);
 	suite_add_tcase(suite, tcase);
-	/* These give up what the process is; without forks they would spoil the rest. */
-	if (srunner_fork_status(runner) == CK_FORK) {
-		tcase = tcase_create("privileges");
-		tcase_add_unchecked_fixture(tcase, set_up, tear_down);
-		tcase_add_test(tcase, a_change_of_user_without_the_right_to_is_a_failure);
-		tcase_add_test(tcase, a_process_too_many_is_a_failed_fork);
-		suite_add_tcase(suite, tcase);
-	}
-	return check_run(runner);
+	return check_run(srunner_create(suite));
 }
