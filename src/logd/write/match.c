@@ -33,7 +33,7 @@ look(const struct state *state, struct stream *stream)
 {
 	const struct state_entry *entry = &state->entries[stream->source.entry];
 
-	stream->match_owed = stream->pattern.text != NULL && entry->awaits != 0 &&
+	stream->match_owed = stream->pattern != NULL && entry->awaits != 0 &&
 	                     entry->matched >= entry->awaits;
 }
 
@@ -44,7 +44,7 @@ look(const struct state *state, struct stream *stream)
 size_t
 match_trim(const struct stream *stream, const char *data, size_t len)
 {
-	if (stream->pattern.text == NULL || stream->flush)
+	if (stream->pattern == NULL || stream->flush)
 		return len;
 	while (len > 0 && data[len - 1] != '\n')
 		len--;
@@ -76,14 +76,14 @@ static bool
 completes(struct stream *stream, const char *data, size_t len)
 {
 	struct match_begun *begun = stream->begun;
-	bool found = pattern_matches(&stream->pattern, data, len);
+	bool found = pattern_matches(stream->pattern, data, len);
 
 	if (begun == NULL)
 		return found;
 	keep_part(stream, data, len);
 	for (size_t i = 0; i < begun->n_parts; i++)
 		found = found ||
-		        pattern_matches(&stream->pattern, begun->text + begun->parts[i],
+		        pattern_matches(stream->pattern, begun->text + begun->parts[i],
 		                        begun->len - begun->parts[i]);
 	free(begun);
 	stream->begun = NULL;
@@ -98,7 +98,7 @@ match_lines(const struct state *state, struct stream *stream, const char *data,
 	struct state_entry *entry = &state->entries[stream->source.entry];
 	size_t at = 0;
 
-	while (stream->pattern.text != NULL && at < len) {
+	while (stream->pattern != NULL && at < len) {
 		const char *newline = memchr(data + at, '\n', len - at);
 		const size_t end = newline == NULL ? len : (size_t)(newline - data);
 
@@ -111,6 +111,19 @@ match_lines(const struct state *state, struct stream *stream, const char *data,
 	look(state, stream);
 }
 
+/* It was compiled before, when the configuration was read; NULL: without memory. */
+static struct pattern *
+pattern_new(const char *text)
+{
+	struct pattern *pattern = calloc(1, sizeof(*pattern));
+	struct err err;
+
+	if (pattern == NULL || pattern_compile(pattern, text, &err) == 0)
+		return pattern;
+	free(pattern);
+	return NULL;
+}
+
 /* Take over what a message says of the stream: its pattern, and from where on a match is
  * awaited. */
 void
@@ -119,14 +132,12 @@ match_take(const struct state *state, struct stream *stream,
 {
 	struct state_entry *entry = &state->entries[stream->source.entry];
 	const char *text = feed_pattern(message);
-	struct err err;
 
-	if (text == NULL || stream->pattern.text == NULL ||
-	    strcmp(text, stream->pattern.text) != 0) {
+	if (text == NULL || stream->pattern == NULL ||
+	    strcmp(text, stream->pattern->text) != 0) {
 		match_done(stream);
-		/* The pattern was compiled before, when the configuration was read. */
 		if (text != NULL)
-			(void)pattern_compile(&stream->pattern, text, &err);
+			stream->pattern = pattern_new(text);
 	}
 	if (message->awaits != FEED_AS_BEFORE)
 		entry->awaits = message->awaits;
@@ -137,7 +148,10 @@ match_take(const struct state *state, struct stream *stream,
 void
 match_done(struct stream *stream)
 {
-	pattern_done(&stream->pattern);
+	if (stream->pattern != NULL)
+		pattern_done(stream->pattern);
+	free(stream->pattern);
+	stream->pattern = NULL;
 	free(stream->begun);
 	stream->begun = NULL;
 	stream->match_owed = false;

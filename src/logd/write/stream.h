@@ -34,13 +34,13 @@ struct stream {
 	uint32_t colour;
 	struct strbuf line; /* shown: the begin of a line that is not complete */
 	enum stream_place place;
-	bool flush;      /* the last line needs no newline */
-	bool dropped;    /* forget the stream when its pipe is empty */
-	bool large;      /* its pipe was made larger */
-	bool match_owed; /* a line matched, and that could not be told yet */
-	struct pattern pattern;
-	struct match_begun *begun; /* an incomplete line, or NULL */
+	bool flush;                /* the last line needs no newline */
+	bool dropped;              /* forget the stream when its pipe is empty */
+	bool large;                /* its pipe was made larger */
+	bool match_owed;           /* a line matched, and that could not be told yet */
 	bool done;                 /* we are to end, and what it held then is written */
+	struct pattern *pattern;   /* NULL: no line is waited for */
+	struct match_begun *begun; /* an incomplete line, or NULL */
 	unsigned int pause;
 	size_t size; /* of its pipe; 0: not asked for yet */
 	size_t owed; /* we are to end: what it held then and is not written */
