@@ -63,6 +63,21 @@ def interface_names():
         return set(re.findall(r"^(?:method|error) (\w+)", file.read(), re.M))
 
 
+def event_faults():
+    """Kinds of events without a place in the manual, or in doc/CONTROL.md."""
+    texts = {}
+    for path in ("src/events/vocabulary.h", "doc/CONTROL.md"):
+        with open(os.path.join(SRC, path), encoding="utf-8") as file:
+            texts[path] = file.read()
+    kinds = re.findall(r'X\((?:REPORT|NOTICE)_\w+, "(\w+)"\)', texts["src/events/vocabulary.h"])
+    have = words("io.supd.Control.7")
+    faults = [f"{name} is not in {where}" for name in kinds for where, is_there in (
+        ("io.supd.Control(7)", name in have),
+        ("doc/CONTROL.md", f"`{name}`" in texts["doc/CONTROL.md"]),
+    ) if not is_there]
+    return faults if len(kinds) >= 20 else ["too few kinds of events were found"]
+
+
 def missing(wanted, name):
     have = words(name)
     return sorted(w for w in wanted if w not in have)
@@ -89,6 +104,7 @@ def main():
                          "supd.yaml.5")),
         ("every method and error is in io.supd.Control(7)",
          lambda: missing(interface_names(), "io.supd.Control.7")),
+        ("every kind of event is in io.supd.Control(7) and doc/CONTROL.md", event_faults),
     ]
     tests += [(f"mandoc has nothing to say about {name}", lambda name=name: mandoc(name))
               for name in PAGES]

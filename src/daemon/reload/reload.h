@@ -54,11 +54,10 @@ struct reloader {
 	struct bounded *bounded; /* children that read configurations */
 	struct limits limits;
 	/* Its own: */
-	struct retired *retired; /* not in force, but actors use them */
-	int before_fd;           /* in force before, packed; -1: none */
-	struct conf_loading
-	    *for_hangup;   /* that SIGHUP asked for; NULL: nothing is read */
-	bool hangup_again; /* the signal has come again meanwhile */
+	struct retired *retired;         /* not in force, but actors use them */
+	int before_fd;                   /* in force before, packed; -1: none */
+	struct conf_loading *for_hangup; /* that SIGHUP asked for, or NULL */
+	bool hangup_again;               /* the signal has come again meanwhile */
 };
 
 /* A new configuration, and the plan of applying it. */
