@@ -96,7 +96,8 @@ static char **
 find(const struct environment *environment, const char *key, size_t len)
 {
 	for (size_t i = 0; i < environment->n; i++)
-		if (strncmp(environment->vars[i], key, len) == 0 &&
+		if (environment->vars[i][0] == key[0] &&
+		    strncmp(environment->vars[i], key, len) == 0 &&
 		    environment->vars[i][len] == '=')
 			return &environment->vars[i];
 	return NULL;

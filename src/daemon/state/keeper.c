@@ -349,28 +349,36 @@ keeper_has_room(struct keeper *keeper, uint32_t n)
 	return wait_for_ack(keeper) == 0;
 }
 
+/* A message has kilobytes, of which this one needs the first two numbers. */
+static void
+tell_alive(struct keeper *keeper, bool is_answer)
+{
+	struct link_message alive;
+
+	alive.kind = LINK_ALIVE;
+	alive.n = is_answer;
+	(void)tell(keeper, &alive);
+}
+
 void
 keeper_beat(struct keeper *keeper)
 {
-	const struct link_message alive = {.kind = LINK_ALIVE};
 	const uint64_t now_ms = clock_mono_ms();
 
 	if (keeper->unsent == NULL || keeper->is_gone ||
 	    now_ms - keeper->beat_ms < BEAT_MS)
 		return;
 	keeper->beat_ms = now_ms;
-	(void)tell(keeper, &alive);
+	tell_alive(keeper, false);
 }
 
 void
 keeper_turn(struct keeper *keeper, struct exits *exits, bool begins)
 {
-	const struct link_message alive = {.kind = LINK_ALIVE, .n = !begins};
-
 	if (!begins)
 		exits_sleep(exits);
 	if (begins ? exits_wake(exits) : keeper->is_asked)
-		(void)tell(keeper, &alive);
+		tell_alive(keeper, !begins);
 	if (!begins)
 		keeper->is_asked = false;
 }
