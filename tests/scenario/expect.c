@@ -125,7 +125,7 @@ log_is(enum rule_log log, const char *value, enum directive directive)
 }
 
 static bool
-reason_is(uint8_t reason, const char *value)
+reason_is(enum decision_reason reason, const char *value)
 {
 	static const char *const words[] = {
 	    [DECIDED_BY_RULE] = "rule",

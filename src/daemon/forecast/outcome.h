@@ -9,9 +9,9 @@
 
 struct outcome {
 	struct ref worker;
-	uint32_t failures; /* of the worker */
-	uint64_t last_ms;  /* the last of them */
-	uint8_t reason;    /* … and the reason of the decision */
+	uint32_t failures;           /* of the worker */
+	uint64_t last_ms;            /* the last of them */
+	enum decision_reason reason; /* … and the reason of the decision */
 	uint32_t gave_up; /* how often did a supervisor, the highest that did so at all */
 	/* The restart that was decided highest in the tree, the newest of these. */
 	struct ref restarted;

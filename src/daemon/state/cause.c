@@ -289,7 +289,7 @@ is_placed(const struct conf *conf, struct place place)
  */
 void
 rule_name(struct strbuf *sb, const struct conf *conf, enum preset preset,
-          struct place place, uint8_t reason)
+          struct place place, enum decision_reason reason)
 {
 	ASSERT(reason < DECISION_REASON_MAX);
 	ASSERT(preset < PRESET_MAX);
@@ -305,7 +305,7 @@ rule_name(struct strbuf *sb, const struct conf *conf, enum preset preset,
 /* The same, and what overruled it: "supd.yaml:12 (limit exceeded)". */
 void
 rule_text(struct strbuf *sb, const struct conf *conf, enum preset preset,
-          struct place place, uint8_t reason)
+          struct place place, enum decision_reason reason)
 {
 	bool by_rule = reason == DECIDED_BY_RULE || reason == DECIDED_BY_ON_FAILURE;
 	bool is_reason = !is_placed(conf, place) && preset == PRESET_LIST;

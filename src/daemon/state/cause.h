@@ -23,8 +23,8 @@ void cause_step(char ret[CAUSE_KEY_MAX], enum spawn_step step, int which);
 void cause_text(struct strbuf *sb, const struct cause *cause, const char *about);
 void cause_json(struct strbuf *sb, const struct cause *cause, const char *about);
 void rule_name(struct strbuf *sb, const struct conf *conf, enum preset preset,
-               struct place place, uint8_t reason);
+               struct place place, enum decision_reason reason);
 void rule_text(struct strbuf *sb, const struct conf *conf, enum preset preset,
-               struct place place, uint8_t reason);
+               struct place place, enum decision_reason reason);
 
 #endif
