@@ -216,7 +216,30 @@ id_parse(const char *text, uint32_t *ret_id)
 	return true;
 }
 
-/* "TERM", "SIGTERM" or "15" to its number, or -EINVAL. */
+/* For programs: the C library keeps the two before for itself. */
+#define REAL_TIME_MIN 34
+#define REAL_TIME_MAX 64
+
+/* "RTMIN", "RTMIN+3" or "RTMAX-1" to its number, or -EINVAL. */
+static int
+real_time_parse(const char *text)
+{
+	const bool down = strncmp(text, "RTMAX", 5) == 0;
+	const int from = down ? REAL_TIME_MAX : REAL_TIME_MIN;
+	const char *p = text + 6;
+	uint64_t n;
+
+	if (!down && strncmp(text, "RTMIN", 5) != 0)
+		return -EINVAL;
+	if (text[5] == '\0')
+		return from;
+	if (text[5] != (down ? '-' : '+') || read_number(&p, &n) < 0 || *p != '\0' ||
+	    n > REAL_TIME_MAX - REAL_TIME_MIN)
+		return -EINVAL;
+	return down ? from - (int)n : from + (int)n;
+}
+
+/* "TERM", "SIGTERM", "RTMIN+3" or "15" to its number, or -EINVAL. */
 int
 signal_parse(const char *text)
 {
@@ -236,13 +259,22 @@ signal_parse(const char *text)
 		if (name != NULL && strcmp(name, text) == 0)
 			return signo;
 	}
-	return -EINVAL;
+	return real_time_parse(text);
 }
 
-/* "SIGTERM" for 15; "SIGRT" for the real-time ones, which have no name of their own. */
+/* "SIGTERM" for 15, "SIGRTMIN+3" for 37, "SIG?" for what is none. */
 const char *
 signal_name(int signo)
 {
+	static const char real_time[][sizeof("SIGRTMIN+30")] = {
+	    "SIGRTMIN",    "SIGRTMIN+1",  "SIGRTMIN+2",  "SIGRTMIN+3",  "SIGRTMIN+4",
+	    "SIGRTMIN+5",  "SIGRTMIN+6",  "SIGRTMIN+7",  "SIGRTMIN+8",  "SIGRTMIN+9",
+	    "SIGRTMIN+10", "SIGRTMIN+11", "SIGRTMIN+12", "SIGRTMIN+13", "SIGRTMIN+14",
+	    "SIGRTMIN+15", "SIGRTMIN+16", "SIGRTMIN+17", "SIGRTMIN+18", "SIGRTMIN+19",
+	    "SIGRTMIN+20", "SIGRTMIN+21", "SIGRTMIN+22", "SIGRTMIN+23", "SIGRTMIN+24",
+	    "SIGRTMIN+25", "SIGRTMIN+26", "SIGRTMIN+27", "SIGRTMIN+28", "SIGRTMIN+29",
+	    "SIGRTMIN+30",
+	};
 	static const char *const names[] = {
 	    "SIG?",    "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",    "SIGTRAP",
 	    "SIGABRT", "SIGBUS",  "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV",
@@ -254,5 +286,7 @@ signal_name(int signo)
 
 	if (signo >= 0 && (size_t)signo < ARRAY_SIZE(names))
 		return names[signo];
-	return signo >= 34 && signo <= 64 ? "SIGRT" : "SIG?";
+	return signo >= REAL_TIME_MIN && signo <= REAL_TIME_MAX
+	           ? real_time[signo - REAL_TIME_MIN]
+	           : "SIG?";
 }

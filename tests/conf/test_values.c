@@ -32,7 +32,8 @@ static const struct {
     {"watchdog_signal: QUIT", "watchdog_signal", "\"QUIT\""},
     {"stopped_is_failure: true", "stopped_is_failure", "true"},
     {"stop_signal: 2", "stop_signal", "\"INT\""},
-    {"stop_signal: 40", "stop_signal", "40"},
+    {"stop_signal: 40", "stop_signal", "\"RTMIN+6\""},
+    {"stop_signal: SIGRTMAX-1", "stop_signal", "\"RTMIN+29\""},
     {"success: {exit: [0, 64-78, tempfail]}", "success.exit", "[0,\"64-78\",75]"},
     {"success: {exit: ok}", "success.exit", "0"},
     {"success: {exit: [0]}", "success.signals", "[\"HUP\",\"INT\",\"TERM\",\"PIPE\"]"},
@@ -240,6 +241,7 @@ static const char rules_text[] =
     "  - {when: {self_report: [disk, EIO]}, then: stop}\n"
     "  - {when: exec, then: stop, backoff: none}\n"
     "  - default\n"
+    "  - {when: {self_report: disk}, then: stop}\n"
     "  - {when: any, then: restart}\n"
     "children: {}\n";
 
@@ -249,7 +251,7 @@ START_TEST(rules_arrive_with_their_places)
 	const struct decider *decider = &actor_at(conf, "/user")->spec.policy.decider;
 	const struct rule *rules = decider->rules;
 
-	ck_assert_uint_eq(decider->n_rules, 10);
+	ck_assert_uint_eq(decider->n_rules, 11);
 	ck_assert_int_eq(decider->preset, PRESET_LIST);
 	ck_assert(exit_set_has(&rules[0].exits, 75) && exit_set_has(&rules[0].exits, 2));
 	ck_assert(!exit_set_has(&rules[0].exits, 4));
@@ -275,8 +277,9 @@ START_TEST(rules_arrive_with_their_places)
 	ck_assert_uint_eq(rules[7].kinds, 1U << CAUSE_EXEC);
 	ck_assert_uint_eq(rules[7].backoff_keys, BACKOFF_KEY_NONE);
 	ck_assert_int_eq(rules[8].preset, PRESET_DEFAULT);
-	ck_assert_uint_eq(rules[9].kinds & 1U << CAUSE_NORMAL, 0);
-	ck_assert_uint_ne(rules[9].kinds & 1U << CAUSE_UNKNOWN, 0);
+	ck_assert_str_eq(rules[9].keys[0], "disk");
+	ck_assert_uint_eq(rules[10].kinds & 1U << CAUSE_NORMAL, 0);
+	ck_assert_uint_ne(rules[10].kinds & 1U << CAUSE_UNKNOWN, 0);
 	for (uint32_t i = 0; i < decider->n_rules; i++) {
 		ck_assert_uint_eq(rules[i].place.file, 0);
 		ck_assert_uint_eq(rules[i].place.line, i < 4 ? i + 2 : i + 3);

@@ -119,8 +119,11 @@ static void
 add_self_report(struct reader *reader, const struct yaml *node, struct rule *rule,
                 const struct trail *trail)
 {
-	if (node->type == NODE_TEXT)
+	if (node->type == NODE_TEXT &&
+	    (node_is_empty(node) || strcmp(node->text, "true") == 0))
 		rule->kinds |= KIND(CAUSE_SELF_REPORT);
+	else if (node->type == NODE_TEXT)
+		add_report_key(reader, node, rule, trail);
 	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++)
 		add_report_key(reader, node->items[i], rule, trail);
 }

@@ -27,9 +27,10 @@ static const struct schema_type flag = {
 };
 static const struct schema_type self_report = {
     .name = "self_report",
-    .allowed = "nothing, `true`, or a list of names such as [disk, EIO]",
+    .allowed = "nothing, `true`, a name such as disk, or a list of names",
     WORDS(true_words),
-    .show = SHOW_BOOLEAN,
+    .scan = scan_text,
+    .pattern = "^.+$",
     .empty_is_word = true,
     .items = &schema_text,
 };

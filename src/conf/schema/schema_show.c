@@ -47,7 +47,7 @@ show_range(uint64_t number, struct strbuf *out)
 static void
 show_signal(int signo, struct strbuf *out)
 {
-	if (strcmp(signal_name(signo), "SIGRT") == 0)
+	if (strcmp(signal_name(signo), "SIG?") == 0)
 		strbuf_addf(out, "%d", signo);
 	else
 		strbuf_add_json(out, signal_name(signo) + 3);

@@ -36,7 +36,7 @@ const struct schema_type schema_mode = {
 #define SIGNAL_PATTERN                                                                \
 	"^(SIG)?(HUP|INT|QUIT|ILL|TRAP|ABRT|BUS|FPE|KILL|USR[12]|SEGV|PIPE|ALRM|TERM" \
 	"|STKFLT|CHLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|VTALRM|PROF|WINCH|POLL"  \
-	"|PWR|SYS)$|^[0-9]+$"
+	"|PWR|SYS|RTMIN([+][0-9]+)?|RTMAX(-[0-9]+)?)$|^[0-9]+$"
 const struct schema_type schema_signal = {
     .name = "signal",
     .allowed = "a signal such as TERM, SIGTERM or 15",

@@ -13,10 +13,6 @@
 #include "base/units.h"
 #include "daemon/state/actors.h"
 
-/* Linux: 32 and 33 are the C library's own, so SIGRTMIN is 34 for programs. */
-#define FIRST_KERNEL    32
-#define FIRST_REAL_TIME 34
-
 /* True if this was a failure, false for a normal or wanted end.  A stop by hand is no
  * failure, unless a signal that supd did not send ended the process. */
 bool
@@ -26,16 +22,11 @@ cause_is_failure(const struct cause *cause)
 	       (cause->kind != CAUSE_STOPPED || cause->signal != 0);
 }
 
-/*
- * "TERM", as in the configuration; real-time signals count from the first that programs
- * may use.
- */
+/* "TERM", as in the configuration, or a number without a name. */
 static void
 add_signal(struct strbuf *sb, int signo)
 {
-	if (signo >= FIRST_REAL_TIME && signo <= SPEC_SIGNAL_MAX)
-		strbuf_addf(sb, "RTMIN+%d", signo - FIRST_REAL_TIME);
-	else if (signo > 0 && signo < FIRST_KERNEL)
+	if (signal_name(signo)[3] != '?')
 		strbuf_adds(sb, signal_name(signo) + strlen("SIG"));
 	else
 		strbuf_addf(sb, "%d", signo);
