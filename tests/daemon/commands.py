@@ -86,6 +86,21 @@ def whole_tree(box):
     check("/system" not in s.ctl("list", "**").out, "/system is among the others")
 
 
+@test("what supd itself needs is neither stopped nor suspended, and can be restarted")
+def parts_of_supd(box):
+    s = box.supd({"a": {}})
+    s.started("a")
+    for verb in ("stop", "suspend"):
+        for name in ("/system/log", "/system"):
+            r = s.ctl(verb, name)
+            equal(r.code, 7, f"the exit status of {verb} {name}")
+            has(r.err, "the actor is part of supd itself: restart the actor", f"what {verb} {name} says")
+    old = s.actor("/system/log")["pid"]
+    s.ctl_ok("restart", "/system/log")
+    check(s.actor("/system/log")["pid"] not in (None, old), "the log process")
+    s.ctl_ok("stop", "a")
+
+
 @test("a stopped actor stays stopped when a sibling crashes")
 def stop_sticks(box):
     s = box.supd(kids("ab"))

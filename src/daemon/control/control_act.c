@@ -16,6 +16,7 @@
 #include "daemon/state/engine.h"
 #include "daemon/state/log.h"
 #include "daemon/state/recording.h"
+#include "daemon/state/system.h"
 #include "os/process/proc.h"
 
 /* ---- names ------------------------------------------------------------------------ */
@@ -156,11 +157,8 @@ struct command {
 	bool hold;
 };
 
-/*
- * A stop ends the retries of an actor after a failed start in a group restart: the
- * siblings that wait for the actor stay down, and no other message says so (OTP O-36,
- * scenario 89).
- */
+/* A stop ends the retries of an actor after a failed start in a group restart: siblings
+ * that wait for it stay down, and no other message says so (OTP O-36, scenario 89). */
 static void
 warn_of_waiting(const struct control_uses *uses, struct ref ref)
 {
@@ -235,12 +233,25 @@ leave_to_supervisors(const struct engine *engine, struct ref_list *list)
 	list->n = n;
 }
 
+/* True: it is replied why not. */
 static bool
-refuses_starts(struct conn *conn)
+refuses(struct conn *conn, enum event_kind kind)
 {
-	if (!conn->control->uses.recording->facts.shutting_down)
+	const struct control_uses *uses = &conn->control->uses;
+	const struct ref_list *list = &conn->call.list;
+
+	for (size_t i = 0; i < list->n && (kind == EVENT_STOP || kind == EVENT_SUSPEND);
+	     i++)
+		if (system_has(actors_get(uses->actors, list->at[i]))) {
+			reply_invalid_state(
+			    conn, list->at[i],
+			    "the actor is part of supd itself: restart the actor");
+			return true;
+		}
+	if ((kind != EVENT_START && kind != EVENT_RESTART) ||
+	    !uses->recording->facts.shutting_down)
 		return false;
-	reply_invalid_state(conn, conn->call.list.at[0], "supd is shutting down");
+	reply_invalid_state(conn, list->at[0], "supd is shutting down");
 	return true;
 }
 
@@ -262,21 +273,21 @@ resumes(struct conn *conn)
 }
 
 static void
-start_stop_restart(struct conn *conn, const struct command *command)
+start_stop_restart(struct conn *conn, const char *verb, enum event_kind kind,
+                   enum wait_for goal, bool hold)
 {
+	const struct command command = {verb, kind, goal, hold};
 	struct served_call *call = &conn->call;
 	enum token_state state;
 
-	if (resumes(conn) || !call_resolve(conn, &call->list))
+	if (resumes(conn) || !call_resolve(conn, &call->list) || refuses(conn, kind))
 		return;
-	if (command->kind != EVENT_STOP && refuses_starts(conn))
-		return;
-	if (command->kind == EVENT_START)
+	if (kind == EVENT_START)
 		leave_to_supervisors(conn->control->uses.engine, &call->list);
 	if (!wait_prepare(conn, call->list.n) || !token_begin(conn, &state))
 		return;
 	call->finish = reply_actors;
-	carry_out(conn, command, state);
+	carry_out(conn, &command, state);
 	if (param_bool(conn, "wait", true) && !call->message.oneway) {
 		wait_start_timer(conn);
 	} else {
@@ -291,69 +302,58 @@ start_stop_restart(struct conn *conn, const struct command *command)
 void
 handle_start(struct conn *conn)
 {
-	const struct command start = {"start", EVENT_START, WAIT_READY, false};
-
-	start_stop_restart(conn, &start);
+	start_stop_restart(conn, "start", EVENT_START, WAIT_READY, false);
 }
 
 /* Stop; done when nothing of it is left. */
 void
 handle_stop(struct conn *conn)
 {
-	const struct command stop = {"stop", EVENT_STOP, WAIT_STOPPED,
-	                             param_bool(conn, "hold", false)};
-
-	start_stop_restart(conn, &stop);
+	start_stop_restart(conn, "stop", EVENT_STOP, WAIT_STOPPED,
+	                   param_bool(conn, "hold", false));
 }
 
 /* Stop and start again; done when it is ready again. */
 void
 handle_restart(struct conn *conn)
 {
-	const struct command restart = {"restart", EVENT_RESTART, WAIT_READY, false};
-
-	start_stop_restart(conn, &restart);
+	start_stop_restart(conn, "restart", EVENT_RESTART, WAIT_READY, false);
 }
 
 /* What is done at once, and not again by a call that is repeated. */
 static void
-act_once(struct conn *conn, const struct command *command)
+act_once(struct conn *conn, const char *verb, enum event_kind kind)
 {
+	const struct command command = {verb, kind, WAIT_READY, false};
 	struct served_call *call = &conn->call;
 
 	if (!call_resolve(conn, &call->list) || token_resumes(conn, reply_actors, NULL) ||
-	    !wait_prepare(conn, call->list.n))
+	    refuses(conn, kind) || !wait_prepare(conn, call->list.n))
 		return;
 	token_keep(conn);
 	call->finish = reply_actors;
-	carry_out(conn, command, TOKEN_NEW);
+	carry_out(conn, &command, TOKEN_NEW);
 }
 
 /* Forget failures and counters; done at once. */
 void
 handle_reset(struct conn *conn)
 {
-	const struct command reset = {"reset", EVENT_RESET, WAIT_READY, false};
-
-	act_once(conn, &reset);
+	act_once(conn, "reset", EVENT_RESET);
 }
 
 /* Freeze the actors and all below them; done when they stand still. */
 void
 handle_suspend(struct conn *conn)
 {
-	const struct command suspend = {"suspend", EVENT_SUSPEND, WAIT_READY, false};
-
-	act_once(conn, &suspend);
+	act_once(conn, "suspend", EVENT_SUSPEND);
 }
 
 /* Take one suspension back. */
 void
 handle_resume(struct conn *conn)
 {
-	const struct command resume = {"resume", EVENT_RESUME, WAIT_READY, false};
-
-	act_once(conn, &resume);
+	act_once(conn, "resume", EVENT_RESUME);
 }
 
 /* Akka's Kill: the actors of that name fail with cause `killed`. */
