@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: ISC
 """What an actor takes of supd's memory, and that this stays so.
 
-Counted are the proportional shares (PSS) of all that supd's own processes have mapped, and
-the memory files as a whole: what of them is not mapped is memory, too.
+Counted are the memory that is supd's own, the shares (PSS) that its processes have of memory
+files, and those files as a whole: what of them is not mapped is memory, too.  Shares of
+programs and libraries depend on what else runs on the machine.
 """
 import os
 import sys
@@ -28,7 +29,7 @@ def mapped_kib(pid):
         for line in text:
             if not line.split(None, 1)[0].endswith(":"):
                 is_file = "/memfd:" in line and " rw-p " not in line
-            elif line.startswith("Pss:"):
+            elif line.startswith("Pss:" if is_file else "Anonymous:"):
                 files += int(line.split()[1]) * is_file
                 rest += int(line.split()[1]) * (not is_file)
     return files, rest
