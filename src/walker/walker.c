@@ -188,10 +188,11 @@ open_all(struct walker *walker)
 	if (vault_open(&walker->vault, SPARE_FDS, &err) == 0)
 		walker->exits = exits_new(&err);
 	if (!vault_has_room(&walker->vault, 1))
-		say_error("%zu descriptors may be open, too few to keep those of actors: "
-		          "actors will not survive a crash of supd; raise LimitNOFILE= "
-		          "or 'ulimit -Hn'",
-		          walker->vault.max + SPARE_FDS);
+		say_error(
+		    "%llu descriptors may be open, too few to keep those of actors: "
+		    "actors will not survive a crash of supd; raise LimitNOFILE= "
+		    "or 'ulimit -Hn'",
+		    (unsigned long long)hello->nofile.rlim_max);
 	walker->binary_fd = role_binary(hello->binary, sizeof(hello->binary));
 	if (walker->binary_fd < 0)
 		err_set(&err, -walker->binary_fd, "open /proc/self/exe");

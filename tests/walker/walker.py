@@ -499,20 +499,22 @@ def few_descriptors(box):
     w.ended(0)
 
 
-@test("with too few descriptors to keep anything that is said in plain words")
-def no_descriptors(box):
+def no_descriptors(box, limit):
     import resource
 
-    def before():
-        resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80))
-
-    w = Walker(box, before=before)
+    w = Walker(box, before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
     guardian = w.guardian()
-    has(w.said(), "80 descriptors may be open, .* actors will not survive a crash of supd; raise")
+    has(w.said(), f"{limit} descriptors may be open, .* actors will not survive a crash of supd; "
+                  "raise")
     guardian.do("room 1")
     guardian.expect(f"ack {errno.EMFILE}")
     guardian.send("exit 0")
     w.ended(0)
+
+
+for few in 80, 60:
+    test(f"with {few} descriptors, too few to keep anything, that is said in plain words")(
+        lambda box, few=few: no_descriptors(box, few))
 
 
 @test("signals are passed on, and wait for the next guardian when there is none")
