@@ -72,6 +72,19 @@ def stopped_or_spinning(box):
         check(not alive(s.old), "the guardian that hung lives on")
 
 
+@test("TERM and QUIT are obeyed also when the guardian was stopped", timeout=60)
+def asked(box):
+    for name, signo, polite in (("term", signal.SIGTERM, "abc"), ("quit", signal.SIGQUIT, "")):
+        s = start(box, name)
+        s.acknowledged = True
+        os.kill(s.old, signal.SIGSTOP)
+        s.signal(signo)
+        s.ended(0)
+        equal(sorted(line.name for line in s.lines("t")), list(polite),
+              f"polite requests after {name}")
+        check(not any(alive(pid) for pid in s.first.values()), f"{name}: an actor lives on")
+
+
 @test("one that sleeps in the kernel and does not die is left behind, and its actors' ends "
       "are known", timeout=60, root=True)
 def uninterruptible(box):
