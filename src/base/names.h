@@ -14,6 +14,9 @@
 #define AS_ENUM(symbol, name) symbol,
 #define AS_NAME(symbol, name) [symbol] = name,
 
+/* Behind an enum of which each actor has a value: it takes one byte. */
+#define ONE_BYTE __attribute__((packed))
+
 int names_find(const char *const *names, size_t n, const char *name);
 bool names_list_has(const char *words, const char *word);
 

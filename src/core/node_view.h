@@ -26,7 +26,7 @@ struct ref {
 	X(STATE_DONE, "done")           \
 	X(STATE_FAILED, "failed")       \
 	X(STATE_UNKILLABLE, "unkillable")
-enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
+enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX } ONE_BYTE;
 
 /* Why another process, or another start of a supervisor, took the place of one. */
 #define RESTART_KIND_MAP(X)                                                            \
@@ -37,7 +37,7 @@ enum node_state { NODE_STATE_MAP(AS_ENUM) NODE_STATE_MAX };
 	X(RESTARTED_FOR_WATCH, "watch")           /* the end of an actor it watches */ \
 	X(RESTARTED_FOR_RESUME, "resume")         /* nothing is cleared */             \
 	X(RESTARTED_FOR_COMMAND, "command")       /* or another configuration */
-enum restart_kind { RESTART_KIND_MAP(AS_ENUM) RESTART_KIND_MAX };
+enum restart_kind { RESTART_KIND_MAP(AS_ENUM) RESTART_KIND_MAX } ONE_BYTE;
 
 /* The first so many are automatic restarts. */
 #define RESTART_KINDS_AUTOMATIC RESTARTED_FOR_RESUME

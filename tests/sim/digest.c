@@ -76,7 +76,7 @@ mix_deadlines(uint64_t hash, const struct core *core, const struct node *node)
 			continue;
 		hash = mix(hash, timer);
 		hash = mix(hash, heap[i].due_ms - core->now_ms);
-		hash = mix(hash, heap[i].armed >= core->tick);
+		hash = mix(hash, heap[i].rank >> DEADLINE_ID_BITS >= core->tick);
 	}
 	return hash;
 }

@@ -374,7 +374,7 @@ core_check(const struct core *core)
 		return gate_check(core);
 	for (uint32_t i = 0; i < core->heap_n; i++) {
 		const struct deadline *heap = core_block(core, core->at.heap);
-		uint32_t id = heap[i].id;
+		uint32_t id = deadline_id(&heap[i]);
 
 		if (node_at(core, id / TIMER_MAX)->deadlines.heap_at[id % TIMER_MAX] != i)
 			return "a deadline with a wrong index in the heap";

@@ -29,9 +29,7 @@ before(const struct deadline *a, const struct deadline *b)
 {
 	if (a->due_ms != b->due_ms)
 		return a->due_ms < b->due_ms;
-	if (a->armed != b->armed)
-		return a->armed < b->armed;
-	return a->id < b->id;
+	return a->rank < b->rank;
 }
 
 static uint32_t
@@ -44,7 +42,7 @@ static void
 put(struct core *core, uint32_t i, struct deadline entry)
 {
 	heap(core)[i] = entry;
-	*position(core, entry.id) = i;
+	*position(core, deadline_id(&entry)) = i;
 }
 
 static void
@@ -112,8 +110,8 @@ deadline_arm(struct core *core, struct node *node, enum node_timer timer, uint64
 {
 	struct deadline entry = {
 	    .due_ms = now_ms + delay_ms,
-	    .armed = core->tick,
-	    .id = node_slot(core, node) * TIMER_MAX + (uint32_t)timer,
+	    .rank = core->tick << DEADLINE_ID_BITS |
+	            (node_slot(core, node) * TIMER_MAX + (uint32_t)timer),
 	};
 
 	deadline_clear(core, node, timer);
@@ -199,9 +197,10 @@ deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
 	const struct deadline *top = heap(core);
 	uint32_t id;
 
-	if (core->heap_n == 0 || top->due_ms > now_ms || top->armed >= core->tick)
+	if (core->heap_n == 0 || top->due_ms > now_ms ||
+	    top->rank >> DEADLINE_ID_BITS >= core->tick)
 		return false;
-	id = top->id;
+	id = deadline_id(top);
 	*ret_slot = id / TIMER_MAX;
 	*ret_timer = (enum node_timer)(id % TIMER_MAX);
 	deadline_clear(core, node_at(core, *ret_slot), *ret_timer);

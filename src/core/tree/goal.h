@@ -39,7 +39,7 @@ enum goal {
 	GOAL_DOWN,
 	GOAL_UP,
 	GOAL_RESTART, /* down first, then up again */
-};
+} ONE_BYTE;
 
 /*
  * How a node is stopped.  An order to kill is carried out when the node is looked at: a
@@ -50,7 +50,7 @@ enum stop_how {
 	STOP_KILL_CHILDREN, /* the children are killed at once, and in parallel */
 	STOP_KILL_ORDERED,  /* all that is left of it is to be killed */
 	STOP_KILL,          /* … and its children have been told to kill */
-};
+} ONE_BYTE;
 
 /* Why a supervisor goes down by itself: what follows is decided when its children are
  * gone. */
@@ -59,28 +59,28 @@ enum ending {
 	ENDING_GIVES_UP,     /* the intensity is exceeded: it fails */
 	ENDING_START_FAILED, /* a child could not start: it fails, see `failure` */
 	ENDING_RETIRES,      /* its work is done: a normal end */
-};
+} ONE_BYTE;
 
 /* Why a node is started. */
 enum start_reason {
 	START_IN_TURN,
 	START_BY_POLICY,  /* a restart that is counted in `restarts` */
 	START_BY_COMMAND, /* a failed start is final */
-};
+} ONE_BYTE;
 
 /* What a node that is to come up again comes back as. */
 enum comeback {
 	COMEBACK_PLAIN,
 	COMEBACK_RESUMED, /* its children, and what a restart clears, are left alone */
 	COMEBACK_IN_SEQUENCE, /* restarted in the sequence of its supervisor */
-};
+} ONE_BYTE;
 
 /* For how long a node that was stopped is kept from starting with its siblings. */
 enum stay {
 	STAY_NOT,
 	STAY_FOR_ONCE, /* stopped while its supervisor came up */
 	STAY_HELD,     /* until a command starts it */
-};
+} ONE_BYTE;
 
 void goal_up(struct node *node);
 void goal_command(struct node *node);

@@ -24,9 +24,12 @@ struct node {
 	struct node_pool pool;
 
 	enum goal goal;
-	struct node_plan plan;
 	enum node_state state;
 	enum phase phase;
+	enum failed failed;
+	struct node_part part;
+	struct node_ending ending;
+	struct node_plan plan;
 	uint64_t since_ms;
 	struct node_run run;
 	struct node_process process;
@@ -34,13 +37,9 @@ struct node {
 	struct node_living living;
 	struct node_pace pace;
 	struct node_limits limits;
-	enum failed failed;
 	struct failure failure;
 	struct node_suspend suspend;
-
-	struct node_part part;
 	struct node_children children;
-	struct node_ending ending;
 
 	struct node_gate gate;
 	struct node_watch watch;
@@ -50,12 +49,20 @@ struct node {
 
 /* So many deadlines lie below each of the heap: half as many levels as with two. */
 #define DEADLINE_WIDTH 4
+/* More than a million nodes; and for years the ticks have room beside it. */
+#define DEADLINE_ID_BITS 23
 
 struct deadline {
 	uint64_t due_ms;
-	uint64_t armed; /* the tick it was armed in */
-	uint32_t id;    /* slot * TIMER_MAX + timer */
+	uint64_t rank; /* of those due then: the tick it was armed in, and its id */
 };
+
+/* Which timer of which node: slot * TIMER_MAX + timer. */
+static inline uint32_t
+deadline_id(const struct deadline *deadline)
+{
+	return deadline->rank & ((UINT32_C(1) << DEADLINE_ID_BITS) - 1);
+}
 
 struct waiter {
 	uint64_t token;

@@ -23,7 +23,7 @@ enum node_timer {
 	TIMER_WATCHDOG, /* the process has to send WATCHDOG=1 before this */
 	TIMER_HEALTH,   /* the next probe */
 	TIMER_MAX
-};
+} ONE_BYTE;
 
 /*
  * How far a start or a stop has come.  A process-bearing supervisor has its process
@@ -40,10 +40,10 @@ enum phase {
 	PHASE_DISMISS,    /* the children stop */
 	PHASE_END,        /* the process stops */
 	PHASE_POST_STOP
-};
+} ONE_BYTE;
 
 /* The operation of a supervisor on its children. */
-enum operation { OP_NONE, OP_STOP, OP_DELAY, OP_START };
+enum operation { OP_NONE, OP_STOP, OP_DELAY, OP_START } ONE_BYTE;
 
 /* Its place in the tree: decide/growth.c. */
 struct node_links {
@@ -61,14 +61,14 @@ enum presence {
 	PRESENCE_DELETED, /* by a command: HIDDEN once it is down */
 	PRESENCE_HIDDEN,  /* deleted, or ended for good, until its supervisor starts anew
 	                   */
-};
+} ONE_BYTE;
 
 /* Was an actor added at run time?  Its supervisor forgets it when it starts anew. */
 enum added {
 	ADDED_NOT,   /* it is in the file, or below an added actor */
 	ADDED_FRESH, /* its first start is under way: if that fails it is not added */
 	ADDED,
-};
+} ONE_BYTE;
 
 /* How it came into the tree, and leaves it: decide/growth.c, decide/dynamic.c; presence
  * and added: tree/goal.c. */
@@ -106,14 +106,14 @@ enum begun {
 	BEGUN_NEVER,
 	BEGUN_BEFORE, /* in earlier incarnations, which have terminated */
 	BEGUN_NOW,
-};
+} ONE_BYTE;
 
 /* Was an actor ready in this incarnation? */
 enum readied {
 	READIED_NOT,
 	READIED_BEFORE, /* and not since the newest start */
 	READIED_NOW,    /* since the newest start; a one-shot that is DONE stays so */
-};
+} ONE_BYTE;
 
 /* How far it came, and how often: tree/run.c; the incarnation also decide/growth.c. */
 struct node_run {
@@ -137,7 +137,7 @@ enum process_state {
 	PROCESS_RUNS,
 	PROCESS_LEFT, /* the main process has ended, what it forked may be there */
 	PROCESS_GONE,
-};
+} ONE_BYTE;
 
 /* SIGKILL for the newest process. */
 enum process_kill {
@@ -147,7 +147,7 @@ enum process_kill {
 	/* The process is unkillable: there for longer than its kill_timeout since … */
 	KILL_SURVIVED,      /* … SENT */
 	KILL_SURVIVED_LATE, /* … SENT_LATE */
-};
+} ONE_BYTE;
 
 /*
  * The newest process: move/node_process.c.
@@ -174,7 +174,7 @@ enum hook_end {
 	HOOK_ENDS_ITSELF,
 	HOOK_IS_KILLED, /* it is of no use any more */
 	HOOK_IS_LATE,   /* killed, because its time was over */
-};
+} ONE_BYTE;
 
 /* The hook under way: move/hooks.c. */
 struct node_hook {
@@ -189,7 +189,7 @@ enum probing {
 	PROBING_NOTHING,
 	PROBING_START,  /* if it is ready */
 	PROBING_HEALTH, /* if it is well */
-};
+} ONE_BYTE;
 
 /* A process that lives: decide/living.c; its probes: decide/living_failure.c. */
 struct node_living {
@@ -231,7 +231,7 @@ enum failed {
 	FAILED_NOT,
 	FAILED_BEFORE,      /* `failure` is the last one, and what followed is over */
 	FAILED_BRINGS_DOWN, /* it brings the node down, or brought it down last */
-};
+} ONE_BYTE;
 
 /* Standing still: decide/suspend.c. */
 struct node_suspend {
@@ -253,7 +253,7 @@ enum children_are {
 	CHILDREN_DOWN, /* not started, or stopped with it since */
 	CHILDREN_KEPT, /* none may start now: it stops, or comes back to them */
 	CHILDREN_OPEN, /* children start in their order */
-};
+} ONE_BYTE;
 
 /* As a supervisor, its children and the operation on them: move/children.c,
  * decide/strategy.c; the counts: wait/node_state.c, tree/part.c. */
@@ -282,7 +282,7 @@ enum waits_for {
 	WAITS_FOR_TURN,   /* nothing else; any other state, too */
 	WAITS_FOR_NEED,   /* an unmet need: an actor of the name in node_gate */
 	WAITS_FOR_DEMAND, /* it is on standby, and as good as ready */
-};
+} ONE_BYTE;
 
 /* What holds up its start, and its replicas: wait/gate.c. */
 struct node_gate {
@@ -306,8 +306,8 @@ struct node_watch {
 /* Its deadlines: tree/deadline.c. */
 struct node_deadlines {
 	uint32_t heap_at[TIMER_MAX];
-	uint64_t left_ms[TIMER_MAX]; /* of the deadlines that are held */
 	uint32_t held;               /* set of timers */
+	uint64_t left_ms[TIMER_MAX]; /* of the deadlines that are held */
 	uint64_t extend_until_ms; /* a start or stop timeout is not put off any longer */
 };
 
