@@ -16,8 +16,7 @@
 bool
 living_is_up(const struct node *node)
 {
-	return process_is_main_there(node) &&
-	       (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED);
+	return process_is_main_there(node) && node->state == STATE_RUNNING;
 }
 
 /* Take the event's name of the failure. */

@@ -243,6 +243,8 @@ check_goal(const struct node *node)
 	    node->state >= NODE_STATE_MAX || node->phase > PHASE_POST_STOP ||
 	    node->children.op > OP_START || node->gate.waits_for > WAITS_FOR_DEMAND)
 		return "a goal or a state that does not exist";
+	if (node->state == STATE_SUSPENDED || node->state == STATE_UNKILLABLE)
+		return "an actor in a state that is only shown";
 	if (node->plan.down_as != STATE_STOPPED && node->plan.down_as != STATE_DONE &&
 	    node->plan.down_as != STATE_FAILED)
 		return "an actor that is to be down in a state in which it is not";
@@ -332,8 +334,7 @@ check_node(const struct core *core, const struct node *node)
 		return "children may start below a supervisor that does not run";
 	if (node->children.are != CHILDREN_DOWN && !live && !node_is_pending(node))
 		return "children outlive a supervisor that does not come back";
-	if (live != (node->state == STATE_RUNNING || node->state == STATE_SUSPENDED ||
-	             node->phase != PHASE_NONE))
+	if (live != (node->state == STATE_RUNNING || node->phase != PHASE_NONE))
 		return "a start or a stop of an actor that is at rest";
 	if (node_is_on_standby(node) &&
 	    (node->state != STATE_WAITING || node->part.grouped || node->part.sequenced))

@@ -10,18 +10,20 @@
  *	RESTART  is a member of a group, and starts together with it
  *
  * Pending (WAITING, BACKOFF) and
- *	DOWN     is down at once, in the state `down_as`
+ *	DOWN     is down at once, in the state `down_as`, or, where its children have
+ *	         outlived it so far, begins to stop
  *	UP       starts when its turn, its needs, its demand or its delay let it
  *	RESTART  the same: what had to go down is down
  *
- * STARTING, RUNNING, SUSPENDED and
+ * STARTING, RUNNING (shown as suspended while it is frozen) and
  *	DOWN     begins to stop
  *	UP       goes on
  *	RESTART  begins to stop
  *
  * STOPPING and
  *	DOWN     goes on, and is then down in the state `down_as`
- *	UP       the same: a supervisor that gave up, until its failure is decided
+ *	UP       the same: a supervisor that gave up, until its failure is decided; or a
+ *	         node in a sequence, which is then pending
  *	RESTART  goes on, and is then pending
  *
  * A member of a group (`grouped`) takes the step of STARTING and RUNNING in the order of

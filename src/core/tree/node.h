@@ -185,7 +185,7 @@ static inline bool
 node_is_live(const struct node *node)
 {
 	return node->state == STATE_STARTING || node->state == STATE_RUNNING ||
-	       node->state == STATE_SUSPENDED || node->state == STATE_STOPPING;
+	       node->state == STATE_STOPPING;
 }
 
 /* It is down, but a start is coming. */

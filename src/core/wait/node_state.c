@@ -6,12 +6,6 @@
 
 #include "core/pure.h"
 
-static bool
-is_ready_state(enum node_state state)
-{
-	return state == STATE_RUNNING || state == STATE_SUSPENDED;
-}
-
 /* The node has failed (1), or has not any more (-1): that counts at all above it, unless
  * the node is hidden. */
 void
@@ -37,8 +31,7 @@ state_set(struct core *core, struct node *node, enum node_state state)
 	gate_leave(core, node);
 	deadline_clear(core, node, TIMER_STATE);
 	deadline_clear(core, node, TIMER_READY);
-	/* One that is suspended was ready before, and will go on. */
-	if (!is_ready_state(node->state) || !is_ready_state(state)) {
+	if (node->state != STATE_RUNNING || state != STATE_RUNNING) {
 		deadline_clear(core, node, TIMER_RESET);
 		deadline_clear(core, node, TIMER_WATCHDOG);
 		deadline_clear(core, node, TIMER_HEALTH);
