@@ -336,7 +336,7 @@ refusal("a shell script", b"#!/bin/sh\necho hello\nexit 0\n", "not a supd .*it s
 refusal("what is no program at all", b"\0nothing", "cannot be run: Exec format error")
 refusal("another program", lambda: contents("/bin/echo"), "not a supd")
 refusal("one that babbles", lambda: impostor("babbles"), r"not a supd[^\x1b]*me")
-refusal("one that never stops talking", lambda: impostor("chatters"), "more than can be taken")
+refusal("one that never stops talking", lambda: impostor("chatters"), "its output is too long")
 refusal("one that says why not", lambda: impostor("objects"), "/supd: not on a Sunday")
 refusal("a supd with another ledger", lambda: contents(STRANGER),
         r"the ledger is of version \d+, this supd reads 77")

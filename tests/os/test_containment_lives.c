@@ -42,6 +42,17 @@ START_TEST(a_second_life_finds_its_cgroup_empty_and_in_place)
 }
 END_TEST
 
+START_TEST(adopted_again_it_keeps_its_mark)
+{
+	struct containment c;
+
+	containment_init(&c);
+	containment_adopt(&c, NULL, "/user/a", "test.life.1");
+	containment_adopt(&c, NULL, "/user/a", c.mark);
+	ck_assert_str_eq(c.mark, "test.life.1");
+}
+END_TEST
+
 START_TEST(with_descriptors_in_plenty_one_tells_the_end_of_each_life)
 {
 	struct containment c;
@@ -149,6 +160,7 @@ main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_second_life_finds_its_cgroup_empty_and_in_place);
+	tcase_add_test(tcase, adopted_again_it_keeps_its_mark);
 	tcase_add_test(tcase, with_descriptors_in_plenty_one_tells_the_end_of_each_life);
 	tcase_add_test(
 	    tcase, a_stranger_in_the_cgroup_does_not_keep_the_next_life_from_its_start);

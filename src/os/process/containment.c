@@ -85,14 +85,17 @@ containment_open_limited(struct containment *c, struct cgroup_root *root,
 /*
  * As containment_open(), for an actor with processes started by an earlier guardian.  The
  * cgroup is expected to exist; with many actors it is not looked at.  As it may have been
- * killed, the next life gets a fresh cgroup.
+ * killed, the next life gets a fresh cgroup.  The mark may be that of c itself.
  */
 void
 containment_adopt(struct containment *c, const struct cgroup_root *root, const char *path,
                   const char *mark)
 {
-	containment_init(c);
-	containment_mark(c, mark);
+	struct containment adopted;
+
+	containment_init(&adopted);
+	containment_mark(&adopted, mark);
+	*c = adopted;
 	c->is_foreign = true;
 	if (root == NULL || root->fd < 0)
 		return;
