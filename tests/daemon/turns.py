@@ -87,9 +87,10 @@ def stop(box):
       timeout=60)
 def naming(box):
     s = parallel(box)
+    s.write({name: {} for name in NAMES}, log={"level": "error", "target": "stderr", "format": "json"})
     text = trace(s, lambda: s.call("Apply"),
-                 lambda seen: s.until(lambda: s.call("Ping") and seen("openat") >= ACTORS, "all names"))
-    check(most(text, "openat") <= NAMED + 16, "streams that are named anew")
+                 lambda seen: s.until(lambda: s.call("Ping") and seen("sendmsg") >= ACTORS, "all names"))
+    check(most(text, "sendmsg") <= NAMED + 16, "streams whose lines get another form")
 
 
 @test("an apply reads, takes memory and changes the tree in turns of their own", timeout=60)
