@@ -91,12 +91,10 @@ void
 containment_adopt(struct containment *c, const struct cgroup_root *root, const char *path,
                   const char *mark)
 {
-	struct containment adopted;
+	struct containment adopted = {.events_fd = -1, .leaf_fd = -1, .is_foreign = true};
 
-	containment_init(&adopted);
 	containment_mark(&adopted, mark);
 	*c = adopted;
-	c->is_foreign = true;
 	if (root == NULL || root->fd < 0)
 		return;
 	c->path = path;
@@ -104,8 +102,7 @@ containment_adopt(struct containment *c, const struct cgroup_root *root, const c
 	c->is_spent = true;
 }
 
-/* Its cgroup is, or is to be, among those with limits; to be said after it was adopted.
- */
+/* Its cgroup has limits, or is to have them; to be said after it was adopted. */
 void
 containment_adopt_limited(struct containment *c, const char *path)
 {
