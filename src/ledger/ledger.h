@@ -35,7 +35,7 @@
 #include "os/spawn/spawn.h"
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 27
+#define LEDGER_VERSION 28
 
 struct ledger;
 
@@ -111,11 +111,12 @@ struct ledger_record {
 	uint32_t conf_index;
 	uint32_t life; /* of the process that the rest is about; 0: none yet */
 	struct ledger_failed failed;
-	int32_t pid;    /* 0: none, or reaped */
-	uint32_t told;  /* the life that has said READY=1 */
-	int32_t leader; /* the process that `pid` replaced by MAINPID=; 0: none */
-	uint32_t unused;
-	uint64_t main_start; /* … and when that process was started */
+	int32_t pid;         /* 0: none, or reaped */
+	uint32_t told;       /* the life that has said READY=1 */
+	int32_t leader;      /* the process that `pid` replaced by MAINPID=; 0: none */
+	int32_t hung;        /* a child that was given up, and may not be gone; 0: none */
+	uint64_t main_start; /* when the leader was started */
+	uint64_t hung_start; /* … and the child that was given up */
 	/* 1 + how much its stdout and stderr had said before it; 0: not known */
 	uint64_t awaits[2];
 	uint8_t state; /* enum proc_state; `end` is how when it is LEFT or GONE */

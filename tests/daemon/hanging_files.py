@@ -53,6 +53,25 @@ def program(box):
     check(s.actor("a")["pid"] == s.pids["a"], "it is the one that runs")
 
 
+@test("a program that was given up and hangs is known to the next guardian: it starts no second one",
+      root=True)
+def given_up(box):
+    fuse = Fuse(box, "read", content=PROBE)
+    s = box.supd({"a": {"binary": fuse.path(), "containment": "session", **CALM}, **OTHERS}, wait=False)
+    fuse.held("read")
+    failed_start(s, "a", "exec: timeout")
+    os.kill(s.guardian(), signal.SIGKILL)
+    s.caller = None
+    s.until(lambda: s.ctl("ping").code == 0, "an answer of the next guardian")
+    others_work(s)
+    s.until(lambda: (s.actor("a")["backoff"] or {"delay_ms": 0})["delay_ms"] > 1000, "attempts in vain")
+    has(s.ctl_ok("-o", "json", "events", "--type", "shortage").out, "EBUSY", "why they are")
+    equal(s.ctl_ok("-o", "json", "events", "--type", "failure").out.count("ETIMEDOUT"), 1, "failures")
+    fuse.answer()
+    s.started("a")
+    equal(s.counts["S", "a"], 1, "starts")
+
+
 @test("programs that cannot be read hold up no restart and no answer while they are waited for",
       root=True)
 def beside(box):

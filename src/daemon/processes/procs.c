@@ -82,9 +82,11 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 
 /* The start has failed, but its child may not be gone. */
 static void
-remember_hung(struct procs *procs, const struct proc *proc,
-              const struct spawn_result *result)
+remember_hung(struct procs *procs, struct proc *proc, const struct spawn_result *result)
 {
+	int pidfd = result->pidfd;
+	pid_t parent;
+
 	if (result->pid <= 0)
 		return;
 	log_line(LOG_LEVEL_WARNING,
@@ -92,7 +94,23 @@ remember_hung(struct procs *procs, const struct proc *proc,
 	         "the actor is not started again before it is gone",
 	         actors_path(procs->room->actors, proc->ref), (int)result->pid,
 	         spawn_step_names[result->step]);
-	hung_add(&procs->hung, proc->ref, result->pidfd);
+	fd_close(&pidfd);
+	proc->hung.pid = result->pid;
+	if (proc_look(result->pid, &parent, &proc->hung.start) < 0)
+		proc->hung.pid = 0;
+}
+
+/* True if a child of this actor that was given up is not gone. */
+static bool
+is_hung(struct proc *proc)
+{
+	uint64_t start;
+	pid_t parent;
+
+	if (proc->hung.pid > 0 &&
+	    (proc_look(proc->hung.pid, &parent, &start) < 0 || start != proc->hung.start))
+		proc->hung.pid = 0;
+	return proc->hung.pid > 0;
 }
 
 /* Begin to start the process of the actor in this slot. */
@@ -107,7 +125,7 @@ begin(struct procs *procs, struct proc *proc, struct launching *launching)
 	if (actor == NULL || actor->conf_owner != NULL)
 		return -ECANCELED;
 	launching->result.step = SPAWN_STEP_EXEC;
-	if (hung_has(&procs->hung, proc->ref))
+	if (is_hung(proc))
 		return -EBUSY;
 	/* A new guardian that finds a life here and a pid knows the actor of the process.
 	 */
@@ -203,6 +221,7 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	    .child = {.pidfd = -1, .containment = proc->child.containment},
 	    .ref = ref,
 	    .life = life,
+	    .hung = proc->hung,
 	};
 	if (!procs_waits_for(room, actor->elder)) {
 		order(procs, proc);
@@ -427,6 +446,5 @@ procs_free(struct procs *procs)
 	fd_close(&procs->epoll_fd);
 	proc_sweep_free(procs->sweeper);
 	leftovers_done(&procs->strays);
-	hung_done(&procs->hung);
 	free(procs);
 }

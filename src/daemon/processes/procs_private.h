@@ -23,7 +23,6 @@
 #include <ev.h>
 
 #include "base/map.h"
-#include "daemon/launch/hung.h"
 #include "daemon/launch/launch.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
@@ -86,7 +85,6 @@ struct procs {
 	void *helper_failed_data;
 	struct proctable *table;
 	struct births births;
-	struct hung hung; /* children that were given up and are not gone */
 	int epoll_fd;
 	ev_io death;
 	ev_io cgroup;

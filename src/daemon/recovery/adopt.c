@@ -191,6 +191,7 @@ restore_process(struct processes *processes, const struct ledger_record *record)
 	    .awaits = {record->awaits[0], record->awaits[1]},
 	    .end = record->end,
 	    .failed = {record->failed.step, record->failed.which, record->failed.error},
+	    .hung = {record->hung, record->hung_start},
 	    .stop_command = (enum stop_command)record->asked.stop_command,
 	    .reloads = record->asked.reloads,
 	};
@@ -268,6 +269,7 @@ adopt_actor_start(struct processes *processes, uint8_t place)
 	    .state = PROC_UNDER_WAY,
 	    .uncompared = true,
 	    .told = proc->told,
+	    .hung = proc->hung,
 	};
 	enter_containment(processes, proc, actor);
 	return births_adopt(procs, place, spawn->ref.slot);

@@ -76,6 +76,14 @@ struct proc_failure {
 	int error; /* errno; 0: it has not failed */
 };
 
+/* A child that was given up before its program, see os_spawn_urge(): it was killed, but
+ * may stand in a system call for ever.  Until it is gone its actor is not started again.
+ */
+struct proc_hung {
+	pid_t pid;      /* 0: there is none */
+	uint64_t start; /* see proc_look() */
+};
+
 /* A process that supd started: of an actor, or a helper process; held.c. */
 struct spawned {
 	pid_t pid; /* 0: none, or reaped */
@@ -101,6 +109,7 @@ struct proc {
 	struct proc_rest rest;
 	struct reap end;
 	struct proc_failure failed;
+	struct proc_hung hung;
 	enum stop_command stop_command;
 	uint8_t reloads; /* reloads ordered and not ended yet: under way, and waiting */
 };

@@ -23,6 +23,8 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->told = proc->told;
 	record->leader = proc->leader;
 	record->main_start = proc->main_start;
+	record->hung = proc->hung.pid;
+	record->hung_start = proc->hung.start;
 	memcpy(record->awaits, proc->awaits, sizeof(record->awaits));
 	/* A start that is under way has not begun for a new guardian. */
 	record->state = (uint8_t)(proc_is_coming(proc) ? PROC_AFTER_ELDER : proc->state);
