@@ -325,8 +325,8 @@ def walker_words(m):
     walker = m.start()
     cursor = m.cursor()
     m.crash(walker)
-    until(lambda: "SIGKILL; the next one" in m.journal(cursor, True, 4), "the warning")
-    check("SIGKILL; the next one" not in m.journal(cursor, True, 3), "it is no error")
+    until(lambda: "SIGKILL; the next guardian" in m.journal(cursor, True, 4), "the warning")
+    check("SIGKILL; the next guardian" not in m.journal(cursor, True, 3), "it is no error")
     check(not re.search(r"^\d{4}-|^<\d>", m.journal(cursor, True), re.M),
           "a time stamp or priority of its own in a journal that has them")
 
