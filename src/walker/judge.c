@@ -197,9 +197,8 @@ count_crash(struct walker *walker, const struct reap *end, bool has_hung)
 	/* Trials are few and need no delay between them. */
 	if (!walker->is_new)
 		delay_ms = respawn_end(&walker->respawn, walker->now_ms);
-	say("supd's guardian (pid %d) ended after %ju ms, %s; the next guardian starts "
-	    "in "
-	    "%ju ms",
+	say("supd's guardian (pid %d) ended after %ju ms, %s; "
+	    "the next guardian starts in %ju ms",
 	    (int)end->pid, (uintmax_t)life_ms, os_reap_text(end, text),
 	    (uintmax_t)delay_ms);
 	walker->handing.hello.crashes++;
