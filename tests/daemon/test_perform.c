@@ -252,6 +252,7 @@ START_TEST(what_the_budget_leaves_is_not_performed_yet)
 {
 	uint32_t budget = 1, from = 0;
 
+	memset(done, 0, sizeof(done));
 	begin();
 	while (from < actions.n) {
 		const uint32_t before = from;
