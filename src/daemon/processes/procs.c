@@ -106,9 +106,13 @@ is_hung(struct proc *proc)
 {
 	uint64_t start;
 	pid_t parent;
+	int r;
 
-	if (proc->hung.pid > 0 &&
-	    (proc_look(proc->hung.pid, &parent, &start) < 0 || start != proc->hung.start))
+	if (proc->hung.pid == 0)
+		return false;
+	r = proc_look(proc->hung.pid, &parent, &start);
+	/* While there is no descriptor to look with, it is taken for being there. */
+	if (r == -ENOENT || r == -ESRCH || (r == 0 && start != proc->hung.start))
 		proc->hung.pid = 0;
 	return proc->hung.pid > 0;
 }
