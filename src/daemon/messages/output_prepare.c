@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include "base/assert.h"
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output_private.h"
 #include "daemon/state/actors.h"
@@ -17,6 +16,7 @@ struct output_batch {
 	size_t n;
 	uint64_t keys[LINK_STORE_MAX];
 	int fds[LINK_STORE_MAX];
+	size_t at[LINK_STORE_MAX]; /* in the table */
 	struct output_ends ends[LINK_STORE_MAX];
 };
 
@@ -26,12 +26,8 @@ keep_batch(struct output *output, struct output_batch *batch)
 {
 	keeper_keep_all(output->messages->keeper, batch->keys, batch->fds, batch->n);
 	for (size_t i = 0; i < batch->n; i++) {
-		struct output_pipe *pipe = NULL;
-		uint32_t at;
+		struct output_pipe *pipe = &output->pipes[batch->at[i]];
 
-		if (map_get(&output->by_key, batch->keys[i], &at))
-			pipe = &output->pipes[at];
-		ASSERT(pipe != NULL);
 		output_name_one(output, pipe, true, batch->ends[i].reader);
 		fd_close(&batch->ends[i].reader);
 		(void)output_become_writer(pipe, batch->ends[i].writer);
@@ -64,6 +60,7 @@ prepare(struct output *output, const struct actor *actor, enum feed_stream name,
 		return;
 	}
 	pipe->is_prepared = true;
+	batch->at[batch->n] = (size_t)(pipe - output->pipes);
 	batch->keys[batch->n] = pipe->stream.key;
 	batch->fds[batch->n] = fd;
 	batch->ends[batch->n++] = ends;

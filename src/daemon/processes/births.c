@@ -217,6 +217,8 @@ begin_waiting(struct procs *procs)
 		births->n_waiting--;
 		begin(procs, who);
 	}
+	if (births->n_waiting == 0)
+		leaves_end(procs);
 }
 
 /* Start a process, now or when there is a place: of the actor in a slot, or, with
@@ -254,6 +256,7 @@ procs_bear(struct procs *procs)
 		return false;
 	if (births->until_ms == 0)
 		births->until_ms = clock_mono_ms() + TURN_MS;
+	leaves_make(procs);
 	for (;;) {
 		const bool is_alone = births->n_waiting == 0;
 
@@ -272,14 +275,10 @@ procs_bear(struct procs *procs)
 }
 
 bool
-procs_wants_turn(const struct procs *procs)
+procs_wants_turn(struct procs *procs)
 {
-	const struct births *births = &procs->births;
-
-	for (unsigned int i = 0; i < births->n; i++)
-		if (!births->at[births->order[i]].is_slow)
-			return true;
-	return births->n_waiting > 0 && births->n < LEDGER_SPAWNS;
+	return oldest_quick(&procs->births) != NULL ||
+	       (procs->births.n_waiting > 0 && procs->births.n < LEDGER_SPAWNS);
 }
 
 bool
@@ -376,6 +375,7 @@ births_done(struct procs *procs)
 	struct births *births = &procs->births;
 
 	ev_timer_stop(procs->loop, &births->timer);
+	leaves_end(procs);
 	for (unsigned int i = 0; i < births->n; i++) {
 		struct birth *birth = &births->at[births->order[i]];
 		struct spawn_result result;

@@ -131,6 +131,10 @@ begin(struct procs *procs, struct proc *proc, struct launching *launching)
 	launching->result.step = SPAWN_STEP_EXEC;
 	if (is_hung(proc))
 		return -EBUSY;
+	if (!proc->child.containment.is_cgroup && leaves_take(procs, proc->ref.slot)) {
+		proc->child.containment.is_cgroup = true;
+		proc->child.containment.path = actor->path;
+	}
 	/* A new guardian that finds a life here and a pid knows the actor of the process.
 	 */
 	intent->task = 0;
@@ -149,10 +153,11 @@ on_prepare(struct procs *procs, const uint32_t *who, size_t n)
 	size_t n_actors = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct actor *actor = NULL;
+		const struct actor *actor =
+		    (who[i] & PROCS_TASK) != 0
+		        ? NULL
+		        : actors_get(procs->actors, procs->table->at[who[i]].ref);
 
-		if ((who[i] & PROCS_TASK) == 0)
-			actor = actors_get(procs->actors, procs->table->at[who[i]].ref);
 		if (actor != NULL && actor->conf_owner == NULL)
 			actors[n_actors++] = actor;
 	}
@@ -352,9 +357,11 @@ void
 procs_forget(struct procs *procs, struct ref ref)
 {
 	tasks_forget(procs->room->tasks, ref);
-	if (ref.slot < procs->table->cap &&
-	    procs->table->at[ref.slot].ref.tenant == ref.tenant)
-		clear(procs, &procs->table->at[ref.slot]);
+	if (ref.slot >= procs->table->cap ||
+	    procs->table->at[ref.slot].ref.tenant != ref.tenant)
+		return;
+	leaves_end(procs);
+	clear(procs, &procs->table->at[ref.slot]);
 }
 
 int

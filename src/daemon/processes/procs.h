@@ -64,7 +64,7 @@ void procs_look(struct procs *procs);
  * if the core has now. */
 bool procs_bear(struct procs *procs);
 /* True if the next turn is to go on with that, even if nothing happens meanwhile. */
-bool procs_wants_turn(const struct procs *procs);
+bool procs_wants_turn(struct procs *procs);
 /* True if children are on their way to their programs: they read the configuration. */
 bool procs_are_starting(const struct procs *procs);
 /* The ledger is in force no more; freed when no child writes there. */

@@ -3,6 +3,7 @@
  *
  *	procs.c   ordered, told, asked
  *	births.c  on their way to their programs, born
+ *	leaves.c  given a cgroup while they wait
  *	freezing.c  standing still
  *	held.c    held by a pidfd, put down, posted
  *	deaths.c  reaped
@@ -74,6 +75,13 @@ struct births {
 	ev_timer timer;
 };
 
+/* Cgroups that a child makes for starts that wait. */
+struct leaves {
+	_Atomic(bool) *made; /* by slot, shared with the child; NULL: there is no child */
+	uint32_t cap;
+	int child; /* of bounded_start() */
+};
+
 struct procs {
 	struct processes *room;
 	struct ev_loop *loop;
@@ -85,6 +93,7 @@ struct procs {
 	void *helper_failed_data;
 	struct proctable *table;
 	struct births births;
+	struct leaves leaves;
 	int epoll_fd;
 	ev_io death;
 	ev_io cgroup;
@@ -123,6 +132,11 @@ void births_order(struct procs *procs, uint32_t who);
 int births_adopt(struct procs *procs, uint8_t place, uint32_t who);
 void births_meet(struct procs *procs, pid_t pid);
 void births_on_turn(struct procs *procs);
+
+/* leaves.c */
+void leaves_make(struct procs *procs);
+bool leaves_take(struct procs *procs, uint32_t slot);
+void leaves_end(struct procs *procs);
 
 /* freezing.c */
 void freezing_init(struct procs *procs);

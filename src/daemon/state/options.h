@@ -45,6 +45,6 @@ struct origin {
 
 /* Owners of children that are not about a socket, whose owner has its key of the vault.
  */
-enum { BOUNDED_USERS, BOUNDED_CONF };
+enum { BOUNDED_USERS, BOUNDED_CONF, BOUNDED_LEAVES };
 
 #endif
