@@ -406,12 +406,15 @@ turn(struct fake *fake)
 		control_on_turn(fake->supd.control);
 }
 
-/* True while a child reads a configuration. */
+/* True while a child reads a configuration.  Of another child, which was killed and is
+ * slow to die, no event would come. */
 static bool
-is_loading(const struct fake *fake)
+is_loading(struct fake *fake)
 {
+	struct bounded *bounded = &fake->supd.bounded;
+
 	for (int i = 0; i < BOUNDED_MAX; i++)
-		if (fake->supd.bounded.pids[i] != 0)
+		if (bounded->owners[i] == BOUNDED_CONF && bounded_works(bounded, i))
 			return true;
 	return false;
 }

@@ -16,6 +16,7 @@ extern struct spawner spawner;
 
 #define HAS(text, line) ck_assert_msg(strstr(text, line "\n") != NULL, "%s", text)
 
+void begin_spawner(void);
 void set_up(void);
 void tear_down(void);
 struct spawn plain(char *const *argv, const int *fds, size_t n_fds);

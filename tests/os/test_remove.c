@@ -19,12 +19,13 @@
 #define TURN    4
 #define SKIPPED 77
 
-static char top[] = "/tmp/supd-remove.XXXXXX";
+static char top[32];
 static char path[PATH_MAX];
 
 static void
 set_up(void)
 {
+	(void)snprintf(top, sizeof(top), "/tmp/supd-remove.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(top));
 }
 

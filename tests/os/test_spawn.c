@@ -48,7 +48,7 @@ START_TEST(descriptors_that_strangers_left_open_do_not_leak)
 	os_spawn_done(&spawner);
 	ck_assert_int_eq(dup2(2, 7), 7);
 	ck_assert_int_eq(dup2(2, 150), 150);
-	ck_assert_int_eq(os_spawn_init(&spawner, NULL), 0);
+	begin_spawner();
 	ck_assert_int_ge(dup(2), 0);
 	run_probe(&spawn, fds, text, sizeof(text));
 	HAS(text, "fds 0 1 2");
@@ -158,7 +158,7 @@ START_TEST(signals_are_at_their_defaults_whatever_ours_are)
 	os_spawn_done(&spawner);
 	(void)signal(SIGXFSZ, SIG_IGN);
 	(void)signal(SIGRTMIN + 3, SIG_IGN);
-	ck_assert_int_eq(os_spawn_init(&spawner, NULL), 0);
+	begin_spawner();
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)sigemptyset(&some);
@@ -330,7 +330,7 @@ START_TEST(a_spawn_works_with_the_standard_descriptors_closed)
 		(void)close(i);
 	}
 	int r = fd_open_standard();
-	ck_assert_int_eq(os_spawn_init(&spawner, NULL), 0);
+	begin_spawner();
 	run_probe(&spawn, fds, text, sizeof(text));
 	for (int i = 0; i < 3; i++) {
 		(void)dup2(kept[i], i);
