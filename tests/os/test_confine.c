@@ -184,6 +184,8 @@ main(void)
 	TCase *calls = tcase_create("system calls");
 	TCase *rights = tcase_create("rights");
 
+	tcase_set_tags(calls, "confined");
+	tcase_set_tags(rights, "confined");
 	if (has_filters)
 		tcase_add_test(calls, each_kind_keeps_the_system_calls_that_it_needs);
 	tcase_add_test(rights, no_capability_and_no_new_privilege_is_left);
