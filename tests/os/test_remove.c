@@ -83,7 +83,7 @@ static int
 meet_a_mount(void)
 {
 	if (unshare(CLONE_NEWNS) < 0 ||
-	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("none", path_of("d/e"), "tmpfs", 0, NULL) < 0)
 		return SKIPPED;
 	make_file("d/e/theirs");
