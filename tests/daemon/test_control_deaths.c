@@ -223,6 +223,16 @@ START_TEST(a_signal_is_sent_once_or_its_outcome_is_said_to_be_unknown)
 }
 END_TEST
 
+START_TEST(the_room_for_calls_that_were_never_made_is_not_written_to)
+{
+	const unsigned char *room = ledger_tokens(fake->supd.recording.ledger);
+
+	fake_guardian_dies(fake);
+	ck_assert_uint_eq(room[0], 0);
+	ck_assert_int_eq(memcmp(room, room + 1, LEDGER_TOKENS_BYTES - 1), 0);
+}
+END_TEST
+
 static void
 add_tests(TCase *tcase)
 {
@@ -237,6 +247,7 @@ add_tests(TCase *tcase)
 	    what_was_refused_is_refused_again_by_the_next_guardian,
 	    a_deletion_is_done_though_its_actor_is_gone_when_the_caller_asks_again,
 	    a_signal_is_sent_once_or_its_outcome_is_said_to_be_unknown,
+	    the_room_for_calls_that_were_never_made_is_not_written_to,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)

@@ -38,9 +38,9 @@ hash_keys(const struct unwritten *keys, size_t n)
 	uint64_t hash = FNV_BEGIN;
 
 	for (size_t i = 0; i < n; i++) {
-		hash = hash_text(hash, keys[i].name);
-		if (keys[i].below != NULL)
-			hash = hash_text(hash, keys[i].below);
+		/* Names are those of the tables, each at a single place. */
+		hash = fnv_add(hash, (unsigned int)(uintptr_t)keys[i].name);
+		hash = fnv_add(hash, (unsigned int)(uintptr_t)keys[i].below);
 		hash = hash_text(hash, keys[i].value);
 	}
 	return hash;

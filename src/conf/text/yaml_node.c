@@ -15,8 +15,10 @@ find(const struct yaml *map, const char *key)
 {
 	if (map == NULL || map->type != NODE_MAP)
 		return NULL;
+	/* Each key of the table is looked for, and most differ in the first letter. */
 	for (size_t i = 0; i < map->n; i++)
-		if (strcmp(map->pairs[i].key->text, key) == 0)
+		if (map->pairs[i].key->text[0] == key[0] &&
+		    strcmp(map->pairs[i].key->text, key) == 0)
 			return &map->pairs[i];
 	return NULL;
 }

@@ -215,8 +215,10 @@ check_commands(const struct lint *lint, const struct conf_actor *actor)
 	for (size_t hook = 0; hook < HOOK_MAX; hook++) {
 		char key[64];
 
-		(void)snprintf(key, sizeof(key), "hooks.%s", hook_names[hook]);
-		check_program(lint, actor, key, actor->process.hooks[hook]);
+		if (actor->process.hooks[hook] != NULL) {
+			(void)snprintf(key, sizeof(key), "hooks.%s", hook_names[hook]);
+			check_program(lint, actor, key, actor->process.hooks[hook]);
+		}
 	}
 	for (uint32_t i = 0; i < actor->spec.n_watches; i++) {
 		char key[CONF_PATH_MAX + 16];

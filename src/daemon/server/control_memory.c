@@ -35,14 +35,16 @@ tokens_init(struct control *control)
 
 		if (atomic_load(&memo->state) == REMEMBERED_BEGUN)
 			atomic_store(&memo->state, REMEMBERED_FREE);
-		memo->is_orphaned = true;
 		/* A waiter's number of that guardian must not be given again by this
 		 * guardian. */
 		if (last > control->waiter_serial)
 			control->waiter_serial = last;
-		if (atomic_load(&memo->state) != REMEMBERED_FREE &&
-		    memo->serial > control->next_remembered)
-			control->next_remembered = memo->serial;
+		/* What was never used is not written to: it takes no memory. */
+		if (atomic_load(&memo->state) != REMEMBERED_FREE) {
+			memo->is_orphaned = true;
+			if (memo->serial > control->next_remembered)
+				control->next_remembered = memo->serial;
+		}
 	}
 }
 
