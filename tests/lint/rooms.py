@@ -83,7 +83,7 @@ def look_at_shelves(sources):
         order = SHELVES.get(room_of(path))
         if order and shelf_of(path) is None and path.endswith(".h"):
             continue
-        if (order is None) != (shelf_of(path) is None) or (order and shelf_of(path) not in order):
+        if (order is None) != (shelf_of(path) is None) or (order and shelf_of(path) not in order) or path.count("/") > 2:
             yield f"{path}: lies on no shelf that is known"
 
 
@@ -230,27 +230,35 @@ def look_at_statements(sources):
 
 
 def find_structs(sources):
+    """File, tag and body of each struct and union, also of those without a tag and of those in functions."""
+    head = re.compile(r"\b(?:struct|union)\s+(?:__attribute__\s*\(\([^{}]*?\)\)\s*)?(\w*)\s*\{")
     for path, text in sources.items():
         text = without_comments(text)
-        for match in re.finditer(r"^(?:typedef )?struct (\w+) \{\n(.*?)^\}", text, re.M | re.S):
-            yield path, match[1], match[2]
+        for match in head.finditer(text):
+            depth, end = 1, match.end()
+            while depth > 0:
+                depth += {"{": 1, "}": -1}.get(text[end], 0)
+                end += 1
+            yield path, match[1], text[match.end():end - 1]
 
 
 def look_at_structs(sources):
+    """The members of a struct inside of another are the other's, too."""
     for path, tag, body in find_structs(sources):
         members, bools = 0, 0
-        for declaration in re.sub(r"\([^()]*\)|\{|\}", "", body).split(";"):
+        for declaration in re.split(r"[;{}]", re.sub(r"\([^()]*\)", "", body)):
             declaration = " ".join(declaration.split())
             if not declaration or declaration.startswith("#"):
                 continue
             names = declaration.count(",") + 1
             members += names
-            if declaration.startswith("bool "):
+            if re.match(r"(const |_Atomic )*(bool |\w+( \w+)* : 1\b)", declaration):
                 bools += names
+        said = f"struct {tag}" if tag else "a struct without a name"
         if members > BUDGET["members of a struct"]:
-            yield f"{path}: struct {tag} has more than {BUDGET['members of a struct']} members"
+            yield f"{path}: {said} has more than {BUDGET['members of a struct']} members"
         if bools > BUDGET["bools of a struct"]:
-            yield f"{path}: struct {tag} has more than {BUDGET['bools of a struct']} bools"
+            yield f"{path}: {said} has more than {BUDGET['bools of a struct']} bools"
 
 
 def look_at_parameters(sources):
@@ -271,7 +279,8 @@ def look_at_names(sources):
             yield f"{path}: has the name of {paths[0]}"
     tags = collections.defaultdict(list)
     for path, tag, _ in find_structs(sources):
-        tags[tag].append(path)
+        if tag:
+            tags[tag].append(path)
     for tag, paths in sorted(tags.items()):
         for path in sorted(set(paths))[1:]:
             yield f"{path}: struct {tag} is another in {paths[0]}"

@@ -29,7 +29,7 @@
 #define JSON_BYTES 72
 
 /* The one sink of the process. */
-static struct sink {
+static struct log_sink {
 	enum log_level level;
 	enum log_target target;
 	int fd;        /* -1: stderr */

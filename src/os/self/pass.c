@@ -12,7 +12,7 @@
 #include "base/assert.h"
 
 /* Room for the control part, aligned as the kernel wants it. */
-union control {
+union pass_control {
 	struct cmsghdr align;
 	char data[CMSG_SPACE(sizeof(int) * PASS_FDS_MAX)];
 };
@@ -26,7 +26,7 @@ pass_send(int fd, const void *data, size_t len, const int *fds, size_t n_fds, in
 {
 	struct iovec text = {.iov_base = (void *)(size_t)data, .iov_len = len};
 	struct msghdr header = {.msg_iov = &text, .msg_iovlen = 1};
-	union control control;
+	union pass_control control;
 	ssize_t n;
 
 	ASSERT(n_fds <= PASS_FDS_MAX);
@@ -68,7 +68,7 @@ pass_receive(int fd, int flags, void *ret_data, size_t size, int *ret_fds, size_
              size_t *ret_n_fds)
 {
 	struct iovec text = {.iov_base = ret_data, .iov_len = size};
-	union control control;
+	union pass_control control;
 	struct msghdr header = {
 	    .msg_iov = &text,
 	    .msg_iovlen = 1,

@@ -180,7 +180,7 @@ struct control_of_sender {
 	                                   CMSG_SPACE(sizeof(struct timespec))];
 };
 /* … and with them. */
-union control {
+union ucred_control {
 	struct cmsghdr align;
 	char data[sizeof(struct control_of_sender) +
 	          CMSG_SPACE(sizeof(int) * NOTIFY_FDS_MAX)];
@@ -223,7 +223,7 @@ take_control(struct msghdr *header, struct notify_message *ret)
 static int
 peek(int fd, size_t control_bytes, struct notify_message *ret)
 {
-	union control control;
+	union ucred_control control;
 	struct iovec text = {.iov_base = ret->text, .iov_len = NOTIFY_MESSAGE_MAX};
 	struct msghdr header = {
 	    .msg_iov = &text,
@@ -277,7 +277,7 @@ notify_peek(int fd, struct notify_message *ret)
 int
 notify_peek_fds(int fd, struct notify_message *ret)
 {
-	return peek(fd, sizeof(union control), ret);
+	return peek(fd, sizeof(union ucred_control), ret);
 }
 
 /* Discard the next message; other processes hold its descriptors, too, if it has any. */
