@@ -97,9 +97,9 @@ def reactions(box):
     s.wait_for("b", state="running")
     equal(s.wait_for("c", state="stopped")["last_failure"], None, "c's failure")
     equal((s.seen("failure"), s.actor("b")["backoff"]), ([], None), "failures")
-    for name, deed in ("b", "restarted"), ("c", "stopped"):
+    for name, end in ("b", "restarted"), ("c", "stopped"):
         has(s.ctl_ok("explain", name).out, "watches /user/a, which ended for good at .*: "
-            f"so it was {deed}", "explain")
+            f"/user/{name} was {end}", "explain")
     has(s.ctl_ok("events").out, "/user/a .*ended for good, told to /user/b", "events")
 
 

@@ -110,7 +110,7 @@ refuse(struct reader *reader, const struct yaml *value, const struct trail *trai
 		reader_warn(
 		    reader, value, trail,
 		    "the controller `%s` is missing in the cgroup v2 hierarchy of "
-		    "this machine (there: %s): it will run without this limit",
+		    "this machine (there: %s): the actor runs without this limit",
 		    controller, all);
 	else
 		reader_error(

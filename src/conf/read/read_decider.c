@@ -313,8 +313,7 @@ warn_of_rules(struct reader *reader, const struct yaml *node,
 		    is_shadowed(&whole, &seen))
 			reader_warn(reader, node->items[i], &below,
 			            "this rule is shadowed: earlier rules match all its "
-			            "causes; put "
-			            "it before them");
+			            "causes; move this rule before those");
 		add_seen(&seen, rule);
 		catches_all = catches_all || rule->preset != PRESET_LIST;
 	}

@@ -117,7 +117,7 @@ static const struct schema_type rule_log = {
     WORDS(rule_log_words),
 };
 static const struct schema_key rule_keys[] = {
-    {"when", &when, NULL, "The causes that this rule is for.", CONF_IN_PLACE, AT_NESTED,
+    {"when", &when, NULL, "The causes of this rule.", CONF_IN_PLACE, AT_NESTED,
      .read = NULL},
     {"then", &directive, NULL, "The directive for these causes.", CONF_IN_PLACE,
      AT_NESTED, INTO(struct rule, then), NULL},

@@ -20,7 +20,7 @@
 struct log_place {
 	char *path;      /* owned */
 	char *position;  /* owned, NULL: not known */
-	bool is_missing; /* its lines go to a journal that is not there, which was said */
+	bool is_missing; /* its lines go to a missing journal; the user was told */
 	struct kept_origin lines;
 };
 

@@ -13,7 +13,7 @@
 /* How often the journal is followed at once: all first, then those that come. */
 #define FOLLOWERS_MAX 64
 
-/* Print what the journal has up to this time; NULL: all of it. */
+/* Print the lines of the journal up to this time; NULL: all lines. */
 int
 logs_drain_journal(struct log_stream *stream, const struct span *until)
 {
@@ -33,7 +33,7 @@ logs_drain_journal(struct log_stream *stream, const struct span *until)
 	return status;
 }
 
-/* Of the child that follows the journal: what has to end with it. */
+/* Resources of the child that follows the journal, freed at its end. */
 static volatile sig_atomic_t journalctl_pid;
 
 static void

@@ -121,7 +121,8 @@ verb_restart_rolling(struct ctl *ctl, char **names, uint32_t n,
 	size_t at = 0;
 
 	if ((ctl->options.given & OPTION_NO_WAIT) != 0) {
-		complain(ctl, NULL, "--rolling waits for each: it has no --no-wait");
+		complain(ctl, NULL,
+		         "--no-wait does not go with --rolling, which waits for each");
 		return CTL_USAGE;
 	}
 	map_init(&rolling.tops);

@@ -17,21 +17,21 @@
 #include "ctl/verb/verb.h"
 
 /* A method that acts on actors and answers with how they are then. */
-struct deed {
+struct act {
 	const char *method;
 	bool waits; /* takes wait and timeout_ms */
 	bool hold;
 };
 
 static json_t *
-deed_parameters(struct ctl *ctl, const struct deed *deed, const char *name)
+act_parameters(struct ctl *ctl, const struct act *act, const char *name)
 {
 	json_t *parameters = json_pack("{s:[s]}", "names", name);
 	int64_t left_ms = ctl_give_timeout_ms(ctl);
 
-	if (deed->hold)
+	if (act->hold)
 		(void)json_object_set_new(parameters, "hold", json_true());
-	if (!deed->waits)
+	if (!act->waits)
 		return parameters;
 	if ((ctl->options.given & OPTION_NO_WAIT) != 0)
 		(void)json_object_set_new(parameters, "wait", json_false());
@@ -60,15 +60,15 @@ take_result(void *user, const struct actor_view *actor)
 }
 
 static int
-do_deed(struct ctl *ctl, const struct deed *deed, const char *name)
+call_act(struct ctl *ctl, const struct act *act, const char *name)
 {
-	struct call call = {.method = deed->method, .target = name};
+	struct call call = {.method = act->method, .target = name};
 	struct roster roster;
 	struct result result = {.ctl = ctl, .roster = &roster};
 	struct reply reply;
 	int status;
 
-	call.parameters = deed_parameters(ctl, deed, name);
+	call.parameters = act_parameters(ctl, act, name);
 	ctl_do_once(&call);
 	roster_init_outcome(&roster);
 	status = ctl_call(ctl, &call, &reply);
@@ -86,50 +86,50 @@ do_deed(struct ctl *ctl, const struct deed *deed, const char *name)
 static int
 start_one(struct ctl *ctl, const char *name)
 {
-	static const struct deed deed = {.method = "Start", .waits = true};
+	static const struct act act = {.method = "Start", .waits = true};
 
-	return do_deed(ctl, &deed, name);
+	return call_act(ctl, &act, name);
 }
 
 static int
 stop_one(struct ctl *ctl, const char *name)
 {
-	struct deed deed = {.method = "Stop", .waits = true};
+	struct act act = {.method = "Stop", .waits = true};
 
-	deed.hold = (ctl->options.given & OPTION_HOLD) != 0;
-	return do_deed(ctl, &deed, name);
+	act.hold = (ctl->options.given & OPTION_HOLD) != 0;
+	return call_act(ctl, &act, name);
 }
 
 static int
 restart_one(struct ctl *ctl, const char *name)
 {
-	static const struct deed deed = {.method = "Restart", .waits = true};
+	static const struct act act = {.method = "Restart", .waits = true};
 
-	return do_deed(ctl, &deed, name);
+	return call_act(ctl, &act, name);
 }
 
 static int
 reset_one(struct ctl *ctl, const char *name)
 {
-	static const struct deed deed = {.method = "Reset"};
+	static const struct act act = {.method = "Reset"};
 
-	return do_deed(ctl, &deed, name);
+	return call_act(ctl, &act, name);
 }
 
 static int
 suspend_one(struct ctl *ctl, const char *name)
 {
-	static const struct deed deed = {.method = "Suspend"};
+	static const struct act act = {.method = "Suspend"};
 
-	return do_deed(ctl, &deed, name);
+	return call_act(ctl, &act, name);
 }
 
 static int
 resume_one(struct ctl *ctl, const char *name)
 {
-	static const struct deed deed = {.method = "Resume"};
+	static const struct act act = {.method = "Resume"};
 
-	return do_deed(ctl, &deed, name);
+	return call_act(ctl, &act, name);
 }
 
 /* Each name in turn; with JSON the actors of all calls are one array. */

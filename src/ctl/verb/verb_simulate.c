@@ -62,7 +62,7 @@ print_answer(struct ctl *ctl, const json_t *answer)
 	return r < 0 ? ctl_no_memory(ctl) : 0;
 }
 
-/* --times, or nothing; false: it is no number, which is said. */
+/* Add --times, if given; false: it is no number, and the user was told. */
 static bool
 read_times(struct ctl *ctl, json_t *parameters)
 {
@@ -78,7 +78,7 @@ read_times(struct ctl *ctl, json_t *parameters)
 	return json_object_set_new(parameters, "times", json_integer(times)) == 0;
 }
 
-/* What would happen if it, or each of all in turn, kept failing; nothing does. */
+/* Print what would happen if the actor, or each actor in turn, kept failing. */
 int
 verb_simulate(struct ctl *ctl, char **names, uint32_t n)
 {

@@ -46,8 +46,8 @@ why_not(const struct conf_socket *sock, const char *runtime_dir)
 	if (r == -EADDRINUSE)
 		return is_in_use(runtime_dir)
 		           ? NULL
-		           : "another process has it already; end that one, or write "
-		             "another port";
+		           : "another process has this port; end that process, or "
+		             "write another port";
 	if (r == -EADDRNOTAVAIL)
 		return "no network interface of this machine has that address";
 	if (r == -EACCES)

@@ -389,8 +389,9 @@ add_guardians(struct strbuf *sb, const struct origin *origin)
 	add_head(sb, "supd_guardian_crashes", "counter", NULL,
 	         "Guardians that crashed or hung, and were replaced.");
 	strbuf_addf(sb, "supd_guardian_crashes_total %" PRIu32 "\n", origin->crashes);
-	add_head(sb, "supd_guardian_outage_seconds", "gauge", "seconds",
-	         "How long no guardian was there before this one; 0 for the first.");
+	add_head(
+	    sb, "supd_guardian_outage_seconds", "gauge", "seconds",
+	    "Time without a guardian before this guardian; 0 for the first guardian.");
 	strbuf_adds(sb, "supd_guardian_outage_seconds ");
 	add_decimal(sb, origin->outage_ms, 1000);
 	strbuf_addc(sb, '\n');

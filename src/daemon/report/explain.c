@@ -73,7 +73,7 @@ find_failure(struct story *story)
 	}
 }
 
-/* The last end of an actor that this one watches, if it has not failed since. */
+/* The newest end of an actor that this actor watches, unless this actor failed later. */
 static void
 find_told(struct story *story)
 {
@@ -122,7 +122,7 @@ find_signal(struct story *story, uint64_t seq, const char *path)
 
 /* The last event since the failure that tells what was done to the actor. */
 static void
-find_deed(struct story *story)
+find_change(struct story *story)
 {
 	const struct events *events = story->reporter->events;
 	struct event_view event;
@@ -130,9 +130,9 @@ find_deed(struct story *story)
 	for (uint64_t seq = events->next_seq;
 	     seq-- > events->first_seq && seq > story->failure_seq;) {
 		if (!events_view(events, seq, &event) ||
-		    !explain_is_deed(events, seq, &event, story->path))
+		    !explain_is_change(events, seq, &event, story->path))
 			continue;
-		story->explained.deed = event;
+		story->explained.change = event;
 		if (is_kind(&event, REPORT_EXITED))
 			find_signal(story, seq, story->path);
 		return;
@@ -276,8 +276,8 @@ explain_json(struct strbuf *out, const struct reporter *reporter, struct ref ref
 	if (story.failure_seq != 0)
 		collect_chain(&story);
 	find_told(&story);
-	find_deed(&story);
-	if (story.failure_seq != 0 && !explain_is_end(&explained->deed))
+	find_change(&story);
+	if (story.failure_seq != 0 && !explain_is_end(&explained->change))
 		find_signal(&story, story.failure_seq,
 		            event_text(&explained->failure, FIELD_ORIGIN));
 	strbuf_init(&text, 4 * EVENT_BYTES_MAX);

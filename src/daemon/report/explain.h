@@ -27,7 +27,7 @@ void explain_json(struct strbuf *out, const struct reporter *reporter, struct re
 struct explained {
 	struct event_view failure; /* record NULL: what the core remembers is told */
 	struct event_view told;    /* the end of a watched actor, after that */
-	struct event_view deed;    /* the newest command, reload or normal end */
+	struct event_view change;  /* the newest command, reload or normal end */
 	struct event_view signal;  /* the command that sent the signal it died of */
 	struct event_view gone;    /* the newest event of an actor that is gone */
 	struct event_view chain[EXPLAIN_STEPS_MAX];
@@ -45,13 +45,14 @@ void explain_below(struct strbuf *sb, const struct reporter *reporter, struct re
 void explain_now(struct strbuf *sb, const struct reporter *reporter, struct ref ref);
 void explain_gone(struct strbuf *sb, const struct event_view *last);
 
-/* explain_deed.c: what was done to the actor without a failure, and which wait for it. */
+/* explain_change.c: what was done to the actor without a failure, and which wait for it.
+ */
 bool explain_is_above(const char *top, const char *path);
-bool explain_is_deed(const struct events *events, uint64_t seq,
-                     const struct event_view *event, const char *path);
-bool explain_is_end(const struct event_view *deed);
-void explain_deed(struct strbuf *sb, const struct reporter *reporter, const char *me,
-                  const struct event_view *event);
+bool explain_is_change(const struct events *events, uint64_t seq,
+                       const struct event_view *event, const char *path);
+bool explain_is_end(const struct event_view *change);
+void explain_change(struct strbuf *sb, const struct reporter *reporter, const char *me,
+                    const struct event_view *event);
 void explain_numbers(struct strbuf *sb, const struct reporter *reporter,
                      const struct cause *cause, const char *origin);
 void explain_impact(struct strbuf *sb, const struct reporter *reporter, struct ref ref);

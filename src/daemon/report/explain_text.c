@@ -390,7 +390,7 @@ say_from_view(struct strbuf *sb, const struct reporter *reporter,
 static void
 say_told(struct strbuf *sb, const char *me, const struct event_view *told)
 {
-	static const char *const deeds[REACTION_MAX] = {
+	static const char *const effects[REACTION_MAX] = {
 	    [REACTION_SIGNAL] = "got a signal",
 	    [REACTION_RUN] = "ran a command",
 	    [REACTION_RESTART] = "was restarted",
@@ -400,10 +400,10 @@ say_told(struct strbuf *sb, const char *me, const struct event_view *told)
 	    names_find(reaction_names, REACTION_MAX, event_text(told, FIELD_REACTION));
 	char at[CLOCK_TEXT_MAX];
 
-	if (reaction >= 0 && deeds[reaction] != NULL)
-		strbuf_addf(sb, "%s watches %s, which ended for good at %s: so it %s.\n",
-		            me, told->path, clock_format(told->record->wall_us, 6, at),
-		            deeds[reaction]);
+	if (reaction >= 0 && effects[reaction] != NULL)
+		strbuf_addf(sb, "%s watches %s, which ended for good at %s: %s %s.\n", me,
+		            told->path, clock_format(told->record->wall_us, 6, at), me,
+		            effects[reaction]);
 }
 
 /* No event tells of a failure. */
@@ -429,11 +429,11 @@ explain_text(struct strbuf *sb, const struct reporter *reporter, struct ref ref,
 	const char *me =
 	    is_gone ? explained->gone.path : actors_path(reporter->actors, ref);
 
-	if (explained->deed.record != NULL)
-		explain_deed(sb, reporter, me, &explained->deed);
-	if (explain_is_end(&explained->deed) && explained->signal.record != NULL)
-		explain_deed(sb, reporter, me, &explained->signal);
-	if (explained->deed.record != NULL && explained->failure.record != NULL)
+	if (explained->change.record != NULL)
+		explain_change(sb, reporter, me, &explained->change);
+	if (explain_is_end(&explained->change) && explained->signal.record != NULL)
+		explain_change(sb, reporter, me, &explained->signal);
+	if (explained->change.record != NULL && explained->failure.record != NULL)
 		strbuf_adds(sb, "Before that: ");
 	if (explained->failure.record != NULL)
 		say_from_event(sb, reporter, me, &explained->failure);
@@ -445,8 +445,8 @@ explain_text(struct strbuf *sb, const struct reporter *reporter, struct ref ref,
 	say_consequences(sb, explained->chain, explained->n_chain);
 	if (explained->told.record != NULL)
 		say_told(sb, me, &explained->told);
-	if (!explain_is_end(&explained->deed) && explained->signal.record != NULL)
-		explain_deed(sb, reporter, me, &explained->signal);
+	if (!explain_is_end(&explained->change) && explained->signal.record != NULL)
+		explain_change(sb, reporter, me, &explained->signal);
 	if (is_gone) {
 		explain_gone(sb, &explained->gone);
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* explain_deed.c - what was done to an actor without a failure of any: by command, by
+/* explain_change.c - what was done to an actor without a failure of any: by command, by
  * another configuration, or by its own normal end; and which actors wait for it.
  */
 #include "config.h"
@@ -81,8 +81,8 @@ ended_by_itself(const struct events *events, uint64_t seq,
 
 /* Was the event something that was done to the actor of this path? */
 bool
-explain_is_deed(const struct events *events, uint64_t seq, const struct event_view *event,
-                const char *path)
+explain_is_change(const struct events *events, uint64_t seq,
+                  const struct event_view *event, const char *path)
 {
 	switch (event->record->kind) {
 	case NOTICE_COMMAND:
@@ -100,9 +100,9 @@ explain_is_deed(const struct events *events, uint64_t seq, const struct event_vi
 
 /* True if what was done is a normal end of the process. */
 bool
-explain_is_end(const struct event_view *deed)
+explain_is_end(const struct event_view *change)
 {
-	return deed->record != NULL && deed->record->kind == REPORT_EXITED;
+	return change->record != NULL && change->record->kind == REPORT_EXITED;
 }
 
 /* The command may have been refused: what came of it is told by the rest. */
@@ -146,8 +146,8 @@ say_end(struct strbuf *sb, const struct reporter *reporter,
 
 /* Say what was done. */
 void
-explain_deed(struct strbuf *sb, const struct reporter *reporter, const char *me,
-             const struct event_view *event)
+explain_change(struct strbuf *sb, const struct reporter *reporter, const char *me,
+               const struct event_view *event)
 {
 	char text[CLOCK_TEXT_MAX];
 	const char *at = clock_format(event->record->wall_us, 3, text);
