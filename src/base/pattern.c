@@ -25,7 +25,7 @@ struct extent {
 	bool earlier; /* may a branch before it? */
 };
 
-/* What compiled() knows of the text so far. */
+/* State of compiled() after the text so far. */
 struct measure {
 	struct extent outer[PATTERN_MAX + 1]; /* before the groups that are open */
 	size_t depth;

@@ -18,7 +18,7 @@ uint32_t sum_fold(uint64_t sum);
 
 #define FNV_BEGIN UINT64_C(0xcbf29ce484222325)
 
-/* The hash of what was hashed so far, and this byte. */
+/* Add one byte to a hash. */
 static inline uint64_t
 fnv_add(uint64_t hash, unsigned int byte)
 {

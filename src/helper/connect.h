@@ -22,7 +22,7 @@
 
 #include "os/self/bounded.h"
 
-/* Of what is longer than any path of a socket it is seen that it is. */
+/* Room for one byte more than the longest path, so that a longer path is noticed. */
 #define CONNECTING_PATH_BYTES (sizeof(((struct sockaddr_un *)0)->sun_path) + 1)
 
 struct connecting;

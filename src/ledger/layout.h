@@ -16,11 +16,11 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a lock would be held by the dead");
 #define LEDGER_MAGIC UINT64_C(0x6764656c64707573) /* "supdledg", little-endian */
 
 /* Two copies of something behind this: the low bit of `written` says which one counts. */
-struct twin {
+struct copies {
 	_Atomic uint64_t written; /* so many times; 0: never */
 };
 
-#define TWIN_BYTES(bytes) (sizeof(struct twin) + 2 * (bytes))
+#define COPIES_BYTES(bytes) (sizeof(struct copies) + 2 * (bytes))
 
 struct header {
 	/* Never changes; the first two are where they are in every version. */
@@ -39,12 +39,12 @@ struct header {
 	_Atomic uint64_t performed; /* epoch << 32 | actions */
 	uint64_t core_sums[2];
 	struct ledger_spawn spawns[LEDGER_SPAWNS];
-	char facts[TWIN_BYTES(sizeof(struct ledger_facts))]
+	char facts[COPIES_BYTES(sizeof(struct ledger_facts))]
 	    __attribute__((aligned(sizeof(uint64_t))));
 };
 
-#define RECORD_BYTES TWIN_BYTES(sizeof(struct ledger_record))
-#define TASK_BYTES   TWIN_BYTES(sizeof(struct ledger_task))
+#define RECORD_BYTES COPIES_BYTES(sizeof(struct ledger_record))
+#define TASK_BYTES   COPIES_BYTES(sizeof(struct ledger_task))
 
 /* A name that is free. */
 struct past {

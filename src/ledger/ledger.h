@@ -103,22 +103,22 @@ struct ledger_failed {
 };
 
 struct ledger_record {
-	struct ref ref;   /* REF_NONE: the slot is free */
-	struct ref elder; /* as in daemon/state/actors.h */
-	struct ref heir;
+	struct ref ref;         /* REF_NONE: the slot is free */
+	struct ref predecessor; /* as in daemon/state/actors.h */
+	struct ref successor;
 	/* the configuration the actor came with; 0: supd's own actors */
 	uint64_t conf_id;
 	uint32_t conf_index;
 	uint32_t life; /* of the process that the rest is about; 0: none yet */
 	struct ledger_failed failed;
 	int32_t pid;         /* 0: none, or reaped */
-	uint32_t told;       /* the life that has said READY=1 */
+	uint32_t ready_life; /* the life that has said READY=1 */
 	int32_t leader;      /* the process that `pid` replaced by MAINPID=; 0: none */
 	int32_t hung;        /* a child that was given up, and may not be gone; 0: none */
 	uint64_t main_start; /* when the leader was started */
 	uint64_t hung_start; /* … and the child that was given up */
 	/* 1 + how much its stdout and stderr had said before it; 0: not known */
-	uint64_t awaits[2];
+	uint64_t match_from[2];
 	uint8_t state; /* enum proc_state; `end` is how when it is LEFT or GONE */
 	bool removed;  /* its configuration is not in force any more */
 	bool frozen;   /* something of it may stand still, or is to */

@@ -13,31 +13,31 @@
 
 /* Write to the copy that does not count, and let it count by one store. */
 static void
-twin_write(struct twin *twin, const void *data, size_t bytes)
+copies_write(struct copies *copies, const void *data, size_t bytes)
 {
-	uint64_t next = atomic_load_explicit(&twin->written, memory_order_relaxed) + 1;
+	uint64_t next = atomic_load_explicit(&copies->written, memory_order_relaxed) + 1;
 
-	memcpy((char *)(twin + 1) + (next & 1) * bytes, data, bytes);
-	atomic_store_explicit(&twin->written, next, memory_order_release);
+	memcpy((char *)(copies + 1) + (next & 1) * bytes, data, bytes);
+	atomic_store_explicit(&copies->written, next, memory_order_release);
 	/* No later store is moved before this one. */
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* The copy that counts.  0, or -ENOENT when there never was one. */
+/* Read the copy that counts. 0, or -ENOENT if none was written yet. */
 static int
-twin_read(const struct twin *twin, size_t bytes, void *ret)
+copies_read(const struct copies *copies, size_t bytes, void *ret)
 {
-	uint64_t written = atomic_load_explicit(&twin->written, memory_order_acquire);
+	uint64_t written = atomic_load_explicit(&copies->written, memory_order_acquire);
 
 	if (written == 0)
 		return -ENOENT;
-	memcpy(ret, (const char *)(twin + 1) + (written & 1) * bytes, bytes);
+	memcpy(ret, (const char *)(copies + 1) + (written & 1) * bytes, bytes);
 	return 0;
 }
 
 /* ---- records ----------------------------------------------------------------------- */
 
-static struct twin *
+static struct copies *
 record_at(const struct ledger *ledger, uint32_t slot)
 {
 	ASSERT(slot < ledger->header->slots);
@@ -48,7 +48,7 @@ record_at(const struct ledger *ledger, uint32_t slot)
 void
 ledger_write(struct ledger *ledger, uint32_t slot, const struct ledger_record *record)
 {
-	twin_write(record_at(ledger, slot), record, sizeof(*record));
+	copies_write(record_at(ledger, slot), record, sizeof(*record));
 }
 
 /* Could a guardian have written this about the slot? */
@@ -67,14 +67,14 @@ is_possible(const struct ledger_record *record, uint32_t slot)
 int
 ledger_read(const struct ledger *ledger, uint32_t slot, struct ledger_record *ret)
 {
-	int r = twin_read(record_at(ledger, slot), sizeof(*ret), ret);
+	int r = copies_read(record_at(ledger, slot), sizeof(*ret), ret);
 
 	return r < 0 || is_possible(ret, slot) ? r : -EBADMSG;
 }
 
 /* ---- helper processes -------------------------------------------------------------- */
 
-static struct twin *
+static struct copies *
 task_at(const struct ledger *ledger, uint32_t place)
 {
 	ASSERT(place < LEDGER_TASKS_MAX);
@@ -85,7 +85,7 @@ task_at(const struct ledger *ledger, uint32_t place)
 void
 ledger_write_task(struct ledger *ledger, uint32_t place, const struct ledger_task *task)
 {
-	twin_write(task_at(ledger, place), task, sizeof(*task));
+	copies_write(task_at(ledger, place), task, sizeof(*task));
 }
 
 static bool
@@ -101,7 +101,7 @@ is_possible_task(const struct ledger *ledger, const struct ledger_task *task)
 int
 ledger_read_task(const struct ledger *ledger, uint32_t place, struct ledger_task *ret)
 {
-	int r = twin_read(task_at(ledger, place), sizeof(*ret), ret);
+	int r = copies_read(task_at(ledger, place), sizeof(*ret), ret);
 
 	return r < 0 || is_possible_task(ledger, ret) ? r : -EBADMSG;
 }
@@ -184,14 +184,14 @@ ledger_spawn(const struct ledger *ledger, uint32_t place)
 void
 ledger_set_facts(struct ledger *ledger, const struct ledger_facts *facts)
 {
-	twin_write((struct twin *)ledger->header->facts, facts, sizeof(*facts));
+	copies_write((struct copies *)ledger->header->facts, facts, sizeof(*facts));
 }
 
 /* The facts.  Returns 0, or -ENOENT when there never were any. */
 int
 ledger_facts(const struct ledger *ledger, struct ledger_facts *ret)
 {
-	int r = twin_read((struct twin *)ledger->header->facts, sizeof(*ret), ret);
+	int r = copies_read((struct copies *)ledger->header->facts, sizeof(*ret), ret);
 
 	if (r == 0)
 		ret->version[sizeof(ret->version) - 1] = '\0';

@@ -103,11 +103,11 @@ control_remember(struct control *control, struct ledger *ledger,
 }
 
 void
-procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
+procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool watchdog_expired)
 {
 	(void)procs;
 	(void)ref;
-	(void)bark;
+	(void)watchdog_expired;
 	act(life);
 }
 
@@ -158,7 +158,7 @@ IDLE(keeper_beat, struct keeper *keeper)
 IDLE(notify_close, struct notify *notify, struct ref ref)
 IDLE(output_drop, struct output *output, const char *path)
 IDLE(procs_forget, struct procs *procs, struct ref ref)
-IDLE(procs_inherit, struct procs *procs, struct ref heir)
+IDLE(procs_inherit, struct procs *procs, struct ref successor)
 IDLE(readiness_close, struct readiness *readiness, struct ref ref)
 IDLE(record_slot, struct recording *recording, uint32_t slot)
 IDLE(reload_release, struct reloader *reloader, const struct conf *owner)

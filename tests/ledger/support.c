@@ -72,14 +72,14 @@ record_of(uint32_t slot, uint32_t n)
 
 	memset(&record, 0, sizeof(record));
 	record.ref = (struct ref){slot, n};
-	record.elder = (struct ref){n, n};
-	record.heir = (struct ref){n, n};
+	record.predecessor = (struct ref){n, n};
+	record.successor = (struct ref){n, n};
 	record.conf_id = n;
 	record.conf_index = n;
 	record.life = n;
 	record.pid = (int32_t)n;
 	record.failed.error = (int32_t)n;
-	record.told = n;
+	record.ready_life = n;
 	record.failed.step = (uint8_t)(n % SPAWN_STEP_MAX);
 	record.state = (uint8_t)(n % 6);
 	record.asked.stop = (uint8_t)(n % 3);
@@ -100,10 +100,10 @@ record_is(const struct ledger_record *record, uint32_t n)
 {
 	const struct ledger_record want = record_of(0, n);
 
-	return record->ref.tenant == n && record->elder.slot == n &&
-	       record->heir.tenant == n && record->conf_id == n &&
+	return record->ref.tenant == n && record->predecessor.slot == n &&
+	       record->successor.tenant == n && record->conf_id == n &&
 	       record->conf_index == n && record->life == n && record->pid == want.pid &&
-	       record->failed.error == want.failed.error && record->told == n &&
+	       record->failed.error == want.failed.error && record->ready_life == n &&
 	       record->failed.step == want.failed.step && record->state == want.state &&
 	       record->asked.stop == want.asked.stop && record->end.pid == want.end.pid &&
 	       record->end.kind == want.end.kind &&

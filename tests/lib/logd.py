@@ -39,7 +39,7 @@ class Stream:
     def __init__(self, key, path, log, target=FILE, name=STDOUT, actor="/user/a"):
         self.key, self.path, self.log, self.target = key, path, log, target
         self.name, self.actor, self.incarnation, self.pid = name, actor, 1, 0
-        self.pattern, self.awaits = None, 0
+        self.pattern, self.match_from = None, 0
         self.shown = 0
         read, self.write_fd = os.pipe()
         # As the guardian: one descriptor that is both ends, so that it never ends.
@@ -76,7 +76,7 @@ class Logd:
         self.process = None
         self.options = options
         self.lives = self.meetings = 0
-        self.matches = []  # key, awaits
+        self.matches = []  # key, match_from
 
     @staticmethod
     def spawn(arguments, fds, **options):
@@ -112,7 +112,7 @@ class Logd:
             texts = [stream.actor, stream.path] + [stream.pattern] * (stream.pattern is not None)
             text = "".join(one + "\0" for one in texts).encode()
             data = HEAD.pack(kind, stream.name, stream.target, 0, instance, stream.key,
-                             stream.awaits, stream.incarnation, 7, stream.pid, len(text),
+                             stream.match_from, stream.incarnation, 7, stream.pid, len(text),
                              stream.shown, 0, *stream.log.fields) + text
         rights = [] if fd is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
                                          array.array("i", [fd]))]

@@ -600,8 +600,8 @@ def _(logd, place):
     check(n > 10, f"only {n} moments")
 
 
-def await_line(logd, stream, pattern, awaits):
-    stream.pattern, stream.awaits = pattern, awaits
+def await_line(logd, stream, pattern, match_from):
+    stream.pattern, stream.match_from = pattern, match_from
     logd.change(stream)
 
 
@@ -654,7 +654,7 @@ def _(logd, place):
     await_line(logd, stream, "up", 1)
     stream.write("it is up\n")
     logd.until(lambda: logd.matches == [(stream.key, 1)], "it is told")
-    stream.awaits = AS_BEFORE
+    stream.match_from = AS_BEFORE
     for kill in (False, True):
         logd.matches.clear()
         if kill:

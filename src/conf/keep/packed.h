@@ -7,8 +7,8 @@
  * they are met on the one way through the configuration that both sides take: so for the
  * reader there is only one right place for each.
  */
-#ifndef CONF_FROZEN_H
-#define CONF_FROZEN_H
+#ifndef CONF_PACKED_H
+#define CONF_PACKED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -23,7 +23,7 @@ has_prefix(const struct yaml *node, const char *prefix)
 	       strncmp(node->text, prefix, strlen(prefix)) == 0;
 }
 
-/* A list: a target that is captured, and that it is shown. */
+/* A list: `captured` output is written to a target, and shown as well. */
 static void
 read_both(struct reader *reader, const struct yaml *node, struct conf_output *output,
           const struct trail *trail)

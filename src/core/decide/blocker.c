@@ -72,8 +72,9 @@ find_ended(const struct core *core, struct node *node)
 }
 
 /*
- * The node whose end is final, and for which this node waits by its needs, or by those of
- * others that it waits for.  NULL: it waits for none, or that may still come by itself.
+ * The node with a final end that keeps this node waiting, by its own needs or by the
+ * needs of a node that it waits for. NULL: there is none, or it may still start by
+ * itself.
  */
 struct node *
 blocker_ended(const struct core *core, const struct node *node)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* carry_out.c - what a level has decided about a failure is done: goals and marks. */
+/* carry_out.c - carry out the decision of a level about a failure: goals and marks. */
 #include "config.h"
 
 #include "core/decide/limits.h"
@@ -212,7 +212,7 @@ carry_out_fail_start(struct turn *turn, struct node *supervisor, struct node *ch
 	const struct decision none = {.directive = DIRECTIVE_ESCALATE};
 
 	failure_remember(turn, supervisor, origin, cause, &none);
-	/* The hooks of all that stops now are told of it. */
+	/* Tell the hooks of all nodes that stop now where the failure began. */
 	failure_brings_down(supervisor);
 	failure_brings_down(child);
 	failure_brings_down(origin);

@@ -214,7 +214,7 @@ failure_normal_end(struct turn *turn, struct node *node)
 /*
  * A supervisor that gave up has stopped its children: now it fails, or, under preset
  * `otp`, ends as OTP's do: with reason shutdown, which is normal for its parent (O-30).
- * So does one that has done its work (O-45).
+ * The same holds for a supervisor that has done its work (O-45).
  */
 void
 failure_give_up(struct turn *turn, struct node *supervisor)

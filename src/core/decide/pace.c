@@ -97,7 +97,8 @@ pace_delay(struct turn *turn, struct node *node, const struct decision *decision
 		node->pace.delay_ms = floor_ms;
 	if (node->pace.failures < UINT32_MAX)
 		node->pace.failures++;
-	/* However long it lives on: it is not healthy any more. */
+	/* The actor cannot become healthy any more: cancel the reset of its failure
+	 * count. */
 	deadline_clear(turn->core, node, TIMER_RESET);
 	return node->pace.delay_ms;
 }

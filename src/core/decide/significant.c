@@ -100,7 +100,7 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 static int32_t
 status_of(const struct node *node)
 {
-	/* It waits in vain, whatever it ended with before. */
+	/* The node waits in vain: an earlier end does not count. */
 	if (node->goal != GOAL_DOWN)
 		return CORE_EXIT_GAVE_UP;
 	if (node->process.end.signal > 0)
@@ -196,7 +196,7 @@ is_lost(const struct core *core, const struct node *node)
 	       (above->state == STATE_FAILED || above->state == STATE_DONE);
 }
 
-/* True if a named node was started at some time, or will never be. */
+/* True if a named node was started at some time, or can never be started. */
 static bool
 has_named_begun(const struct core *core)
 {
@@ -245,7 +245,7 @@ significant_settled(struct turn *turn, struct node *top)
 
 	if (core->shutting_down || top->links.depth <= 1 || top->growth.removing)
 		return;
-	/* What the end of a supervisor is, is decided by that of the supervisor. */
+	/* A node that ends with its supervisor counts by the end of the supervisor. */
 	if (top->state == STATE_STOPPED &&
 	    (!top->plan.with_group ||
 	     node_supervisor(core, top)->state == STATE_STOPPING))
@@ -254,7 +254,7 @@ significant_settled(struct turn *turn, struct node *top)
 		return;
 	if (!top->spec.gives_exit)
 		named = next_named(core, top, top);
-	/* An actor of several may be taken along before it began. */
+	/* One of several named actors may be stopped with its group before it began. */
 	if (named == NULL || !has_named_begun(core) || is_named_active(core))
 		return;
 	end_supd(turn);
@@ -286,7 +286,8 @@ is_in_vain(const struct core *core, const struct node *named, struct node **ret_
 	return *ret_ended != NULL;
 }
 
-/* Tell of the named node that it ends without a start, because of what it needs. */
+/* Report the failure of a named node that can never start: the node that it needs has
+ * ended. */
 static void
 tell_in_vain(struct turn *turn, struct node *named, struct node *ended)
 {
@@ -318,7 +319,7 @@ significant_look(struct turn *turn)
 	}
 	if (!waits)
 		return;
-	/* Of very many replicas a part is told of. */
+	/* Of very many replicas only some get their event. */
 	for (struct node *named = next_named(core, user, user);
 	     named != NULL && turn_has_room(turn); named = next_named(core, user, named))
 		if (is_in_vain(core, named, &ended) && ended != NULL)

@@ -57,7 +57,7 @@ process_killed(struct node *node, enum process_kill how)
 	node->process.killed = how;
 }
 
-/* It was killed, and is there for longer than its kill_timeout. */
+/* The killed process has outlived its kill_timeout. */
 void
 process_survives(struct node *node)
 {

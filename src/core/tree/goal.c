@@ -239,7 +239,7 @@ goal_stood_by(struct node *node)
 	node->plan.start_now = false;
 }
 
-/* It comes up again so long after it is down. */
+/* The node starts again this long after its end. */
 void
 goal_delay(struct node *node, uint64_t delay_ms)
 {

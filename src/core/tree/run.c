@@ -34,7 +34,8 @@ run_begins(struct node *node)
 		run->readied = READIED_NOT;
 }
 
-/* Its process runs, or it is a supervisor without one, and its children may. */
+/* The process of the node runs; of a supervisor without a process the children may start.
+ */
 void
 run_created(struct node *node)
 {

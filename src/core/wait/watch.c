@@ -18,7 +18,7 @@
 
 /* ---- from one state to the next ---------------------------------------------------- */
 
-/* One of its watches has to be looked at. */
+/* Note that a watch of the node has to be looked at. */
 void
 watch_look(struct core *core, struct node *watcher)
 {
@@ -48,7 +48,7 @@ is_below(const struct core *core, const struct node *node, const struct node *to
 	return node != NULL;
 }
 
-/* It is not told of an end until watch_restore(). */
+/* The watch is told of no end until watch_restore(). */
 static void
 revoke(struct core *core, struct watch *watch)
 {
@@ -218,7 +218,7 @@ watch_ended(struct core *core, struct node *node, bool was_started)
 	core->look_early = core->look_early || node_is_supervisor(node);
 }
 
-/* What is new among the watches of a node is registered. */
+/* Register the new watches of a node. */
 void
 watch_register(struct core *core, struct node *node)
 {
@@ -237,7 +237,7 @@ watch_run_begun(struct core *core, struct watch *watch)
 	node_in(core, watch->watcher)->watch.running = watch_index(core, watch);
 }
 
-/* Its command is over: the next one may be run. */
+/* The command of the watcher has ended: the next may run. */
 void
 watch_run_ended(struct core *core, struct watch *watch)
 {
@@ -262,7 +262,7 @@ watch_was_told(struct core *core, struct watch *watch)
 		watch_set_state(core, watch, WATCH_IDLE);
 }
 
-/* What waits to be told can be told in some states and not in others. */
+/* An end can be told in some states of the watcher and not in others. */
 void
 watch_state_changed(struct core *core, struct node *node)
 {

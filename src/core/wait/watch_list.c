@@ -75,7 +75,7 @@ unname_node(struct core *core, struct node *node)
 	*link = node->watch.next_named;
 }
 
-/* One that goes, or is hidden, gives way to another of its name. */
+/* True if the node leaves its name to another node: it is being removed, or hidden. */
 static bool
 gives_way(const struct node *node)
 {
@@ -200,7 +200,7 @@ watch_named(struct core *core, struct node *node)
 static void
 drop(struct core *core, struct watch *watch)
 {
-	/* The command ends some time; the result is not needed. */
+	/* The command of the dropped watch goes on; its result is not needed. */
 	if (watch->run_serial != 0)
 		watch_run_ended(core, watch);
 	watch_set_state(core, watch, WATCH_IDLE);
@@ -277,7 +277,7 @@ is_listed(const struct watch *watch, const struct watch_spec *specs, uint32_t n)
 	return false;
 }
 
-/* Those that the actor has no more: what was not told yet is not told (D-04). */
+/* Drop the watches that the actor has no more; their untold ends are not told (D-04). */
 static void
 drop_others(struct core *core, struct node *node, const struct watch_spec *specs,
             uint32_t n)
@@ -309,7 +309,8 @@ watch_take_spec(struct core *core, struct node *node, const struct watch_spec *s
 
 	drop_others(core, node, specs, n);
 	old = node->watch.first;
-	/* Out of the way first: one may come where another was. */
+	/* Take all watches off the lists first: a new watch may get the place of an old
+	 * watch. */
 	for (struct watch *at = watch_at(core, old); at != NULL;
 	     at = watch_at(core, at->next))
 		renumber(core, node, at->index + 1, SPEC_WATCHES_MAX + 1 + at->index);

@@ -18,7 +18,7 @@
 #define REST_MS 120
 /* However much is written, the page is drawn so often. */
 #define PACE_MS 50
-/* What was there and ended is asked for again after so long. */
+/* A stream that ended is asked for again after this time. */
 #define AGAIN_MS 1000
 
 /* exec(3) takes words that could be changed. */
@@ -76,7 +76,7 @@ pane_restart(struct pane *pane)
 	pane->due_ms = client_now_ms() + REST_MS;
 }
 
-/* Show this of that actor from now on. */
+/* Show `kind` of the actor from now on. */
 void
 pane_choose(struct pane *pane, enum pane_kind kind, const char *path)
 {
@@ -259,7 +259,7 @@ lay_out(const struct pane *pane, const struct screen *screen, uint32_t from,
 void
 pane_scroll(struct pane *pane, bool back, uint32_t lines)
 {
-	/* What is followed stands at its end, the rest at its beginning. */
+	/* A log or the events are shown from the end, other text from its beginning. */
 	if (back == kinds[pane->kind].follows)
 		pane->scroll += lines;
 	else

@@ -17,7 +17,7 @@ struct pane {
 	enum pane_kind kind;
 	struct strbuf path;    /* of the actor it is about; empty: none */
 	struct strbuf text;    /* whole lines, printable */
-	struct strbuf partial; /* what came behind the last of them */
+	struct strbuf partial; /* the incomplete line behind them */
 	struct rerun rerun;
 	bool is_old;        /* text is of the run before this */
 	bool is_due;        /* to be run (again) at due_ms */

@@ -185,7 +185,8 @@ take_character(const char *text, wchar_t *ret, uint32_t *ret_cells)
 	if (*ret == L'\t')
 		*ret = L' ';
 	cells = wcwidth(*ret);
-	/* Neither what controls the terminal nor what turns around what others wrote. */
+	/* Control characters, and characters that reverse the direction of text, are
+	 * replaced. */
 	if (cells <= 0) {
 		*ret = L'?';
 		cells = 1;

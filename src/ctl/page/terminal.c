@@ -14,7 +14,7 @@
 
 #define NAME "supctl-terminal"
 
-/* The one beside this program, as both are built; false: it cannot be told. */
+/* The path of supctl-terminal beside this program, as built; false: not known. */
 static bool
 find_beside(char path[PATH_MAX])
 {
@@ -31,8 +31,8 @@ find_beside(char path[PATH_MAX])
 	return true;
 }
 
-/* Go on as supctl-terminal, with the same command line.  Returns only if that cannot be:
- * supctl's exit status. */
+/* Execute supctl-terminal with the same command line. Returns only on failure: the exit
+ * status of supctl. */
 int
 terminal_execute(const struct ctl *ctl)
 {

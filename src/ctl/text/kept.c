@@ -17,7 +17,7 @@ struct kept_line {
 	char text[];
 };
 
-/* Drop a line that is the oldest of its origin. */
+/* Drop the oldest line of its origin. */
 static void
 drop(struct kept_lines *kept, struct kept_line *line)
 {

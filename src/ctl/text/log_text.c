@@ -70,7 +70,7 @@ print_time(struct out *out, struct span time)
 	strbuf_done(&text);
 }
 
-/* As it was written; for a terminal with nothing but its colours that would control it.
+/* As the actor wrote it; to a terminal only colours pass, and no other control sequence.
  */
 static void
 print_output(struct out *out, const char *text, size_t len)

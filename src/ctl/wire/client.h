@@ -17,12 +17,13 @@
 #include "varlink/varlink.h"
 
 #define CLIENT_FOREVER      UINT64_MAX
-#define CLIENT_GONE_MS      100   /* how soon a process ends after its connection */
-#define CLIENT_RECONNECT_MS 5000  /* without a deadline, try again for so long */
-#define CLIENT_HELD_MS      250   /* so old, a connection was served, not refused */
-#define CLIENT_LOST_MAX     5     /* guardians that one call may lose in a row … */
-#define CLIENT_ROW_MS       15000 /* … each within this: a hung one dies sooner */
-#define CLIENT_PAUSE_MS     10    /* between two attempts, doubled each time */
+#define CLIENT_GONE_MS      100  /* how soon a process ends after its connection */
+#define CLIENT_RECONNECT_MS 5000 /* without a deadline, try again for so long */
+#define CLIENT_HELD_MS      250  /* so old, a connection was served, not refused */
+#define CLIENT_LOST_MAX     5    /* guardians that one call may lose in a row … */
+#define CLIENT_ROW_MS \
+	15000 /* … each within this time; a guardian that hangs is replaced sooner */
+#define CLIENT_PAUSE_MS     10 /* between two attempts, doubled each time */
 #define CLIENT_PAUSE_MS_MAX 400
 
 struct client {

@@ -203,7 +203,7 @@ carry_out(struct conn *conn, const struct command *command, enum token_state sta
 	call->state = CALL_TARGETS;
 }
 
-/* A supervisor of the list starts it: one above it that is down. */
+/* True if a supervisor of the list, above the actor and down, starts the actor. */
 static bool
 comes_with_another(const struct engine *engine, const struct ref_list *list,
                    struct ref ref)

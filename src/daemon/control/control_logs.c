@@ -367,7 +367,8 @@ logs_on_turn(struct control *control)
 	TAILQ_FOREACH (logs, &control->readers, link) {
 		if (logs->conn == NULL || !logs->grows || logs->n_set == n_set)
 			continue;
-		/* One that has not begun is no progress for its client: later. */
+		/* An answer that has not begun shows its client no progress: send it
+		 * later. */
 		if (logs->used == 0 && answer_length(logs, 0) == 0)
 			continue;
 		logs->grows = false;

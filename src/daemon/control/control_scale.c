@@ -22,7 +22,7 @@ struct replicas {
 	char *path;       /* of the base */
 	const char *base; /* its last part */
 	uint32_t wanted;
-	bool *is_there; /* by number - 1, as far as they are wanted */
+	bool *is_there; /* by number - 1, up to the wanted number */
 	struct ref
 	    *surplus; /* in the order of their start: they go in the reverse of it */
 	size_t n_surplus;
@@ -104,13 +104,13 @@ reply_scaled(struct conn *conn)
 	struct candidates candidates;
 
 	ref_list_done(&call->list);
-	/* None is left: that is an answer, too. */
+	/* Without a replica the answer has no actor. */
 	(void)resolve_name(conn->control->uses.reporter, call->base_path, &call->list,
 	                   &candidates);
 	reply_actors(conn);
 }
 
-/* Have the missing ones ready; false: an error was replied. */
+/* Prepare the missing replicas; false: an error was replied. */
 static bool
 replicas_add(struct conn *conn, const struct replicas *replicas, struct grown **grown)
 {
@@ -183,7 +183,7 @@ replicas_find_base(struct conn *conn, const char *name)
 	                 ? strdup(name)
 	                 : grow_path(uses, core_ref(uses->engine->core, CORE_USER), name);
 
-	/* As it is written, even if none is there. */
+	/* The name as given, even without a replica. */
 	if (path != NULL && conf_has_replicas(uses->actors->conf, path))
 		return path;
 	free(path);

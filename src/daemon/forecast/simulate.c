@@ -58,7 +58,7 @@ parse_signal(const char *text, struct cause *ret)
 	return ret->signal > 0;
 }
 
-/* What comes behind the colon; "" is what is most usual. */
+/* The part of a cause behind the colon; "": the usual value. */
 static bool
 parse_detail(const char *text, struct cause *ret)
 {
@@ -126,7 +126,7 @@ struct step {
 struct writer {
 	const struct simulation *simulation;
 	struct strbuf *out;
-	/* The bounds of each delay belong to the failure that it came of. */
+	/* The bounds of a delay come from the failure that caused it. */
 	uint64_t min_ms;
 	uint64_t max_ms;
 	struct outcome outcome;
@@ -231,7 +231,7 @@ on_failure(struct writer *writer, const struct core *core, const struct action *
 	writer->max_ms = 0;
 	if (later && core_valid(core, whose)) {
 		core_view(core, whose, writer->simulation->now_ms, &view);
-		/* Nothing waits for the resume of a process that lives. */
+		/* A resume of a living process has no delay. */
 		writer->min_ms = action->delay_ms > 0 ? view.backoff.delay_min_ms : 0;
 		writer->max_ms = action->delay_ms > 0 ? view.backoff.delay_max_ms : 0;
 	}

@@ -19,7 +19,7 @@ struct environment {
 	size_t n_base;
 	char **vars; /* ENVIRONMENT_VARS_MAX + 1 */
 	size_t n;
-	char *bytes; /* ENVIRONMENT_BYTES_MAX, for the ones that are made up */
+	char *bytes; /* ENVIRONMENT_BYTES_MAX, for variables that supd makes up */
 	size_t used;
 	int failed;       /* -E2BIG: something did not fit */
 	size_t own_from;  /* what is behind this in bytes is supd's own … */

@@ -43,11 +43,11 @@ struct launch {
 	int fds[SPAWN_FDS_MAX];
 };
 
-/* A start that begins: what it is given, borrowed, and what comes of it. */
+/* A start under way: what the caller lends, and the result. */
 struct launching {
 	struct launch *launch;
 	struct ledger_spawn *intent;
-	struct spawn_place *place; /* its place, once it has begun */
+	struct spawn_place *place; /* the place of the start, once it has begun */
 	struct spawn_result result;
 };
 

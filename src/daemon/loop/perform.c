@@ -34,10 +34,10 @@ static void
 removed(struct supd *supd, const struct action *action)
 {
 	const struct actor *actor = actors_get(&supd->actors, action->ref);
-	const struct ref elder = actor != NULL ? actor->elder : REF_NONE;
+	const struct ref predecessor = actor != NULL ? actor->predecessor : REF_NONE;
 	struct grown *grown = actor != NULL ? actor->grown : NULL;
 	const struct conf *owner = actor != NULL ? actor->conf_owner : NULL;
-	const struct ref heir = actor != NULL ? actor->heir : REF_NONE;
+	const struct ref successor = actor != NULL ? actor->successor : REF_NONE;
 
 	if (action->kept || actor == NULL)
 		return;
@@ -54,9 +54,9 @@ removed(struct supd *supd, const struct action *action)
 	reload_release(supd->reloader, owner);
 	if (grown != NULL)
 		additions_release(supd->reloader, grown);
-	if (actors_get(&supd->actors, elder) != NULL)
-		record_slot(&supd->recording, elder.slot);
-	procs_inherit(supd->processes->procs, heir);
+	if (actors_get(&supd->actors, predecessor) != NULL)
+		record_slot(&supd->recording, predecessor.slot);
+	procs_inherit(supd->processes->procs, successor);
 }
 
 /* What only a resume keeps, or nothing at all, is given up. */

@@ -34,7 +34,7 @@ int output_open(struct output *output, const struct actor *actor, bool is_helper
 void output_prepare(struct output *output, const struct actor *const *actors, size_t n);
 int output_open_input(struct output *output, const char *path, bool for_reader);
 void output_begun(const struct output *output, const struct actor *actor,
-                  uint64_t ret_awaits[2]);
+                  uint64_t ret_match_from[2]);
 void output_flush(struct output *output, const struct actor *actor);
 void output_drop(struct output *output, const char *path);
 void output_reopen(struct output *output);

@@ -58,15 +58,15 @@ pipe_begun_at(const struct output *output, const struct output_pipe *pipe, struc
 	uint64_t first = pipe->begun + 1;
 
 	if (pipe->is_adopted)
-		first = proctable_awaits(output->messages->proctable, ref,
-		                         pipe->name == FEED_STDERR);
+		first = proctable_match_from(output->messages->proctable, ref,
+		                             pipe->name == FEED_STDERR);
 	return first == 0 ? FEED_AS_BEFORE : first;
 }
 
 /* From where on the line counts that tells that the actor is ready; 0: not any more. */
 static uint64_t
-pipe_awaits(const struct output *output, const struct output_pipe *pipe, struct ref ref,
-            const struct node_view *view)
+pipe_match_from(const struct output *output, const struct output_pipe *pipe,
+                struct ref ref, const struct node_view *view)
 {
 	if (view->state != STATE_STARTING && view->state != STATE_SUSPENDED)
 		return 0;
@@ -124,7 +124,7 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 		return false;
 	if (process->readiness.sign != READY_BY_LOG)
 		return true;
-	message->awaits = pipe_awaits(output, pipe, ref, &view);
+	message->match_from = pipe_match_from(output, pipe, ref, &view);
 	return feed_set_pattern(message, process->readiness.pattern) == 0;
 }
 
@@ -143,8 +143,8 @@ sum_of(const struct feed_message *message)
 	       1;
 }
 
-/* Name one stream: with its read end, this one or, where that is -1, another; or, if it
- * is known already, without. */
+/* Name one stream to the log process, with its read end: `reader`, or another descriptor
+ * of the pipe where that is -1; a stream that the log process knows goes without. */
 static int
 pipe_name(struct output *output, struct output_pipe *pipe, bool is_new, int reader)
 {
@@ -344,7 +344,7 @@ output_take_message(struct output *output)
 		output->instance = message->instance;
 		output_name_again(output);
 	} else if (message->kind == FEED_MATCH) {
-		output_take_match(output, message->key, message->awaits);
+		output_take_match(output, message->key, message->match_from);
 	} else if (message->kind == FEED_TROUBLE) {
 		output_take_trouble(output, message);
 	}

@@ -17,15 +17,15 @@
  */
 void
 output_begun(const struct output *output, const struct actor *actor,
-             uint64_t ret_awaits[2])
+             uint64_t ret_match_from[2])
 {
 	const bool is_one = actor->conf->process.output.out_is_err;
 	const struct output_pipe *out =
 	    output_find(output, actor->path, is_one ? FEED_OUTPUT : FEED_STDOUT);
 	const struct output_pipe *err = output_find(output, actor->path, FEED_STDERR);
 
-	ret_awaits[0] = out == NULL ? 0 : out->begun + 1;
-	ret_awaits[1] = err == NULL ? 0 : err->begun + 1;
+	ret_match_from[0] = out == NULL ? 0 : out->begun + 1;
+	ret_match_from[1] = err == NULL ? 0 : err->begun + 1;
 }
 
 /* All that a process of this actor forked is gone: what it began to say is all. */

@@ -39,7 +39,7 @@ struct output_pipe {
 	uint64_t told;
 };
 
-/* What a pipe had when it was made; -1: it was made before. */
+/* The ends of a new pipe; -1: of a pipe that was made before. */
 struct output_ends {
 	int reader; /* does not wait */
 	int writer;
@@ -60,7 +60,7 @@ struct output {
 	uint64_t instance;       /* of the log process, 0: it said nothing yet */
 	size_t cursor;           /* who is named next */
 	bool begun;
-	bool only_changes; /* those that are known as they are now are passed over */
+	bool only_changes; /* unchanged streams are left out */
 	/* a file could not be written since the log process keeps its state: until then
 	 * no actor's files are asked about */
 	bool was_troubled;

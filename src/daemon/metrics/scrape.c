@@ -49,7 +49,7 @@ static struct scraper {
 	struct strbuf text; /* the one being made */
 } the_scraper;
 
-/* Those that are held, the oldest first. */
+/* Texts that are kept, the oldest first. */
 static struct scrape_texts kept = TAILQ_HEAD_INITIALIZER(kept);
 static size_t n_kept;
 

@@ -275,7 +275,7 @@ tasks_end_all(struct tasks *tasks)
 	const uint64_t end_ms = clock_mono_ms() + END_MS;
 
 	while (tasks->first != TASKS_NONE)
-		tasks_forget(tasks, tasks->wishes[tasks->first].order.ref);
+		tasks_forget(tasks, tasks->queued[tasks->first].order.ref);
 	for (;;) {
 		bool is_left = false;
 

@@ -85,7 +85,7 @@ ends_stopped_or_continued(struct procs *procs, const struct reap *reap)
 		return false;
 	actor->sigstopped = is_stopped;
 	proc_record(procs, proc);
-	if (!proc->uncompared)
+	if (!proc->needs_comparison)
 		ends_tell_stopped(procs, proc, is_stopped, is_stopped ? reap->status : 0);
 	return true;
 }
@@ -142,7 +142,7 @@ child_signal(struct procs *procs, const struct spawned *child, int signo)
 
 	if (!child->adopted)
 		return kill(child->pid, signo) < 0 ? -errno : 0;
-	/* Its reaper is not the walker any more: it is held already. */
+	/* The walker does not reap this process: it is held by a pidfd already. */
 	if (child->pidfd >= 0)
 		return (int)syscall(SYS_pidfd_send_signal, child->pidfd, signo, NULL, 0) <
 		               0

@@ -20,20 +20,21 @@
 /* How often an actor is swept again for processes that fork meanwhile: at once, then
  * soon, and in all.  A parent that waits for the child of a vfork never looks stopped,
  * but is. */
-#define QUIET          2
+#define IDLE_SCANS     2
 #define PASSES_AT_ONCE 4
-#define PASSES_MAX     50
+#define SCANS_MAX      50
 #define AGAIN_SECONDS  0.02
 
 static void
 put_off(struct procs *procs, struct proc *proc)
 {
-	proc->freeze.passes = 0;
-	proc->freeze.quiet = 0;
-	if (proc->freeze.is_unsettled)
+	proc->freeze.n_scans = 0;
+	proc->freeze.n_idle_scans = 0;
+	if (proc->freeze.is_pending)
 		return;
-	proc->freeze.is_unsettled = true;
-	procs->unsettled[procs->n_unsettled++] = (uint32_t)(proc - procs->table->at);
+	proc->freeze.is_pending = true;
+	procs->freeze_pending[procs->n_freeze_pending++] =
+	    (uint32_t)(proc - procs->table->at);
 }
 
 /* Freeze or thaw what can be done at once; the rest is put off. */
@@ -101,24 +102,24 @@ pass(struct procs *procs)
 	uint32_t kept = 0;
 
 	(void)proc_sweep_take(procs->sweeper, &procs->table->by_pid);
-	for (uint32_t i = 0; i < procs->n_unsettled; i++) {
-		struct proc *proc = &procs->table->at[procs->unsettled[i]];
+	for (uint32_t i = 0; i < procs->n_freeze_pending; i++) {
+		struct proc *proc = &procs->table->at[procs->freeze_pending[i]];
 		int n = 0;
 
 		if (proc_is_used(proc) && proc->freeze.is_wanted)
 			n = containment_stop(&proc->child.containment, procs->sweeper);
 		else if (proc_is_used(proc))
 			containment_continue(&proc->child.containment, procs->sweeper);
-		proc->freeze.quiet = n > 0 ? 0 : proc->freeze.quiet + 1;
-		if (proc->freeze.is_wanted && proc->freeze.quiet < QUIET &&
-		    ++proc->freeze.passes < PASSES_MAX) {
-			procs->unsettled[kept++] = procs->unsettled[i];
+		proc->freeze.n_idle_scans = n > 0 ? 0 : proc->freeze.n_idle_scans + 1;
+		if (proc->freeze.is_wanted && proc->freeze.n_idle_scans < IDLE_SCANS &&
+		    ++proc->freeze.n_scans < SCANS_MAX) {
+			procs->freeze_pending[kept++] = procs->freeze_pending[i];
 			continue;
 		}
-		proc->freeze.is_unsettled = false;
+		proc->freeze.is_pending = false;
 		proc_record(procs, proc);
 	}
-	procs->n_unsettled = kept;
+	procs->n_freeze_pending = kept;
 }
 
 /* The end of a turn: all processes stand still or go on before any reply says so. */
@@ -126,9 +127,9 @@ void
 procs_on_turn(struct procs *procs)
 {
 	births_on_turn(procs);
-	for (int i = 0; i < PASSES_AT_ONCE && procs->n_unsettled > 0; i++)
+	for (int i = 0; i < PASSES_AT_ONCE && procs->n_freeze_pending > 0; i++)
 		pass(procs);
-	if (procs->n_unsettled == 0 || ev_is_active(&procs->again))
+	if (procs->n_freeze_pending == 0 || ev_is_active(&procs->again))
 		return;
 	ev_timer_set(&procs->again, AGAIN_SECONDS, 0.);
 	ev_timer_start(procs->loop, &procs->again);
@@ -163,6 +164,6 @@ void
 freezing_done(struct procs *procs)
 {
 	ev_timer_stop(procs->loop, &procs->again);
-	free(procs->unsettled);
-	procs->unsettled = NULL;
+	free(procs->freeze_pending);
+	procs->freeze_pending = NULL;
 }

@@ -57,7 +57,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 		ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
 	(void)map_put(&procs->table->by_pid, (uint64_t)result->pid, proc->ref.slot);
-	proc->uncompared = procs->room->engine->is_replaying;
+	proc->needs_comparison = procs->room->engine->is_replaying;
 	if (result->pidfd >= 0) {
 		/* Out of the window of low numbers, which spawns need. */
 		proc->child.pidfd = fd_raise(result->pidfd);
@@ -75,7 +75,7 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 	proc_record(procs, proc);
 	proc_post(procs, proc, (struct event){.kind = EVENT_SPAWNED, .code = -1});
 	/* What it has said meanwhile. */
-	if (proc->told == proc->life)
+	if (proc->ready_life == proc->life)
 		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
 	notify_resume(room->messages->notify, proc->ref.slot);
 }
@@ -142,7 +142,7 @@ begin(struct procs *procs, struct proc *proc, struct launching *launching)
 	atomic_store(&intent->life, proc->life);
 	r = launch_begin(launching, actor, proc->life, &proc->child.containment);
 	if (r == 0)
-		output_begun(procs->room->messages->output, actor, proc->awaits);
+		output_begun(procs->room->messages->output, actor, proc->match_from);
 	return r;
 }
 
@@ -232,11 +232,11 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	    .life = life,
 	    .hung = proc->hung,
 	};
-	if (!procs_waits_for(room, actor->elder)) {
+	if (!procs_waits_for(room, actor->predecessor)) {
 		order(procs, proc);
 		return;
 	}
-	proc_enter(proc, PROC_AFTER_ELDER);
+	proc_enter(proc, PROC_AFTER_PREDECESSOR);
 	proc_record(procs, proc);
 }
 
@@ -244,21 +244,21 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
  * though its slot is still in use.
  */
 bool
-procs_waits_for(const struct processes *room, struct ref elder)
+procs_waits_for(const struct processes *room, struct ref predecessor)
 {
-	return actors_get(room->actors, elder) != NULL &&
-	       core_valid(room->engine->core, elder);
+	return actors_get(room->actors, predecessor) != NULL &&
+	       core_valid(room->engine->core, predecessor);
 }
 
-/* The elder of this actor is gone. */
+/* The predecessor of this actor is gone. */
 void
-procs_inherit(struct procs *procs, struct ref heir)
+procs_inherit(struct procs *procs, struct ref successor)
 {
-	const struct actor *actor = actors_get(procs->actors, heir);
-	struct proc *proc = actor == NULL ? NULL : &procs->table->at[heir.slot];
+	const struct actor *actor = actors_get(procs->actors, successor);
+	struct proc *proc = actor == NULL ? NULL : &procs->table->at[successor.slot];
 
-	if (proc == NULL || proc->state != PROC_AFTER_ELDER ||
-	    proc->ref.tenant != heir.tenant)
+	if (proc == NULL || proc->state != PROC_AFTER_PREDECESSOR ||
+	    proc->ref.tenant != successor.tenant)
 		return;
 	order(procs, proc);
 }
@@ -277,7 +277,7 @@ continue_if_stopped(struct procs *procs, struct proc *proc, const struct actor *
  * that does not answer to its watchdog is asked with another signal.
  */
 void
-procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
+procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool watchdog_expired)
 {
 	struct proc *proc = proc_of(procs->table, ref, life);
 	const struct actor *actor = actors_get(procs->actors, ref);
@@ -290,12 +290,12 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark)
 		    procs->room->engine->is_replaying ? STOP_ASKED_LATE : STOP_ASKED;
 		proc_record(procs, proc);
 	}
-	if (!bark && procs_ask_by_command(procs, proc, actor)) {
+	if (!watchdog_expired && procs_ask_by_command(procs, proc, actor)) {
 		continue_if_stopped(procs, proc, actor);
 		return;
 	}
-	signo = bark ? actor->conf->process.orders.watchdog_signal
-	             : actor->conf->process.orders.stop_signal;
+	signo = watchdog_expired ? actor->conf->process.orders.watchdog_signal
+	                         : actor->conf->process.orders.stop_signal;
 	if (proc->child.pid != 0) {
 		(void)child_signal(procs, &proc->child, signo);
 		continue_if_stopped(procs, proc, actor);
@@ -390,14 +390,14 @@ procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
 int
 procs_reserve(struct procs *procs, uint32_t slots)
 {
-	uint32_t *unsettled;
+	uint32_t *freeze_pending;
 
 	if (slots <= procs->table->cap)
 		return 0;
-	unsettled = realloc(procs->unsettled, sizeof(*unsettled) * slots);
-	if (unsettled == NULL)
+	freeze_pending = realloc(procs->freeze_pending, sizeof(*freeze_pending) * slots);
+	if (freeze_pending == NULL)
 		return -ENOMEM;
-	procs->unsettled = unsettled;
+	procs->freeze_pending = freeze_pending;
 	if (births_reserve(&procs->births, slots) < 0)
 		return -ENOMEM;
 	return proctable_reserve(procs->table, slots);

@@ -33,15 +33,16 @@ int procs_reserve(struct procs *procs, uint32_t slots);
 
 /* Actions of the core.  Each posts what came of it. */
 void procs_spawn(struct procs *procs, struct ref ref, uint32_t life);
-void procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool bark);
+void procs_stop(struct procs *procs, struct ref ref, uint32_t life,
+                bool watchdog_expired);
 void procs_continue(struct procs *procs, struct ref ref, uint32_t life);
 void procs_kill(struct procs *procs, struct ref ref, uint32_t life);
 void procs_freeze(struct procs *procs, struct ref ref, uint32_t life);
 void procs_thaw(struct procs *procs, struct ref ref, uint32_t life);
 void procs_forget(struct procs *procs, struct ref ref);
 /* The predecessor of the same name is gone: the actor's start need not wait longer. */
-bool procs_waits_for(const struct processes *room, struct ref elder);
-void procs_inherit(struct procs *procs, struct ref heir);
+bool procs_waits_for(const struct processes *room, struct ref predecessor);
+void procs_inherit(struct procs *procs, struct ref successor);
 
 /* A helper process that the core does not know of is over: for tasks_new(). */
 void procs_task_done(struct processes *room, const struct task_order *order,

@@ -45,7 +45,7 @@ struct birth {
 	pid_t pid;
 	struct ledger *ledger; /* where its intent is */
 	unsigned int waited_us;
-	bool is_slow; /* it is not waited for any more, but looked at */
+	bool is_slow; /* no event comes any more: looked at in each turn */
 };
 
 /* So many starts are prepared at once. */
@@ -68,7 +68,7 @@ struct births {
 	unsigned int n;
 	uint32_t *waiting; /* a ring: what was ordered and has no place yet */
 	uint32_t first, n_waiting, cap;
-	uint32_t n_prepared; /* of those that wait, the first */
+	uint32_t n_prepared; /* number of prepared starts; they head the ring */
 	uint64_t until_ms;   /* so long this turn may start processes; 0: not known yet */
 	unsigned int pause_ms;  /* of the timer */
 	struct ledger *dropped; /* to be freed at the end of the turn; or NULL */
@@ -103,9 +103,9 @@ struct procs {
 	struct proc_sweep *sweeper;
 	uint32_t leftovers; /* first of the list */
 	bool is_unheard; /* an end was noted before what its process had said was taken */
-	struct leftovers strays; /* that wait to be held: strays.c */
-	uint32_t *unsettled;     /* slots, of cap */
-	uint32_t n_unsettled;
+	struct leftovers strays;  /* that wait to be held: strays.c */
+	uint32_t *freeze_pending; /* slots, of cap */
+	uint32_t n_freeze_pending;
 	ev_timer again; /* look at these */
 };
 

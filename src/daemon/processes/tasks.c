@@ -116,45 +116,45 @@ tasks_finish(struct tasks *tasks, struct task *task)
 /* ---- what waits -------------------------------------------------------------------- */
 
 static int
-grow_wishes(struct tasks *tasks)
+grow_queue(struct tasks *tasks)
 {
-	const uint32_t cap = tasks->wishes_cap == 0 ? 64 : 2 * tasks->wishes_cap;
-	struct wish *wishes = reallocarray(tasks->wishes, cap, sizeof(*wishes));
+	const uint32_t cap = tasks->queued_cap == 0 ? 64 : 2 * tasks->queued_cap;
+	struct queued_task *queued = reallocarray(tasks->queued, cap, sizeof(*queued));
 
-	if (wishes == NULL)
+	if (queued == NULL)
 		return -ENOMEM;
-	tasks->wishes = wishes;
-	for (uint32_t i = tasks->wishes_cap; i < cap; i++) {
-		wishes[i].next = tasks->free;
+	tasks->queued = queued;
+	for (uint32_t i = tasks->queued_cap; i < cap; i++) {
+		queued[i].next = tasks->free;
 		tasks->free = i;
 	}
-	tasks->wishes_cap = cap;
+	tasks->queued_cap = cap;
 	return 0;
 }
 
 static int
-wish_add(struct tasks *tasks, const struct task_order *order)
+queue_add(struct tasks *tasks, const struct task_order *order)
 {
 	const uint64_t key = task_key(order->ref, order->kind);
 	uint32_t at;
 	int r = 0;
 
 	if (map_get(&tasks->waiting, key, &at)) {
-		tasks->wishes[at].order = *order;
+		tasks->queued[at].order = *order;
 		return 0;
 	}
 	if (tasks->free == TASKS_NONE)
-		r = grow_wishes(tasks);
+		r = grow_queue(tasks);
 	if (r == 0)
 		r = map_put(&tasks->waiting, key, tasks->free);
 	if (r < 0)
 		return r;
 	at = tasks->free;
-	tasks->free = tasks->wishes[at].next;
-	tasks->wishes[at] =
-	    (struct wish){.order = *order, .next = TASKS_NONE, .prev = tasks->last};
+	tasks->free = tasks->queued[at].next;
+	tasks->queued[at] = (struct queued_task){
+	    .order = *order, .next = TASKS_NONE, .prev = tasks->last};
 	if (tasks->last != TASKS_NONE)
-		tasks->wishes[tasks->last].next = at;
+		tasks->queued[tasks->last].next = at;
 	else
 		tasks->first = at;
 	tasks->last = at;
@@ -162,20 +162,20 @@ wish_add(struct tasks *tasks, const struct task_order *order)
 }
 
 static void
-wish_remove(struct tasks *tasks, uint32_t at)
+queue_remove(struct tasks *tasks, uint32_t at)
 {
-	struct wish *wish = &tasks->wishes[at];
+	struct queued_task *queued = &tasks->queued[at];
 
-	map_remove(&tasks->waiting, task_key(wish->order.ref, wish->order.kind));
-	if (wish->prev != TASKS_NONE)
-		tasks->wishes[wish->prev].next = wish->next;
+	map_remove(&tasks->waiting, task_key(queued->order.ref, queued->order.kind));
+	if (queued->prev != TASKS_NONE)
+		tasks->queued[queued->prev].next = queued->next;
 	else
-		tasks->first = wish->next;
-	if (wish->next != TASKS_NONE)
-		tasks->wishes[wish->next].prev = wish->prev;
+		tasks->first = queued->next;
+	if (queued->next != TASKS_NONE)
+		tasks->queued[queued->next].prev = queued->prev;
 	else
-		tasks->last = wish->prev;
-	wish->next = tasks->free;
+		tasks->last = queued->prev;
+	queued->next = tasks->free;
 	tasks->free = at;
 }
 
@@ -187,7 +187,7 @@ cancel(struct tasks *tasks, struct ref ref, enum task_kind kind)
 
 	if (!map_get(&tasks->waiting, task_key(ref, kind), &at))
 		return false;
-	wish_remove(tasks, at);
+	queue_remove(tasks, at);
 	return true;
 }
 
@@ -207,12 +207,12 @@ start_waiting(struct tasks *tasks)
 	uint32_t at = tasks->first;
 
 	while (at != TASKS_NONE && tasks->n < LEDGER_TASKS_MAX) {
-		const struct task_order order = tasks->wishes[at].order;
-		const uint32_t next = tasks->wishes[at].next;
+		const struct task_order order = tasks->queued[at].order;
+		const uint32_t next = tasks->queued[at].next;
 		struct task *task = free_place(tasks);
 
 		if (find(tasks, order.ref, order.kind) == NULL) {
-			wish_remove(tasks, at);
+			queue_remove(tasks, at);
 			task->order = order;
 			tasks_start(tasks, task);
 		}
@@ -231,7 +231,7 @@ tasks_order(struct tasks *tasks, const struct task_order *order)
 
 	if (task != NULL && order->serial != 0 && task->order.serial == order->serial)
 		return;
-	r = wish_add(tasks, order);
+	r = queue_add(tasks, order);
 	if (r < 0) {
 		const struct task_result result = {.step = SPAWN_STEP_CLONE, .error = -r};
 
@@ -288,11 +288,11 @@ tasks_kill(struct tasks *tasks, struct ref ref, enum task_kind kind, bool is_lat
 	uint32_t at;
 
 	if (map_get(&tasks->waiting, task_key(ref, kind), &at)) {
-		const struct task_order order = tasks->wishes[at].order;
+		const struct task_order order = tasks->queued[at].order;
 		const struct task_result result = {
 		    .is_late = is_late, .step = SPAWN_STEP_CLONE, .error = ECANCELED};
 
-		wish_remove(tasks, at);
+		queue_remove(tasks, at);
 		tell(tasks, &order, &result);
 	}
 	if (task != NULL)
@@ -306,7 +306,7 @@ tasks_keep_only(struct tasks *tasks, struct ref ref, enum task_kind kind, uint32
 	uint32_t at;
 
 	if (map_get(&tasks->waiting, task_key(ref, kind), &at) &&
-	    tasks->wishes[at].order.serial != serial)
+	    tasks->queued[at].order.serial != serial)
 		(void)cancel(tasks, ref, kind);
 	if (task != NULL && task->order.serial != serial)
 		task_kill(tasks, task, false);
@@ -423,6 +423,6 @@ tasks_free(struct tasks *tasks)
 	}
 	map_done(&tasks->owners);
 	map_done(&tasks->waiting);
-	free(tasks->wishes);
+	free(tasks->queued);
 	free(tasks);
 }

@@ -42,7 +42,7 @@ struct task {
 };
 
 /* An order that waits for a place. */
-struct wish {
+struct queued_task {
 	struct task_order order;
 	uint32_t next, prev;
 };
@@ -60,9 +60,9 @@ struct tasks {
 	uint32_t n_ended;  /* of those: ended or failed, and something may be left */
 	bool is_fresh;     /* one has ended that tasks_check() did not see yet */
 	struct map owners; /* actor and kind to the place of what runs */
-	struct wish *wishes;
-	uint32_t wishes_cap;
-	uint32_t first, last, free; /* lists of wishes */
+	struct queued_task *queued;
+	uint32_t queued_cap;
+	uint32_t first, last, free; /* lists of queued */
 	struct map waiting;         /* actor and kind to what waits */
 	ev_timer timer;
 };

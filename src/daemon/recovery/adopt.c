@@ -118,7 +118,7 @@ restore_actor(struct reloader *reloader, const struct ledger_record *record,
 	if (r < 0)
 		return r;
 	r = actors_restore(reloader->actors, record->ref,
-	                   conf->actors[record->conf_index].path, record->heir);
+	                   conf->actors[record->conf_index].path, record->successor);
 	if (r < 0) {
 		err_set(err, -r, "an actor's name");
 		return r;
@@ -126,7 +126,7 @@ restore_actor(struct reloader *reloader, const struct ledger_record *record,
 	actors_assign(reloader->actors, record->ref, conf, record->conf_id,
 	              record->conf_index);
 	actor = actors_get(reloader->actors, record->ref);
-	actor->elder = record->elder;
+	actor->predecessor = record->predecessor;
 	actor->conf_owner = record->removed ? conf : NULL;
 	actor->grown = additions_find(reloader->additions, record->conf_id);
 	if (actor->grown != NULL)
@@ -184,11 +184,11 @@ restore_process(struct processes *processes, const struct ledger_record *record)
 	    .state = (enum proc_state)record->state,
 	    .stop = (enum proc_stop)record->asked.stop,
 	    .freeze.is_wanted = record->frozen,
-	    .uncompared = true,
-	    .told = record->told,
+	    .needs_comparison = true,
+	    .ready_life = record->ready_life,
 	    .leader = record->leader,
 	    .main_start = record->main_start,
-	    .awaits = {record->awaits[0], record->awaits[1]},
+	    .match_from = {record->match_from[0], record->match_from[1]},
 	    .end = record->end,
 	    .failed = {record->failed.step, record->failed.which, record->failed.error},
 	    .hung = {record->hung, record->hung_start},
@@ -267,8 +267,8 @@ adopt_actor_start(struct processes *processes, uint8_t place)
 	    .ref = spawn->ref,
 	    .life = life,
 	    .state = PROC_UNDER_WAY,
-	    .uncompared = true,
-	    .told = proc->told,
+	    .needs_comparison = true,
+	    .ready_life = proc->ready_life,
 	    .hung = proc->hung,
 	};
 	enter_containment(processes, proc, actor);

@@ -36,7 +36,7 @@ tell_living(struct procs *procs, struct proc *proc, const struct node_view *view
 	if (view->process.watchdog)
 		proc_post(procs, proc,
 		          (struct event){.kind = EVENT_WATCHDOG, .code = -1});
-	proc->uncompared = false;
+	proc->needs_comparison = false;
 	if (view->process.sigstopped != is_stopped)
 		ends_tell_stopped(procs, proc, is_stopped, is_stopped ? SIGSTOP : 0);
 }
@@ -45,7 +45,7 @@ static void
 tell_alive(const struct reporter *reporter, struct procs *procs, struct proc *proc,
            const struct node_view *view)
 {
-	if (proc->told == proc->life && !view->ready)
+	if (proc->ready_life == proc->life && !view->ready)
 		proc_post(procs, proc, (struct event){.kind = EVENT_READY, .code = -1});
 	freezing_adopt(procs, proc, view->state == STATE_SUSPENDED);
 	if (proc->stop == STOP_ASKED_LATE)
@@ -73,7 +73,7 @@ compare_slot(const struct reporter *reporter, struct procs *procs, struct proc *
 	if (!view->process.alive || proc->life != view->process.life)
 		return;
 	if (proc_is_coming(proc)) {
-		if (!procs_waits_for(procs->room, actor->elder))
+		if (!procs_waits_for(procs->room, actor->predecessor))
 			procs_inherit(procs, proc->ref);
 	} else if (proc->failed.step != SPAWN_STEP_NONE) {
 		if (!view->process.spawned)

@@ -326,8 +326,8 @@ additions_name(struct reloader *reloader, const struct action *action)
 	actor->grown = grown;
 	additions_use(grown);
 	record_slot(reloader->recording, action->ref.slot);
-	if (actor->elder.slot != REF_NONE.slot)
-		record_slot(reloader->recording, actor->elder.slot);
+	if (actor->predecessor.slot != REF_NONE.slot)
+		record_slot(reloader->recording, actor->predecessor.slot);
 }
 
 void

@@ -167,11 +167,12 @@ set_incarnations(const struct reloader *reloader, const struct conf *conf,
 {
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const char *path = conf->actors[i].path;
-		struct ref elder = actors_find(reloader->actors, path);
+		struct ref predecessor = actors_find(reloader->actors, path);
 		uint32_t incarnation = ledger_past(reloader->recording->ledger, path);
 
-		if (elder.slot != REF_NONE.slot)
-			incarnation = core_incarnation(reloader->engine->core, elder);
+		if (predecessor.slot != REF_NONE.slot)
+			incarnation =
+			    core_incarnation(reloader->engine->core, predecessor);
 		entry->incarnations[i] = incarnation + 1;
 	}
 }

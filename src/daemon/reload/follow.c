@@ -27,7 +27,7 @@
 /* And of an actor that is not known yet: pidfd, notify socket, a watch on its cgroup
  * while it ends, pipes for standard output, error and input. */
 #define FDS_PER_ACTOR 6
-/* Clients where descriptors are short. */
+/* Number of clients where descriptors are short. */
 #define CLIENTS_MIN 8
 
 /* How many descriptors the actor needs as long as it runs. */

@@ -96,7 +96,8 @@ load_it(int fd, void *data)
 		send_reports(fd, &reports);
 }
 
-/* One after the other; with the first that is wrong, and its reports, it is over. */
+/* Load the replicas in order, up to the first faulty replica, and answer with its
+ * reports. */
 void
 load_replicas(int fd, void *data)
 {

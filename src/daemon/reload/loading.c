@@ -231,7 +231,7 @@ struct conf_loading {
 	struct load load;
 	enum loading_use use;
 	enum loading_part part; /* the next */
-	struct reload reload;   /* what came of it, with r and err */
+	struct reload reload;   /* the result, with r and err */
 	int r;
 	struct err err;
 	uint64_t conf_id; /* in force when it began */
@@ -276,7 +276,7 @@ take_read(struct conf_loading *loading)
 	conclude(&loading->load, r, &reload->reports, &loading->err);
 }
 
-/* Do this part; the next one is returned. */
+/* Do the present part; returns the next part. */
 static enum loading_part
 do_part(struct conf_loading *loading)
 {
@@ -391,7 +391,7 @@ loading_is_current(const struct conf_loading *loading)
 	return loading->conf_id == loading->reloader->recording->facts.conf_id;
 }
 
-/* What came of it, once: as reload_prepare(). */
+/* The result, handed out once; as reload_prepare(). */
 int
 loading_take(struct conf_loading *loading, struct reload *ret, struct err *err)
 {

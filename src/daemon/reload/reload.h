@@ -31,7 +31,7 @@ struct spawner;
 struct system;
 struct trial;
 
-/* What a configuration comes from, and what it changes: all that is borrowed. */
+/* What a reload reads from, and what it changes; everything is borrowed. */
 struct reloader {
 	struct ev_loop *loop;
 	const struct origin *origin;

@@ -137,7 +137,7 @@ size_ledger(const struct core_size *core)
 	};
 }
 
-/* An empty ledger: the one at *room, which is NULL then, if it has that size. */
+/* An empty ledger: *room, if it has that size (*room is NULL then), else a new one. */
 static struct ledger *
 empty_ledger(const struct ledger_size *size, struct ledger **room, struct err *err)
 {

@@ -27,31 +27,31 @@ reload_add(struct reloader *reloader, const struct conf *conf, uint32_t index,
            struct tables *tables)
 {
 	const struct conf_actor *actor = &conf->actors[index];
-	struct ref elder = actors_find(reloader->actors, actor->path);
+	struct ref predecessor = actors_find(reloader->actors, actor->path);
 	struct ref ref =
 	    core_add(reloader->engine->core, parent_ref(reloader, conf, actor), REF_NONE,
 	             &actor->spec, reloader->engine->now_ms);
 	uint32_t incarnation = ledger_past(reloader->recording->ledger, actor->path);
 	struct node_view view;
 
-	if (core_valid(reloader->engine->core, elder)) {
+	if (core_valid(reloader->engine->core, predecessor)) {
 		/* The new one waits until the old one is gone. */
-		engine_view(reloader->engine, elder, &view);
+		engine_view(reloader->engine, predecessor, &view);
 		incarnation = view.run.incarnation;
 		/* The file has the name now: the added actor goes. */
 		if (view.growth.is_added && !view.growth.removing)
-			core_remove(reloader->engine->core, elder,
+			core_remove(reloader->engine->core, predecessor,
 			            reloader->engine->now_ms);
-		core_hasten(reloader->engine->core, elder);
+		core_hasten(reloader->engine->core, predecessor);
 	}
 	core_set_incarnation(reloader->engine->core, ref, incarnation + 1);
 	actors_set(reloader->actors, ref, tables->paths[index]);
 	tables->paths[index] = NULL;
 	actors_assign(reloader->actors, ref, conf, tables->conf_id, index);
 	record_slot(reloader->recording, ref.slot);
-	if (reloader->actors->at[ref.slot].elder.slot != REF_NONE.slot)
+	if (reloader->actors->at[ref.slot].predecessor.slot != REF_NONE.slot)
 		record_slot(reloader->recording,
-		            reloader->actors->at[ref.slot].elder.slot);
+		            reloader->actors->at[ref.slot].predecessor.slot);
 }
 
 /* The work of an actor that is done is not done again, only because its keys changed;

@@ -32,7 +32,7 @@
 /* What supd itself needs to end, besides its actors. */
 #define STOPPING_OWN_MS UINT64_C(5000)
 
-static struct herald {
+static struct service_manager {
 	const struct reporter *reporter; /* NULL: not open */
 	struct notifier notifier;
 	ev_timer watchdog;
@@ -42,13 +42,13 @@ static struct herald {
 	                        perhaps not */
 	uint64_t told_seq;
 	char status[TEXT_MAX];
-} herald = {.notifier.fd = -1};
+} service_manager = {.notifier.fd = -1};
 
 /* Have the walker say it, if there is a service manager. */
 static void
 say(const struct reporter *reporter, const char *text)
 {
-	if (herald.notifier.fd >= 0)
+	if (service_manager.notifier.fd >= 0)
 		keeper_notify(reporter->keeper, text);
 }
 
@@ -58,7 +58,7 @@ on_watchdog(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)loop;
 	(void)timer;
 	(void)revents;
-	say(herald.reporter, "WATCHDOG=1");
+	say(service_manager.reporter, "WATCHDOG=1");
 }
 
 static uint64_t
@@ -134,10 +134,11 @@ static void
 on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	(void)revents;
-	if (herald.stop_by_ms == 0)
-		herald.stop_by_ms = add_ms(clock_mono_ms(), stop_times(herald.reporter));
-	if (clock_mono_ms() < herald.stop_by_ms)
-		ask_for_time(herald.reporter, "", herald.stop_by_ms);
+	if (service_manager.stop_by_ms == 0)
+		service_manager.stop_by_ms =
+		    add_ms(clock_mono_ms(), stop_times(service_manager.reporter));
+	if (clock_mono_ms() < service_manager.stop_by_ms)
+		ask_for_time(service_manager.reporter, "", service_manager.stop_by_ms);
 	else
 		ev_timer_stop(loop, timer);
 }
@@ -170,13 +171,14 @@ tell_status(void)
 {
 	char text[TEXT_MAX];
 
-	if (herald.notifier.fd < 0)
+	if (service_manager.notifier.fd < 0)
 		return;
-	count(herald.reporter, text);
-	if (strcmp(text, herald.status) == 0)
+	count(service_manager.reporter, text);
+	if (strcmp(text, service_manager.status) == 0)
 		return;
-	(void)snprintf(herald.status, sizeof(herald.status), "%s", text);
-	say(herald.reporter, text);
+	(void)snprintf(service_manager.status, sizeof(service_manager.status), "%s",
+	               text);
+	say(service_manager.reporter, text);
 }
 
 static void
@@ -209,31 +211,31 @@ systemd_open(const struct reporter *reporter)
 	double period;
 
 	/* WATCHDOG_PID is the walker, and the walker speaks for us. */
-	notifier_open(&herald.notifier, reporter->origin->environ,
+	notifier_open(&service_manager.notifier, reporter->origin->environ,
 	              reporter->origin->walker_pid);
-	herald.reporter = reporter;
-	ev_timer_init(&herald.stopping, on_still_stopping, STOPPING_EVERY_S,
+	service_manager.reporter = reporter;
+	ev_timer_init(&service_manager.stopping, on_still_stopping, STOPPING_EVERY_S,
 	              STOPPING_EVERY_S);
-	ev_timer_init(&herald.count, on_count, STATUS_SECONDS, 0.);
+	ev_timer_init(&service_manager.count, on_count, STATUS_SECONDS, 0.);
 	say_again(reporter);
-	if (herald.notifier.watchdog_us == 0)
+	if (service_manager.notifier.watchdog_us == 0)
 		return;
-	period = (double)herald.notifier.watchdog_us / 1e6 / 2.;
+	period = (double)service_manager.notifier.watchdog_us / 1e6 / 2.;
 	/* At once, too: the last one to speak may have done so a while ago. */
-	ev_timer_init(&herald.watchdog, on_watchdog, 0., period);
-	ev_timer_start(reporter->loop, &herald.watchdog);
+	ev_timer_init(&service_manager.watchdog, on_watchdog, 0., period);
+	ev_timer_start(reporter->loop, &service_manager.watchdog);
 }
 
 void
 systemd_close(const struct reporter *reporter)
 {
-	if (herald.reporter != NULL) {
-		ev_timer_stop(reporter->loop, &herald.watchdog);
-		ev_timer_stop(reporter->loop, &herald.stopping);
-		ev_timer_stop(reporter->loop, &herald.count);
+	if (service_manager.reporter != NULL) {
+		ev_timer_stop(reporter->loop, &service_manager.watchdog);
+		ev_timer_stop(reporter->loop, &service_manager.stopping);
+		ev_timer_stop(reporter->loop, &service_manager.count);
 	}
-	notifier_close(&herald.notifier);
-	herald.reporter = NULL;
+	notifier_close(&service_manager.notifier);
+	service_manager.reporter = NULL;
 }
 
 void
@@ -241,9 +243,10 @@ systemd_on_turn(const struct reporter *reporter)
 {
 	struct node_view view;
 
-	if (herald.reporter == NULL || herald.told_seq == reporter->events->next_seq)
+	if (service_manager.reporter == NULL ||
+	    service_manager.told_seq == reporter->events->next_seq)
 		return;
-	herald.told_seq = reporter->events->next_seq;
+	service_manager.told_seq = reporter->events->next_seq;
 	if (!reporter->recording->facts.is_ready &&
 	    core_valid(reporter->engine->core,
 	               core_ref(reporter->engine->core, CORE_USER))) {
@@ -258,10 +261,10 @@ systemd_on_turn(const struct reporter *reporter)
 			say(reporter, "READY=1");
 		}
 	}
-	if (herald.notifier.fd < 0 || ev_is_active(&herald.count))
+	if (service_manager.notifier.fd < 0 || ev_is_active(&service_manager.count))
 		return;
-	ev_timer_set(&herald.count, STATUS_SECONDS, 0.);
-	ev_timer_start(reporter->loop, &herald.count);
+	ev_timer_set(&service_manager.count, STATUS_SECONDS, 0.);
+	ev_timer_start(reporter->loop, &service_manager.count);
 }
 
 void
@@ -297,9 +300,9 @@ systemd_stopping(const struct reporter *reporter)
 
 	ask_for_time(reporter, "STOPPING=1\n",
 	             until_ms == 0 ? DURATION_INFINITE : until_ms);
-	if (herald.reporter == NULL)
+	if (service_manager.reporter == NULL)
 		return;
-	herald.stop_by_ms = until_ms;
-	if (herald.notifier.fd >= 0)
-		ev_timer_start(reporter->loop, &herald.stopping);
+	service_manager.stop_by_ms = until_ms;
+	if (service_manager.notifier.fd >= 0)
+		ev_timer_start(reporter->loop, &service_manager.stopping);
 }

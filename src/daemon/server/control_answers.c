@@ -68,7 +68,7 @@ reply_limit(struct conn *conn, const char *name, int limit)
 	            json_pack("{s:s,s:i}", "name", name, "limit", limit));
 }
 
-/* A guardian died in the very moment in which it was carried out. */
+/* The guardian died while it carried out the call: the outcome is not known. */
 void
 reply_outcome_unknown(struct conn *conn)
 {
@@ -130,7 +130,7 @@ reply_not_now(struct conn *conn, struct ref ref)
 	strbuf_done(&why);
 }
 
-/* It was to end, or to start anew, and SIGKILL does not end what there is of it. */
+/* The actor was to end, or to start anew, and a process of it survives SIGKILL. */
 static void
 reply_unkillable(struct conn *conn, struct ref ref)
 {
@@ -144,7 +144,7 @@ reply_unkillable(struct conn *conn, struct ref ref)
 	strbuf_done(&why);
 }
 
-/* Why it did not come, in the words of the interface. */
+/* Why the wanted state was not reached, in the words of the interface. */
 void
 reply_target_error(struct conn *conn, const struct target *target)
 {

@@ -15,7 +15,7 @@
 _Static_assert(sizeof(struct remembered) * CONTROL_TOKENS_MAX <= LEDGER_TOKENS_BYTES,
                "the ledger has room for all tokens");
 
-/* CONTROL_TOKENS_MAX of them, a ring, in the ledger of now; borrowed. */
+/* A ring of CONTROL_TOKENS_MAX calls in the present ledger; borrowed. */
 static struct remembered *
 memories(const struct control *control)
 {
@@ -23,8 +23,9 @@ memories(const struct control *control)
 }
 
 /*
- * Remember in the ledger's memory, which is zero or comes from the guardian before.  What
- * that one had begun, and the replayed journal does not have, was never carried out.
+ * Use the memory of the ledger, which is zero or comes from the guardian before.  A call
+ * that the old guardian had begun, and that the replayed journal does not have, was never
+ * carried out.
  */
 void
 tokens_init(struct control *control)

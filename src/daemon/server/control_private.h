@@ -172,8 +172,8 @@ struct served_text {
 /* Is the next guardian told what becomes of the call? */
 enum call_keep {
 	KEEP_NOT,
-	KEEP_FOR_CLIENT, /* as long as its client is there */
-	KEEP_ALWAYS,     /* and its client when it comes again */
+	KEEP_FOR_CLIENT, /* as long as the client is connected */
+	KEEP_ALWAYS,     /* also for the client that connects again */
 };
 
 struct served_call {

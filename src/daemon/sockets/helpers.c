@@ -92,7 +92,7 @@ wait_for_done(struct channel *channel)
 }
 
 static void
-heed(struct channel *channel, const struct helper_message *message)
+take_message(struct channel *channel, const struct helper_message *message)
 {
 	/* It cannot have done more than it was told to. */
 	if (message->kind == HELPER_DONE && message->n > channel->sent - channel->done) {
@@ -117,7 +117,7 @@ hear(struct channel *channel)
 
 		r = helper_receive(channel->fd, &message);
 		if (r > 0)
-			heed(channel, &message);
+			take_message(channel, &message);
 	}
 	if (r == -EBADMSG)
 		helpers_kill(channel->helpers, channel->name,

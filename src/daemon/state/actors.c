@@ -24,7 +24,8 @@ clear(struct actor *actor)
 {
 	free(actor->path);
 	free(actor->status);
-	*actor = (struct actor){.ref = REF_NONE, .elder = REF_NONE, .heir = REF_NONE};
+	*actor = (struct actor){
+	    .ref = REF_NONE, .predecessor = REF_NONE, .successor = REF_NONE};
 }
 
 /* Forget everything. */
@@ -54,8 +55,8 @@ actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths)
 	for (uint32_t slot = actors->cap; slot < cap; slot++)
 		grown[slot] = (struct actor){
 		    .ref = REF_NONE,
-		    .elder = REF_NONE,
-		    .heir = REF_NONE,
+		    .predecessor = REF_NONE,
+		    .successor = REF_NONE,
 		};
 	actors->at = grown;
 	actors->cap = cap;
@@ -68,14 +69,14 @@ void
 actors_set(struct actors *actors, struct ref ref, char *take_path)
 {
 	struct actor *actor = &actors->at[ref.slot];
-	uint32_t elder;
+	uint32_t predecessor;
 
 	ASSERT(ref.slot < actors->cap);
 	actors->n_set++;
 	clear(actor);
-	if (map_get_name(&actors->by_path, take_path, &elder)) {
-		actor->elder = actors->at[elder].ref;
-		actors->at[elder].heir = ref;
+	if (map_get_name(&actors->by_path, take_path, &predecessor)) {
+		actor->predecessor = actors->at[predecessor].ref;
+		actors->at[predecessor].successor = ref;
 	}
 	actor->ref = ref;
 	actor->path = take_path;
@@ -84,9 +85,10 @@ actors_set(struct actors *actors, struct ref ref, char *take_path)
 }
 
 /* Name the actor of a slot again, as it was; its path names it unless a new actor, its
- * heir, has the path. */
+ * successor, has the path. */
 int
-actors_restore(struct actors *actors, struct ref ref, const char *path, struct ref heir)
+actors_restore(struct actors *actors, struct ref ref, const char *path,
+               struct ref successor)
 {
 	struct actor *actor = &actors->at[ref.slot];
 
@@ -96,8 +98,8 @@ actors_restore(struct actors *actors, struct ref ref, const char *path, struct r
 	if (actor->path == NULL)
 		return -ENOMEM;
 	actor->ref = ref;
-	actor->heir = heir;
-	if (heir.slot == REF_NONE.slot)
+	actor->successor = successor;
+	if (successor.slot == REF_NONE.slot)
 		(void)map_put_name(&actors->by_path, actor->path, ref.slot);
 	return 0;
 }
@@ -132,18 +134,18 @@ void
 actors_clear(struct actors *actors, struct ref ref)
 {
 	struct actor *actor = actors_get(actors, ref);
-	struct actor *elder;
+	struct actor *predecessor;
 
 	if (actor == NULL)
 		return;
-	elder = actors_get(actors, actor->elder);
+	predecessor = actors_get(actors, actor->predecessor);
 	if (actors_has_name(actors, ref)) {
 		map_remove_name(&actors->by_path, actor->path);
 		/* There is room: an entry was removed just now. */
-		if (elder != NULL) {
-			elder->heir = REF_NONE;
-			(void)map_put_name(&actors->by_path, elder->path,
-			                   elder->ref.slot);
+		if (predecessor != NULL) {
+			predecessor->successor = REF_NONE;
+			(void)map_put_name(&actors->by_path, predecessor->path,
+			                   predecessor->ref.slot);
 		}
 	}
 	clear(actor);
@@ -188,7 +190,7 @@ actors_find_static(const struct actors *actors, const char *path)
 	const struct actor *actor = actors_get(actors, ref);
 
 	while (actor != NULL && actor->grown != NULL) {
-		ref = actor->elder;
+		ref = actor->predecessor;
 		actor = actors_get(actors, ref);
 	}
 	return actor == NULL ? REF_NONE : ref;

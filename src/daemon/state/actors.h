@@ -29,8 +29,8 @@ struct tally {
 struct actor {
 	struct ref ref; /* REF_NONE: the slot is free */
 	/* the previous actor of this path, if not gone yet, or REF_NONE */
-	struct ref elder;
-	struct ref heir;               /* the next actor of this path, or REF_NONE */
+	struct ref predecessor;
+	struct ref successor;          /* the next actor of this path, or REF_NONE */
 	char *path;                    /* owned */
 	const struct conf_actor *conf; /* borrowed from the configuration it came with */
 	/* number of that configuration, and the index in it */
@@ -63,7 +63,7 @@ void actors_done(struct actors *actors);
 int actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths);
 void actors_set(struct actors *actors, struct ref ref, char *take_path);
 int actors_restore(struct actors *actors, struct ref ref, const char *path,
-                   struct ref heir);
+                   struct ref successor);
 void actors_assign(struct actors *actors, struct ref ref, const struct conf *conf,
                    uint64_t conf_id, uint32_t index);
 void actors_clear(struct actors *actors, struct ref ref);

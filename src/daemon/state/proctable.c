@@ -19,7 +19,7 @@ proc_enter(struct proc *proc, enum proc_state state)
 bool
 proc_is_coming(const struct proc *proc)
 {
-	return proc->state == PROC_AFTER_ELDER || proc->state == PROC_UNDER_WAY;
+	return proc->state == PROC_AFTER_PREDECESSOR || proc->state == PROC_UNDER_WAY;
 }
 
 bool
@@ -106,11 +106,11 @@ proctable_is_ending(const struct proctable *table, struct ref ref)
 }
 
 uint64_t
-proctable_awaits(const struct proctable *table, struct ref ref, bool is_stderr)
+proctable_match_from(const struct proctable *table, struct ref ref, bool is_stderr)
 {
 	const struct proc *proc = proc_now(table, ref);
 
-	return proc == NULL ? 0 : proc->awaits[is_stderr];
+	return proc == NULL ? 0 : proc->match_from[is_stderr];
 }
 
 bool

@@ -28,21 +28,21 @@ enum stop_command {
 /*
  * How far the newest process is; only proc_enter() changes it.
  *
- *	NONE, GONE    the core orders one              UNDER_WAY, or AFTER_ELDER
- *	AFTER_ELDER   the elder is gone                UNDER_WAY
- *	UNDER_WAY     it is born, or the start failed  RUNS, NONE
- *	RUNS          the main process has ended       LEFT
- *	LEFT          nothing is left                  GONE
- *	NONE          it is left of a dead supd        RUNS (strays.c)
+ *	NONE, GONE         the core orders one              one of the next two
+ *	AFTER_PREDECESSOR  the predecessor is gone          UNDER_WAY
+ *	UNDER_WAY          it is born, or the start failed  RUNS, NONE
+ *	RUNS               the main process has ended       LEFT
+ *	LEFT               nothing is left                  GONE
+ *	NONE               it is left of a dead supd        RUNS (strays.c)
  *
  * `pid` is set when it RUNS, and only then; `end` is how when it is LEFT or GONE.
  */
 enum proc_state {
-	PROC_NONE,        /* none was ordered yet, or the start failed, see `failed` */
-	PROC_AFTER_ELDER, /* never two processes of one path */
-	PROC_UNDER_WAY,   /* waits for a place, or is on its way to its program */
-	PROC_RUNS,        /* the core was told of the start */
-	PROC_LEFT,        /* what it forked may be there */
+	PROC_NONE, /* none was ordered yet, or the start failed, see `failed` */
+	PROC_AFTER_PREDECESSOR, /* never two processes of one path */
+	PROC_UNDER_WAY,         /* waits for a place, or is on its way to its program */
+	PROC_RUNS,              /* the core was told of the start */
+	PROC_LEFT,              /* what it forked may be there */
 	PROC_GONE,
 };
 
@@ -53,13 +53,12 @@ enum proc_stop {
 	STOP_ASKED_LATE, /* after a death of supd: later than the core thinks */
 };
 
-/* Standing still, with all descendants; written by freezing.c. */
+/* The process and its descendants are frozen; written by freezing.c. */
 struct proc_freeze {
 	bool is_wanted;
-	bool is_unsettled; /* not all of it does yet what is wanted */
-	uint8_t passes;    /* number of sweeps for that */
-	/* … and the number of sweeps in a row without a moving process */
-	uint8_t quiet;
+	bool is_pending; /* some process still moves, or still stands, against that */
+	uint8_t n_scans; /* looks at the processes for that */
+	uint8_t n_idle_scans; /* the last ones of those in which no process moved */
 };
 
 /* What is left when the main process is reaped; written by gone.c. */
@@ -100,11 +99,11 @@ struct proc {
 	struct spawned child;
 	enum proc_state state;
 	enum proc_stop stop;
-	bool uncompared;     /* its state is not compared with the core yet (adopt.c) */
-	uint32_t told;       /* the life that has said READY=1 */
-	pid_t leader;        /* the process that `pid` replaced by MAINPID=; 0: none */
-	uint64_t main_start; /* … and its start, see proc_look() */
-	uint64_t awaits[2];  /* see output_begun() */
+	bool needs_comparison; /* its state is not compared with the core yet (adopt.c) */
+	uint32_t ready_life;   /* the life that has said READY=1 */
+	pid_t leader;          /* the process that `pid` replaced by MAINPID=; 0: none */
+	uint64_t main_start;   /* … and its start, see proc_look() */
+	uint64_t match_from[2]; /* see output_begun() */
 	struct proc_freeze freeze;
 	struct proc_rest rest;
 	struct reap end;
@@ -155,7 +154,8 @@ bool proctable_is_coming(const struct proctable *table, struct ref ref);
 /* The life of the process that the actor has, or 0. */
 uint32_t proctable_life(const struct proctable *table, struct ref ref);
 /* 1 + how much was said on this stream before its process began; 0: not known. */
-uint64_t proctable_awaits(const struct proctable *table, struct ref ref, bool is_stderr);
+uint64_t proctable_match_from(const struct proctable *table, struct ref ref,
+                              bool is_stderr);
 /* Has its main process ended, or begun to? */
 bool proctable_is_ending(const struct proctable *table, struct ref ref);
 

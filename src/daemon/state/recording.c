@@ -20,17 +20,18 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->failed.error = proc->failed.error;
 	record->failed.step = (uint8_t)proc->failed.step;
 	record->failed.which = (int8_t)proc->failed.which;
-	record->told = proc->told;
+	record->ready_life = proc->ready_life;
 	record->leader = proc->leader;
 	record->main_start = proc->main_start;
 	record->hung = proc->hung.pid;
 	record->hung_start = proc->hung.start;
-	memcpy(record->awaits, proc->awaits, sizeof(record->awaits));
+	memcpy(record->match_from, proc->match_from, sizeof(record->match_from));
 	/* A start that is under way has not begun for a new guardian. */
-	record->state = (uint8_t)(proc_is_coming(proc) ? PROC_AFTER_ELDER : proc->state);
+	record->state =
+	    (uint8_t)(proc_is_coming(proc) ? PROC_AFTER_PREDECESSOR : proc->state);
 	record->asked.stop = (uint8_t)proc->stop;
 	record->asked.killing = proc->child.killing;
-	record->frozen = proc->freeze.is_wanted || proc->freeze.is_unsettled;
+	record->frozen = proc->freeze.is_wanted || proc->freeze.is_pending;
 	record->asked.stop_command = (uint8_t)proc->stop_command;
 	record->asked.reloads = proc->reloads;
 	record->is_cgroup = proc->child.containment.is_cgroup;
@@ -49,8 +50,8 @@ record_slot(struct recording *recording, uint32_t slot)
 	const struct actor *actor = &recording->actors->at[slot];
 	struct ledger_record record = {
 	    .ref = actor->ref,
-	    .elder = actor->elder,
-	    .heir = actor->heir,
+	    .predecessor = actor->predecessor,
+	    .successor = actor->successor,
 	    .conf_id = actor->conf_id,
 	    .conf_index = actor->conf_index,
 	    .removed = actor->conf_owner != NULL,
@@ -70,9 +71,9 @@ record_ready(struct recording *recording, struct ref ref)
 {
 	struct proc *proc = proc_now(recording->proctable, ref);
 
-	if (proc == NULL || proc->told == proc->life)
+	if (proc == NULL || proc->ready_life == proc->life)
 		return false;
-	proc->told = proc->life;
+	proc->ready_life = proc->life;
 	record_slot(recording, ref.slot);
 	return !proc_is_coming(proc);
 }

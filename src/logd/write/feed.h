@@ -52,11 +52,11 @@ enum feed_kind { FEED_MAP(AS_ENUM) FEED_KIND_MAX };
  * FEED_END      all streams were named
  * FEED_REOPEN   open the files by their names again, as after logrotate(8)
  * FEED_SHOW     show: how output is shown from now on (enum feed_look); colour: columns
- *               of the longest name.  This and the next are heeded by any log process
+ *               of the longest name.  Every log process takes this and the next
  * FEED_SAY      error, a level of syslog(3), and a line of supd's own as path, to be
  *               shown among the output of actors
  * FEED_HELLO    instance: tell me all
- * FEED_MATCH    key, awaits: a line of the stream matches its pattern, see `awaits`
+ * FEED_MATCH    key, match_from: a line of the stream matches its pattern
  * FEED_TROUBLE  key, error (errno, 0: it is over), path: what the stream writes stays in
  *               its pipe, or is dropped; a sentence in `actor` for the first stream of a
  *               file alone.  Without a key: the sentence alone
@@ -109,10 +109,10 @@ struct feed_message {
 	uint64_t key;
 	/*
 	 * FEED_STREAM with a pattern: tell of the first line that matches and ends behind
-	 * the first awaits - 1 bytes of the stream, also if that was before; 0: of none,
-	 * FEED_AS_BEFORE: as was said last.
+	 * the first match_from - 1 bytes of the stream, also if that was before; 0: of
+	 * none, FEED_AS_BEFORE: as was said last.
 	 */
-	uint64_t awaits;
+	uint64_t match_from;
 	uint32_t incarnation;
 	uint32_t generation;
 	int32_t pid; /* 0: none */

@@ -109,7 +109,7 @@ arm(struct logd *logd, struct stream *stream)
 		pause_stream(logd, stream);
 }
 
-/* A part of a line is there: only what comes after it matters. */
+/* A part of a line was read already: only new bytes matter. */
 static void
 await_rest(struct logd *logd, struct stream *stream, size_t left)
 {
@@ -242,7 +242,8 @@ go_on(struct logd *logd, struct stream *stream, size_t fill, size_t taken)
 	} else if (left == 0 && fill < stream->size / 16) {
 		arm(logd, stream);
 	} else if (taken == 0 && !stream->flush && left <= fill) {
-		/* A pipe that is full of one line would never get its end. */
+		/* A pipe full of one unfinished line would never get the end of the line.
+		 */
 		if (left < stream->size / 4 * 3) {
 			await_rest(logd, stream, left);
 			return;

@@ -13,7 +13,7 @@
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 
-/* So many messages are heeded before the streams have their turn. */
+/* So many messages are taken before the streams have their turn. */
 #define TURN_MAX 1000
 
 /* So many bytes of supd's own lines wait until all streams are known. */
@@ -30,7 +30,7 @@ intake_hello(struct logd *logd)
 
 	if (!logd->hello_owed) {
 		logd->instance = ++logd->state.head->instance;
-		logd->heeded = false;
+		logd->is_addressed = false;
 		logd->again_ms = 0;
 	}
 	*message = (struct feed_message){.kind = FEED_HELLO, .instance = logd->instance};
@@ -58,7 +58,7 @@ intake_forget(struct logd *logd, struct stream *stream)
 	drop_sink(logd, stream_table_remove(&logd->table, stream));
 }
 
-/* Something cannot be heeded now: ask for it again later. */
+/* A message cannot be taken now: ask for it again later. */
 static void
 ask_again(struct logd *logd)
 {
@@ -201,7 +201,7 @@ say(struct logd *logd)
 }
 
 static void
-heed(struct logd *logd, int fd)
+take_message(struct logd *logd, int fd)
 {
 	const struct feed_message *message = &logd->message;
 	const enum feed_kind kind = (enum feed_kind)message->kind;
@@ -211,13 +211,13 @@ heed(struct logd *logd, int fd)
 		logd->hello_owed = false;
 		intake_hello(logd);
 	} else if (kind == FEED_BEGIN) {
-		logd->heeded = message->instance == logd->instance;
+		logd->is_addressed = message->instance == logd->instance;
 		logd->complete = false;
 	} else if (kind == FEED_SHOW) {
 		display_set(&logd->delivery.display, message->show, message->colour);
 	} else if (kind == FEED_SAY) {
 		say(logd);
-	} else if (!logd->heeded) {
+	} else if (!logd->is_addressed) {
 		/* Said to a predecessor. */
 	} else if (kind == FEED_STREAM) {
 		take_stream(logd, fd);
@@ -247,7 +247,7 @@ intake_read(struct logd *logd)
 		if (r == -EAGAIN)
 			return;
 		if (r == 1) {
-			heed(logd, fd);
+			take_message(logd, fd);
 			continue;
 		}
 		if (r == -EBADMSG) {

@@ -33,7 +33,7 @@ struct logd {
 	int signals;
 
 	uint64_t instance;
-	bool heeded;       /* FEED_BEGIN came with our number */
+	bool is_addressed; /* FEED_BEGIN came with our number */
 	bool complete;     /* and FEED_END */
 	bool pending;      /* a batch of a predecessor must be finished first */
 	bool alone;        /* the other end of the feed is closed */

@@ -33,8 +33,8 @@ look(const struct state *state, struct stream *stream)
 {
 	const struct state_entry *entry = &state->entries[stream->source.entry];
 
-	stream->match_owed = stream->pattern != NULL && entry->awaits != 0 &&
-	                     entry->matched >= entry->awaits;
+	stream->match_owed = stream->pattern != NULL && entry->match_from != 0 &&
+	                     entry->matched >= entry->match_from;
 }
 
 /*
@@ -139,8 +139,8 @@ match_take(const struct state *state, struct stream *stream,
 		if (text != NULL)
 			stream->pattern = pattern_new(text);
 	}
-	if (message->awaits != FEED_AS_BEFORE)
-		entry->awaits = message->awaits;
+	if (message->match_from != FEED_AS_BEFORE)
+		entry->match_from = message->match_from;
 	look(state, stream);
 }
 
@@ -169,7 +169,7 @@ match_tell(struct logd *logd, struct stream *stream)
 	/* Not in logd->message: what was said last may be needed still. */
 	message.kind = FEED_MATCH;
 	message.key = stream->source.key;
-	message.awaits = entry->awaits;
+	message.match_from = entry->match_from;
 	if (feed_send(logd->feed, &message, -1) == -EAGAIN) {
 		logd->match_owed = true;
 		logd_watch_feed(logd);

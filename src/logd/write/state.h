@@ -39,7 +39,7 @@ struct state_entry {
 	uint64_t line_inode; /* the file that ends with a part of a line of this stream */
 	uint64_t line_end;   /* and the size of the file then; 0: no such line */
 	uint64_t matched;    /* where the newest line ends that its pattern matched */
-	uint64_t awaits;     /* of which line to tell: feed.h; 0: of none */
+	uint64_t match_from; /* of which line to tell: feed.h; 0: of none */
 	uint64_t lost;       /* bytes of `total` that are in no file: dropped */
 	uint64_t lost_noted; /* bytes lost of which a line of the file tells */
 	uint32_t turns;      /* odd while `total` and the ring may not agree */

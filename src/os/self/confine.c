@@ -117,7 +117,7 @@ static const char *const allowed[CONFINE_MAX] = {
     [CONFINE_LOG] = RUNNING SEARCHING WRITING FORKING
     "connect getpeername getsockname getsockopt recvmsg sendmsg sendto setsockopt",
     [CONFINE_READER] = RUNNING SEARCHING FORKING OTHER_USER,
-    /* Memory, and the two descriptors that it has. */
+    /* Memory, and reads and writes of the two open descriptors. */
     [CONFINE_GZIP] = "brk exit exit_group futex futex_time64 madvise mmap mmap2 mprotect "
                      "mremap munmap read restart_syscall rt_sigprocmask rt_sigreturn "
                      "sigreturn write",

@@ -43,8 +43,8 @@ expect(const struct spawn_child *child, enum spawn_step step, int which, long r)
 		spawn_child_fail(child, step, which, r);
 }
 
-/* How gladly the kernel kills it when memory runs out: processes that shared its memory
- * would get it, too.  As root still: so its later self cannot lower it. */
+/* How likely the kernel kills the process when memory runs out: processes that shared its
+ * memory would get it, too.  As root still: so its later self cannot lower it. */
 void
 spawn_oom_score_adj(const struct spawn_child *child)
 {
