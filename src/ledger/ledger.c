@@ -175,7 +175,9 @@ check_header(const struct header *header, size_t bytes, struct err *err)
 		err_set(err, 0, "this is not a ledger");
 	else if (header->version != LEDGER_VERSION)
 		err_set(err, 0,
-		        "the ledger is of version %" PRIu32 ", this supd reads %d",
+		        "the ledger is of version %" PRIu32
+		        ", this supd reads %d: stop supd with its actors, and start "
+		        "it anew",
 		        header->version, LEDGER_VERSION);
 	else if (header->sum != header_sum(header))
 		err_set(err, 0, "the ledger's header is damaged: wrong checksum");

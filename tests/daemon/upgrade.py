@@ -339,7 +339,7 @@ refusal("one that babbles", lambda: impostor("babbles"), r"not a supd[^\x1b]*me"
 refusal("one that never stops talking", lambda: impostor("chatters"), "its output is too long")
 refusal("one that says why not", lambda: impostor("objects"), "/supd: not on a Sunday")
 refusal("a supd with another ledger", lambda: contents(STRANGER),
-        r"the ledger is of version \d+, this supd reads 77")
+        r"the ledger is of version \d+, this supd reads 77: stop supd with its actors, and start it anew")
 
 
 @test("one that is long in dying is gone before supd is")

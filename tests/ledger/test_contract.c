@@ -160,13 +160,15 @@ START_TEST(another_version_is_refused_by_its_number)
 {
 	struct ledger *ledger = new_ledger();
 	const uint32_t version = LEDGER_VERSION + 41;
-	char want[100];
+	char want[160];
 	struct err err;
 
 	/* Behind the magic number, in every version. */
 	ck_assert_int_eq(pwrite(ledger_fd(ledger), &version, sizeof(version), 8), 4);
 	ck_assert_ptr_null(try_again(ledger, &err));
-	snprintf(want, sizeof(want), "the ledger is of version %u, this supd reads %d",
+	snprintf(want, sizeof(want),
+	         "the ledger is of version %u, this supd reads %d: stop supd with its "
+	         "actors, and start it anew",
 	         version, LEDGER_VERSION);
 	ck_assert_str_eq(err.text, want);
 	ledger_free(ledger);
