@@ -21,7 +21,7 @@ static const struct {
     {"strategie: one_for_one\nchildren: {}\n", "1:1: error: strategie",
      "did you mean `strategy`?"},
     {"children: {}\nxyzzyplugh: 1\n", "2:1: error: xyzzyplugh",
-     "unknown key `xyzzyplugh`; supd.yaml(5) has all that there are"},
+     "unknown key `xyzzyplugh`; supd.yaml(5) describes all keys"},
     {"children: {a: {command: [x], backoff: {wibble: 1s}}}\n",
      "1:40: error: children.a.backoff.wibble",
      "there are: min, max, factor, jitter, reset_after, reset, on"},
@@ -419,7 +419,7 @@ START_TEST(what_a_report_quotes_does_not_control_a_terminal)
 {
 	expect_errors("children: {a: {command: [x], \"k\\e[31m\\n\": 1}}\n",
 	              "main.yaml:1:30: error: children.a.k\\x1b[31m\\n: unknown key "
-	              "`k\\x1b[31m\\n`; supd.yaml(5) has all that there are\n");
+	              "`k\\x1b[31m\\n`; supd.yaml(5) describes all keys\n");
 }
 END_TEST
 

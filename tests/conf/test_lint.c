@@ -88,7 +88,7 @@ static const struct {
     {"children:\n  s:\n    shutdown: 10s\n    children:\n"
      "      a: {" SH ", shutdown: 6s}\n      b: {" SH "}\n",
      "3:15: warning: children.s.shutdown",
-     "10s is less than its children may take, which is 11s"},
+     "10s is less than the time that its children may take, 11s"},
     {"children:\n  a: {" SH ", watch: {/user/b: fail}}\n  bb: {" SH "}\n",
      "2:44: warning: children.a.watch./user/b",
      "there is no actor `/user/b` in this file, did you mean `/user/bb`?"},
@@ -103,7 +103,7 @@ static const struct {
      "/user/c -> /user/a"},
     {"children:\n  s:\n    shutdown: 10s\n    children:\n"
      "      t: {children: {a: {" SH ", shutdown: infinity}}}\n",
-     "3:15: warning: children.s.shutdown", "which is infinity"},
+     "3:15: warning: children.s.shutdown", "children may take, infinity"},
     {"children:\n  s:\n    intensity: {restarts: 11, within: 1h}\n    children:\n"
      "      t:\n        intensity: {restarts: 10, within: 1h}\n        children: {}\n",
      "6:31: warning: children.s.children.t.intensity.restarts",

@@ -35,7 +35,7 @@ def thirty(box):
     story = s.call("Explain", name="a")
     equal(story["last_words"], last_ten(30), "last_words of Explain")
     text = s.ctl_ok("explain", "a").out
-    has(text, r"The last that /user/a wrote:\n  \| line 21\n(  \| line \d+\n){8}  \| line 30\n",
+    has(text, r"The last lines of /user/a:\n  \| line 21\n(  \| line \d+\n){8}  \| line 30\n",
         "supctl explain")
     s.until(lambda: "line 30" in s.ctl("logs", "a").out, "the log")
     has(s.ctl("status", "a").out, r"(?s)    output  .*line 21\n.*line 30\n", "supctl status")

@@ -163,8 +163,7 @@ doubt(const struct conf_actor *target, enum need level)
 {
 	if (!target->spec.enabled)
 		return "is not started by itself (`enabled: false`): this actor waits "
-		       "until "
-		       "that one is started by hand";
+		       "until the needed actor is started by hand";
 	if (level != NEED_COMPLETED)
 		return NULL;
 	if (target->spec.restart == RESTART_PERMANENT)

@@ -116,7 +116,7 @@ refuse(struct reader *reader, const struct yaml *value, const struct trail *trai
 		reader_error(
 		    reader, value, trail,
 		    "the controller `%s` is missing in the cgroup v2 hierarchy of "
-		    "this machine (there: %s); with `optional: true` it runs "
+		    "this machine (there: %s); with `optional: true` the actor runs "
 		    "without this limit, for all actors with `defaults: {cgroup: "
 		    "{optional: true}}`",
 		    controller, all);

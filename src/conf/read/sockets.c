@@ -344,7 +344,8 @@ find_handler(struct reader *reader, uint32_t index, struct conf_socket *socket,
 		       handler->path);
 	} else if (hands_over(&handler->process)) {
 		refuse(reader, actor, socket,
-		       "`%.200s` has a handler itself; one is enough", handler->path);
+		       "`%.200s` has a handler itself; name an actor without a handler",
+		       handler->path);
 	} else if (handler->process.n_sockets + ++n_handled[found] > CONF_SOCKETS_MAX) {
 		refuse(reader, actor, socket,
 		       "`%.200s` would have more than %d sockets, with those of the "

@@ -32,7 +32,7 @@ const struct schema_type schema_reaction = {
 };
 const struct schema_type schema_watch = {
     .name = "watch",
-    .allowed = "a mapping from actors to what comes of their end, such as {db: fail}",
+    .allowed = "a mapping from actors to reactions, such as {db: fail}",
     .values = &schema_reaction,
 };
 
@@ -44,6 +44,6 @@ const struct schema_type schema_need = {
 };
 const struct schema_type schema_needs = {
     .name = "needs",
-    .allowed = "a mapping from actors to how far they have to be, such as {db: ready}",
+    .allowed = "a mapping from actors to `started`, `ready` or `completed`",
     .values = &schema_need,
 };

@@ -190,7 +190,7 @@ synonym_place(const struct schema_type *type, const struct yaml *map, const char
 	if (type->where == AT_TOP && node_get(map, "children") == NULL)
 		return "for a Procfile 'supd --init procfile FILE' prints what it is "
 		       "here";
-	return "supd.yaml(5) has all that there are";
+	return "supd.yaml(5) describes all keys";
 }
 
 /* Why a known key may not stand at this place. */

@@ -211,7 +211,7 @@ check_shutdown(struct lint *lint, const struct conf_actor *actor, uint64_t neede
 	    needed_ms <= actor->spec.stop.shutdown_ms)
 		return;
 	lint_warn(lint, actor, "shutdown",
-	          "%s is less than its children may take, which is %s",
+	          "%s is less than the time that its children may take, %s",
 	          duration_format(actor->spec.stop.shutdown_ms, own),
 	          duration_format(needed_ms, needed));
 }

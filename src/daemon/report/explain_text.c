@@ -260,7 +260,7 @@ say_last_words(struct strbuf *sb, const struct event_view *failure)
 
 	if (line == NULL)
 		return;
-	strbuf_addf(sb, "The last that %s wrote:\n", event_text(failure, FIELD_ORIGIN));
+	strbuf_addf(sb, "The last lines of %s:\n", event_text(failure, FIELD_ORIGIN));
 	for (; line != NULL; line = event_next(failure, FIELD_LAST_WORDS, line)) {
 		strbuf_adds(sb, "  | ");
 		strbuf_add_visible(sb, line, strlen(line));
