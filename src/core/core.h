@@ -279,8 +279,10 @@ struct action_list {
 
 /* How much a core is to hold; core_move() makes it larger. */
 struct core_size {
-	uint32_t nodes;      /* "/" and /user included */
-	uint32_t pool_bytes; /* rules and restart windows, see core_spec_bytes */
+	uint32_t nodes; /* "/" and /user included */
+	uint32_t
+	    pool_bytes; /* specs, rules and windows: core_spec_bytes() of each node, less
+	                   core_shared_bytes() where another node has the same spec */
 	uint32_t waiters;
 	uint32_t watches; /* of all actors together */
 };
@@ -298,6 +300,8 @@ extern const char *const hook_reason_names[];
 /* Memory and configuration. */
 size_t core_bytes(const struct core_size *size);
 uint32_t core_spec_bytes(const struct spec *spec, const struct spec *parent);
+uint32_t core_shared_bytes(void);
+bool core_spec_is_shared(const struct spec *a, const struct spec *b);
 uint64_t core_limit_bytes(const struct core *core, struct ref ref,
                           const struct spec *spec);
 struct core *core_init(void *memory, const struct core_size *size, uint64_t seed);

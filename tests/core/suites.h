@@ -30,6 +30,7 @@ Suite *suite_decider(void);
 Suite *suite_window(void);
 Suite *suite_backoff(void);
 Suite *suite_pace(void);
+Suite *suite_pool(void);
 Suite *suite_group(void);
 Suite *suite_door(void);
 

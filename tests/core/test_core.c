@@ -79,6 +79,7 @@ main(void)
 	srunner_add_suite(runner, suite_window());
 	srunner_add_suite(runner, suite_backoff());
 	srunner_add_suite(runner, suite_pace());
+	srunner_add_suite(runner, suite_pool());
 	srunner_add_suite(runner, suite_group());
 	srunner_add_suite(runner, suite_door());
 	return check_run(runner);

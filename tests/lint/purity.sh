@@ -3,7 +3,7 @@
 # purity.sh - the decision core calls nothing but memory and string functions.
 #
 # Looks at the symbols that libcore.a leaves undefined, less those that it or libbase.a's
-# harmless parts (names, rng, units) define.
+# harmless parts (names, rng, sum, units) define.
 set -eu
 lib=${top_builddir:-.}/libcore.a
 base=${top_builddir:-.}/src/base
@@ -15,7 +15,7 @@ defined() {
 
 {
 	defined "$lib"
-	defined "$base/names.o" "$base/rng.o"
+	defined "$base/names.o" "$base/rng.o" "$base/sum.o"
 } | awk '{ print "d", $1 }' >purity.$$.tmp
 trap 'rm -f purity.$$.tmp' EXIT
 "${NM:-nm}" -u "$lib" | awk 'NF == 2 && $1 == "U" { print "u", $2 }' >>purity.$$.tmp

@@ -36,7 +36,7 @@ BUDGET = {
     "bools of a struct": 8,
     "parameters of a function": 5,
     "files of a knot": 6,
-    "statements": 39600,  # a feature of more than 300 raises it, and its commit says why; else it falls
+    "statements": 39640,  # a feature of more than 300 raises it, and its commit says why; else it falls
 }
 KNOTS = {"core/decide": 2, "core/move": 4}  # shelves where fewer files call each other in a circle
 SEEN = ["event_kind_names", "action_kind_names", "core_snapshot_bytes"]  # of the core, by its simulators

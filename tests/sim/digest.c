@@ -115,16 +115,16 @@ mix_node(uint64_t hash, const struct core *core, const struct node *node)
 	memset(copy.limits.guard_ms, 0, sizeof(copy.limits.guard_ms));
 	memset(&copy.limits.intensity, 0, sizeof(copy.limits.intensity));
 	memset(&copy.limits.own, 0, sizeof(copy.limits.own));
-	memset(&copy.spec, 0, sizeof(copy.spec));
+	copy.pool.spec_at = 0;
 	hash = mix_bytes(hash, &copy, sizeof(copy));
 	hash = mix_deadlines(hash, core, node);
 	hash = mix_waiters(hash, core, node);
-	if (node_is_supervisor(node) && !node->spec.policy.intensity.unlimited)
+	if (node_is_supervisor(node) && !spec_of(node)->policy.intensity.unlimited)
 		hash = mix_window(hash, core, &node->limits.intensity,
-		                  node->spec.policy.intensity.within_ms);
-	if (parent != NULL && parent->spec.policy.limit.on)
+		                  spec_of(node)->policy.intensity.within_ms);
+	if (parent != NULL && spec_of(parent)->policy.limit.on)
 		hash = mix_window(hash, core, &node->limits.own,
-		                  parent->spec.policy.limit.within_ms);
+		                  spec_of(parent)->policy.limit.within_ms);
 	return hash;
 }
 

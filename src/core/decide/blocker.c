@@ -103,7 +103,7 @@ holds_up_others(const struct core *core, const struct node *node)
 	const struct node *parent = node_parent(core, node);
 
 	return node_is_blocked(node) && node->part.sequenced && parent != NULL &&
-	       parent->spec.policy.strategy == STRATEGY_ONE_FOR_ONE;
+	       spec_of(parent)->policy.strategy == STRATEGY_ONE_FOR_ONE;
 }
 
 /* True if this node or a node below is held up. */

@@ -42,9 +42,9 @@ carry_out_give_up(struct turn *turn, struct node *supervisor, struct node *offen
 	stop_origin(turn, origin);
 	action = turn_report(turn, REPORT_GAVE_UP, supervisor);
 	action->origin = node_ref(turn->core, offender);
-	action->window = supervisor->spec.policy.intensity.restarts + 1;
-	action->limit = supervisor->spec.policy.intensity.restarts;
-	action->delay_ms = supervisor->spec.policy.intensity.within_ms;
+	action->window = spec_of(supervisor)->policy.intensity.restarts + 1;
+	action->limit = spec_of(supervisor)->policy.intensity.restarts;
+	action->delay_ms = spec_of(supervisor)->policy.intensity.within_ms;
 	stop_before_failing(turn, supervisor, ENDING_GIVES_UP, offender);
 }
 
@@ -60,7 +60,7 @@ restart_survivors(struct turn *turn, struct node *origin, const struct node *top
 	for (struct node *at = origin; at != top; at = node_supervisor(core, at))
 		goal_mark_for_sequence(
 		    at, at->goal != GOAL_DOWN && !at->part.grouped &&
-		            !spec_runs_once(&at->spec) &&
+		            !spec_runs_once(spec_of(at)) &&
 		            node_keeps_children(node_supervisor(core, at)));
 	if (!node_is_in_sequence(origin))
 		stop_origin(turn, origin);
@@ -79,12 +79,12 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 		living_resume(turn, origin, cause);
 		return 0;
 	}
-	if (spec_runs_once(&origin->spec))
+	if (spec_runs_once(spec_of(origin)))
 		return 0;
 	delay_ms = pace_delay(turn, origin, decision);
 	goal_resume(origin, node_is_ready(origin) && !node_is_ending(origin), delay_ms);
 	/* A first attempt that failed counts as passed (DECISIONS 18). */
-	if (node_supervisor(turn->core, origin)->spec.policy.strategy ==
+	if (spec_of(node_supervisor(turn->core, origin))->policy.strategy ==
 	    STRATEGY_ONE_FOR_ONE)
 		part_pass(turn->core, origin);
 	return delay_ms;
@@ -121,7 +121,7 @@ freeze_others(struct core *core, struct node *node, struct node *origin,
 	    node_is_leaving(node))
 		suspend_below(core, node);
 	if ((directive != DIRECTIVE_RESTART && directive != DIRECTIVE_STOP) ||
-	    !node_supervisor(core, node)->spec.policy.freeze_while_deciding)
+	    !spec_of(node_supervisor(core, node))->policy.freeze_while_deciding)
 		return;
 	CHILDREN_FOREACH (core, node_supervisor(core, node), member)
 		if (strategy_in_scope(core, node, member) && !node_is_down(member) &&

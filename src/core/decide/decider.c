@@ -172,19 +172,19 @@ decider_decide(const struct core *core, const struct node *node,
 	const struct question q = {
 	    .cause = cause,
 	    .first = node->run.attempts <= 1 && !node->run.was_ready,
-	    .strategy = supervisor->spec.policy.strategy,
+	    .strategy = spec_of(supervisor)->policy.strategy,
 	};
 
 	*ret = (struct decision){.reason = DECIDED_BY_ON_FAILURE};
-	if (ask(&node->spec.on_failure, pool_rules(core, node->pool.on_failure_at), &q,
-	        ret))
+	if (ask(&spec_of(node)->on_failure, pool_rules(core, node->pool.on_failure_at),
+	        &q, ret))
 		return;
 	ret->reason = DECIDED_ROOT;
 	ret->directive = DIRECTIVE_STOP;
 	if (supervisor->links.parent == NONE)
 		return;
 	ret->reason = DECIDED_BY_RULE;
-	if (ask(&supervisor->spec.policy.decider,
+	if (ask(&spec_of(supervisor)->policy.decider,
 	        pool_rules(core, supervisor->pool.rules_at), &q, ret))
 		return;
 	ret->reason = DECIDED_NO_RULE_MATCHED;
@@ -206,9 +206,9 @@ decider_names_normal(const struct core *core, const struct node *node)
 {
 	const struct node *supervisor = node_supervisor(core, node);
 
-	return list_names_normal(&node->spec.on_failure,
+	return list_names_normal(&spec_of(node)->on_failure,
 	                         pool_rules(core, node->pool.on_failure_at)) ||
-	       list_names_normal(&supervisor->spec.policy.decider,
+	       list_names_normal(&spec_of(supervisor)->policy.decider,
 	                         pool_rules(core, supervisor->pool.rules_at));
 }
 
@@ -227,8 +227,8 @@ decider_names_errno(const struct core *core, const struct node *node, int32_t er
 {
 	const struct node *supervisor = node_supervisor(core, node);
 
-	return list_names_errno(&node->spec.on_failure,
+	return list_names_errno(&spec_of(node)->on_failure,
 	                        pool_rules(core, node->pool.on_failure_at), error) ||
-	       list_names_errno(&supervisor->spec.policy.decider,
+	       list_names_errno(&spec_of(supervisor)->policy.decider,
 	                        pool_rules(core, supervisor->pool.rules_at), error);
 }

@@ -16,7 +16,7 @@
 bool
 demand_waits(const struct node *node)
 {
-	return node->spec.on_demand && !node->plan.is_demanded;
+	return spec_of(node)->on_demand && !node->plan.is_demanded;
 }
 
 /*
@@ -58,7 +58,7 @@ retire(struct turn *turn, struct node *node, uint64_t delay_ms)
 void
 demand_done(struct turn *turn, struct node *node)
 {
-	const struct backoff_spec *backoff = &node->spec.backoff;
+	const struct backoff_spec *backoff = &spec_of(node)->backoff;
 	const uint64_t age_ms = turn->now_ms - node->since_ms;
 
 	uint64_t delay_ms = pace_delay_floor(turn, node);
@@ -85,7 +85,7 @@ demand_begun(struct core *core, struct node *node)
 void
 demand_over(struct turn *turn, struct node *node)
 {
-	if (!node->spec.on_demand || !node->plan.is_demanded)
+	if (!spec_of(node)->on_demand || !node->plan.is_demanded)
 		return;
 	if (node_is_live(node) && node->state != STATE_STOPPING && !node_is_leaving(node))
 		retire(turn, node, 0);
@@ -99,7 +99,7 @@ demand_over(struct turn *turn, struct node *node)
 void
 demand_updated(struct core *core, struct node *node)
 {
-	if (node->spec.on_demand || !node_is_on_standby(node))
+	if (spec_of(node)->on_demand || !node_is_on_standby(node))
 		return;
 	goal_demand(node, true);
 	queue_node(core, node);

@@ -37,7 +37,7 @@ has_room(const struct core *core, const struct node *supervisor,
 			return false;
 		watches += addition->at[i].spec->n_watches;
 		bytes += core_spec_bytes(addition->at[i].spec,
-		                         i == 0 ? &supervisor->spec
+		                         i == 0 ? spec_of(supervisor)
 		                                : addition->at[parent].spec);
 	}
 	return bytes <= room.pool_bytes && watches <= room.watches;
@@ -95,7 +95,7 @@ dynamic_add(struct turn *turn, struct node *supervisor, const struct event *even
 	ASSERT(event->addition != NULL && event->addition_id != 0);
 	if (!takes_children(core, supervisor))
 		command_reply(turn, event, REPLY_INVALID_STATE);
-	else if (supervisor->growth.n >= supervisor->spec.policy.max_children)
+	else if (supervisor->growth.n >= spec_of(supervisor)->policy.max_children)
 		command_reply(turn, event, REPLY_LIMIT);
 	else if (!has_room(core, supervisor, event->addition) ||
 	         (event->token != 0 && core->waiters.vacant == NONE))
@@ -197,10 +197,11 @@ dynamic_settled(struct turn *turn, struct node *node)
 	goal_stay_added(node);
 	if (node->growth.removing)
 		return;
-	if (node_is_added(node) && (was_fresh || node->spec.restart == RESTART_TEMPORARY))
+	if (node_is_added(node) &&
+	    (was_fresh || spec_of(node)->restart == RESTART_TEMPORARY))
 		dynamic_remove(turn->core, node);
 	else if (node->growth.presence == PRESENCE_DELETED ||
-	         node->spec.restart == RESTART_TEMPORARY)
+	         spec_of(node)->restart == RESTART_TEMPORARY)
 		hide(turn, node);
 }
 

@@ -27,12 +27,12 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 		ret->reason = DECIDED_NOT_ADDED;
 		return;
 	}
-	if (spec_runs_once(&node->spec) &&
+	if (spec_runs_once(spec_of(node)) &&
 	    (ret->directive == DIRECTIVE_RESTART || ret->directive == DIRECTIVE_RESUME ||
 	     ret->directive == DIRECTIVE_STOP)) {
 		ret->directive = DIRECTIVE_STOP;
-		ret->reason = node->spec.restart == RESTART_NEVER ? DECIDED_NEVER
-		                                                  : DECIDED_TEMPORARY;
+		ret->reason = spec_of(node)->restart == RESTART_NEVER ? DECIDED_NEVER
+		                                                      : DECIDED_TEMPORARY;
 		return;
 	}
 	if (node->plan.start_reason == START_BY_COMMAND && cause_is_init(cause)) {
@@ -163,8 +163,9 @@ restart_normal(struct turn *turn, struct node *node)
 
 	limits_admit_restart(turn, node, &decision);
 	if (decision.directive == DIRECTIVE_RESTART) {
-		delay_ms = node->spec.backoff.on_stop ? pace_delay(turn, node, &decision)
-		                                      : pace_delay_floor(turn, node);
+		delay_ms = spec_of(node)->backoff.on_stop
+		               ? pace_delay(turn, node, &decision)
+		               : pace_delay_floor(turn, node);
 		strategy_restart(turn, node, delay_ms);
 		return;
 	}
@@ -196,13 +197,13 @@ failure_normal_end(struct turn *turn, struct node *node)
 	if (failure_is_moot(turn, node) || node->links.depth == 1) {
 		/* As a normal end that leads to no restart. */
 	} else if (decider_names_normal(turn->core, node) &&
-	           !spec_runs_once(&node->spec)) {
+	           !spec_runs_once(spec_of(node))) {
 		failure_handle(turn, node, &node->process.end, node);
 		return;
-	} else if (node->spec.on_demand && !spec_runs_once(&node->spec)) {
+	} else if (spec_of(node)->on_demand && !spec_runs_once(spec_of(node))) {
 		demand_done(turn, node);
 		return;
-	} else if (node->spec.restart == RESTART_PERMANENT) {
+	} else if (spec_of(node)->restart == RESTART_PERMANENT) {
 		restart_normal(turn, node);
 		return;
 	}
@@ -229,7 +230,7 @@ failure_give_up(struct turn *turn, struct node *supervisor)
 	if (failure_is_moot(turn, supervisor))
 		down_bring(turn, supervisor);
 	else if (supervisor->ending.as == ENDING_RETIRES ||
-	         (supervisor->spec.policy.decider.preset == PRESET_OTP &&
+	         (spec_of(supervisor)->policy.decider.preset == PRESET_OTP &&
 	          supervisor->links.depth > 1 &&
 	          supervisor->ending.as != ENDING_START_FAILED))
 		failure_normal_end(turn, supervisor);

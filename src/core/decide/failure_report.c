@@ -73,16 +73,17 @@ failure_report(struct turn *turn, struct node *node, struct node *origin,
 	action->origin = node_ref(turn->core, failure_began_at(turn->core, origin));
 	action->ruling = ruling_of(decision);
 	action->log = decision->log;
-	if (action->log == RULE_LOG_AS_DIRECTIVE && !supervisor->spec.policy.log_failures)
+	if (action->log == RULE_LOG_AS_DIRECTIVE &&
+	    !spec_of(supervisor)->policy.log_failures)
 		action->log = RULE_LOG_OFF;
-	action->group = supervisor->spec.policy.strategy != STRATEGY_ONE_FOR_ONE &&
+	action->group = spec_of(supervisor)->policy.strategy != STRATEGY_ONE_FOR_ONE &&
 	                (decision->directive == DIRECTIVE_RESTART ||
 	                 decision->directive == DIRECTIVE_STOP) &&
 	                !failure_concerns_one(decision);
 	action->window = limits_in_use(turn->core, supervisor, turn->now_ms);
-	action->limit = supervisor->spec.policy.intensity.unlimited
+	action->limit = spec_of(supervisor)->policy.intensity.unlimited
 	                    ? 0
-	                    : supervisor->spec.policy.intensity.restarts;
+	                    : spec_of(supervisor)->policy.intensity.restarts;
 	action->delay_ms = delay_ms;
 }
 

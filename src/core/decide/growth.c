@@ -55,7 +55,6 @@ take_spec(struct core *core, struct node *node, const struct spec *spec)
 	pool_take_rules(core, node, spec);
 	gate_take_spec(core, node, spec->needs);
 	watch_take_spec(core, node, spec->watches, spec->n_watches);
-	node->spec.watches = NULL;
 }
 
 static struct node *
@@ -140,6 +139,8 @@ add_node(struct core *core, struct node *parent, struct node *before,
 		link_child(core, parent, node, before);
 		pool_resize(core, &node->limits.own, NULL, pool_limit_stamps(parent));
 	}
+	node->name = spec->name;
+	node->base = spec->base;
 	take_spec(core, node, spec);
 	watch_named(core, node);
 	gate_named(core, node);
@@ -196,7 +197,7 @@ core_move(void *memory, const struct core_size *size, const struct core *old)
 	wait_move(core, old);
 	watch_move(core, old);
 	gate_move(core);
-	core->pool_used = 0;
+	core->pool_used = core->n_specs = 0;
 	for (uint32_t slot = 0; slot < core->top; slot++) {
 		struct node *node = node_in(core, slot);
 
@@ -290,20 +291,15 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 {
 	struct node *node = node_find(core, ref);
 	struct probe_spec was_health;
-	uint64_t name, base;
 	bool was_fixed;
 	uint32_t cap;
 
 	ASSERT(node != NULL);
-	ASSERT(node->spec.kind == spec->kind);
+	ASSERT(spec_of(node)->kind == spec->kind);
 	core->now_ms = now_ms;
-	was_fixed = node->spec.policy.limit.fixed;
-	was_health = node->spec.health;
-	name = node->spec.name;
-	base = node->spec.base;
+	was_fixed = spec_of(node)->policy.limit.fixed;
+	was_health = spec_of(node)->health;
 	take_spec(core, node, spec);
-	node->spec.name = name;
-	node->spec.base = base;
 	living_updated(core, node, &was_health);
 	demand_updated(core, node);
 	cap = pool_limit_stamps(node);
@@ -408,7 +404,7 @@ core_restart(struct core *core, struct ref ref, uint64_t now_ms)
 	ASSERT(node != NULL);
 	core->now_ms = now_ms;
 	if (node->plan.stay == STAY_HELD || node_is_hidden(node) ||
-	    node->growth.presence == PRESENCE_DELETED || !node->spec.enabled ||
+	    node->growth.presence == PRESENCE_DELETED || !spec_of(node)->enabled ||
 	    node_is_refused(node))
 		return;
 	/* Below a node that is down or stops this node starts when that node does. */
@@ -443,6 +439,7 @@ node_free(struct turn *turn, struct node *node)
 	parent->links.n_children--;
 	parent->growth.n -= node_is_added(node);
 	queue_node(core, parent);
+	pool_drop_spec(core, node);
 	node->used = false;
 	node->links.next = core->vacant;
 	core->vacant = node_slot(core, node);

@@ -26,7 +26,7 @@ admit_child(const struct core *core, struct node *child, const struct limit_spec
 static bool
 admit_intensity(struct turn *turn, struct node *supervisor)
 {
-	const struct intensity_spec *spec = &supervisor->spec.policy.intensity;
+	const struct intensity_spec *spec = &spec_of(supervisor)->policy.intensity;
 	uint64_t *stamps = pool_stamps(turn->core, &supervisor->limits.intensity);
 
 	if (spec->unlimited)
@@ -42,11 +42,11 @@ admit_intensity(struct turn *turn, struct node *supervisor)
 uint32_t
 limits_in_use(const struct core *core, const struct node *supervisor, uint64_t now_ms)
 {
-	if (supervisor->spec.policy.intensity.unlimited)
+	if (spec_of(supervisor)->policy.intensity.unlimited)
 		return 0;
 	return window_in_use(&supervisor->limits.intensity,
 	                     pool_stamps(core, &supervisor->limits.intensity),
-	                     supervisor->spec.policy.intensity.within_ms, now_ms);
+	                     spec_of(supervisor)->policy.intensity.within_ms, now_ms);
 }
 
 /*
@@ -78,11 +78,11 @@ scope_is_admitted(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 	struct node *supervisor = node_supervisor(core, node);
-	const struct limit_spec *limit = &supervisor->spec.policy.limit;
+	const struct limit_spec *limit = &spec_of(supervisor)->policy.limit;
 
 	if (!limit->on)
 		return true;
-	if (supervisor->spec.policy.strategy == STRATEGY_ONE_FOR_ONE)
+	if (spec_of(supervisor)->policy.strategy == STRATEGY_ONE_FOR_ONE)
 		return admit_child(core, node, limit, turn->now_ms);
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (!strategy_in_scope(core, node, child) ||
@@ -101,7 +101,7 @@ limits_admit_restart(struct turn *turn, struct node *node, struct decision *deci
 	struct node *supervisor = node_supervisor(turn->core, node);
 
 	if (!scope_is_admitted(turn, node)) {
-		decision->directive = supervisor->spec.policy.limit.escalate
+		decision->directive = spec_of(supervisor)->policy.limit.escalate
 		                          ? DIRECTIVE_ESCALATE
 		                          : DIRECTIVE_STOP;
 		decision->reason = DECIDED_LIMIT;

@@ -61,13 +61,14 @@ phase_ms(const struct core *core, const struct node *node)
 {
 	uint32_t hash = (node_slot(core, node) + 1) * UINT32_C(2654435761);
 
-	return (uint64_t)((unsigned __int128)node->spec.health.interval_ms * hash >> 32);
+	return (uint64_t)((unsigned __int128)spec_of(node)->health.interval_ms * hash >>
+	                  32);
 }
 
 static void
 arm_health(struct core *core, struct node *node)
 {
-	const struct probe_spec *health = &node->spec.health;
+	const struct probe_spec *health = &spec_of(node)->health;
 
 	if (!living_is_up(node))
 		return;
@@ -107,15 +108,15 @@ living_is_probed(const struct node *node)
 {
 	if (node->state == STATE_STARTING)
 		return node->phase == PHASE_PROCESS &&
-		       node->spec.start.ready == READY_PROBED;
-	return living_is_up(node) && node->spec.health.on;
+		       spec_of(node)->start.ready == READY_PROBED;
+	return living_is_up(node) && spec_of(node)->health.on;
 }
 
 static uint64_t
 interval_ms(const struct node *node, enum probing probing)
 {
-	return probing == PROBING_START ? node->spec.start.ready_interval_ms
-	                                : node->spec.health.interval_ms;
+	return probing == PROBING_START ? spec_of(node)->start.ready_interval_ms
+	                                : spec_of(node)->health.interval_ms;
 }
 
 /* Ask for a probe; the time of the next probe counts from the answer. */
@@ -275,14 +276,14 @@ living_renewed(struct node *node)
 	node->living.unready_key[0] = '\0';
 	node->living.bad = 0;
 	node->living.good = 0;
-	node->living.watchdog_ms = node->spec.watchdog_ms;
+	node->living.watchdog_ms = spec_of(node)->watchdog_ms;
 }
 
 /* The process was started: it may have to be probed for readiness. */
 void
 living_spawned(struct turn *turn, struct node *node)
 {
-	if (node->spec.start.ready == READY_PROBED)
+	if (spec_of(node)->start.ready == READY_PROBED)
 		deadline_arm(turn->core, node, TIMER_HEALTH, turn->now_ms, 0);
 }
 
@@ -303,7 +304,7 @@ living_resume(struct turn *turn, struct node *node, const struct cause *cause)
 {
 	node->living.watchdog_expired = false;
 	if (node->phase == PHASE_PROCESS && node->process.state >= PROCESS_RUNS)
-		living_grant(turn, node, node->spec.start.timeout_ms);
+		living_grant(turn, node, spec_of(node)->start.timeout_ms);
 	if (cause->kind == CAUSE_STOPPED && node->living.sigstopped) {
 		turn_act(turn, ACTION_CONTINUE, node)->life = node->process.life;
 		living_continued(turn->core, node);
@@ -324,7 +325,7 @@ living_ended(struct core *core, struct node *node)
 void
 living_updated(struct core *core, struct node *node, const struct probe_spec *old)
 {
-	const struct probe_spec *health = &node->spec.health;
+	const struct probe_spec *health = &spec_of(node)->health;
 
 	if (health->on == old->on && health->what == old->what &&
 	    health->failures == old->failures && health->successes == old->successes &&

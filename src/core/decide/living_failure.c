@@ -42,7 +42,8 @@ living_trigger_watchdog(struct turn *turn, struct node *node)
 static void
 count_good(struct node *node)
 {
-	if (node->living.bad == 0 || ++node->living.good < node->spec.health.successes)
+	if (node->living.bad == 0 ||
+	    ++node->living.good < spec_of(node)->health.successes)
 		return;
 	node->living.bad = 0;
 	node->living.good = 0;
@@ -55,7 +56,7 @@ count_bad(struct turn *turn, struct node *node, const struct event *event)
 
 	living_take_key(cause.key, event);
 	node->living.good = 0;
-	if (++node->living.bad < node->spec.health.failures)
+	if (++node->living.bad < spec_of(node)->health.failures)
 		return;
 	node->living.bad = 0;
 	failure_handle(turn, node, &cause, node);
@@ -122,7 +123,7 @@ living_paused(struct turn *turn, struct node *node, const struct event *event)
 	if (node->living.sigstopped)
 		return;
 	living_stand(turn->core, node);
-	if (node->spec.stopped_is_failure &&
+	if (spec_of(node)->stopped_is_failure &&
 	    (node->state == STATE_STARTING || living_is_up(node)))
 		failure_handle(turn, node, &cause, node);
 }

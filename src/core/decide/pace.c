@@ -84,7 +84,7 @@ uint64_t
 pace_delay(struct turn *turn, struct node *node, const struct decision *decision)
 {
 	const uint64_t floor_ms = floor_now(turn, node);
-	struct backoff_spec spec = node->spec.backoff;
+	struct backoff_spec spec = spec_of(node)->backoff;
 
 	backoff_override(&spec, &decision->backoff, decision->backoff_keys);
 	backoff_range(&spec, node->pace.failures, &node->pace.min_ms, &node->pace.max_ms);
@@ -161,7 +161,7 @@ pace_waits_for_room(struct turn *turn, struct node *node, const struct cause *ca
 	node->run.attempts--;
 	goal_retry(node);
 	/* As any first attempt that failed (DECISIONS 18). */
-	if (supervisor->spec.policy.strategy == STRATEGY_ONE_FOR_ONE)
+	if (spec_of(supervisor)->policy.strategy == STRATEGY_ONE_FOR_ONE)
 		part_pass(turn->core, node);
 	down_bring(turn, node);
 	return true;

@@ -54,7 +54,7 @@ can_take(const struct core *core, const struct node *node, const struct watch *w
 		return runs && is_there(node);
 	case REACTION_SIGNAL:
 		return runs && is_there(node) &&
-		       (node_is_ready(node) || node->spec.start.ready == READY_EXIT);
+		       (node_is_ready(node) || spec_of(node)->start.ready == READY_EXIT);
 	case REACTION_RUN:
 		return node->watch.running == NONE;
 	case REACTION_RESTART:
@@ -74,11 +74,11 @@ static void
 restart(struct turn *turn, struct node *node, bool confirmed)
 {
 	const struct decision none = {.directive = DIRECTIVE_RESTART};
-	bool delayed = node_is_supervisor(node) || node->spec.backoff.on_stop;
+	bool delayed = node_is_supervisor(node) || spec_of(node)->backoff.on_stop;
 
 	if (!confirmed || !node_is_live(node))
 		return;
-	if (spec_runs_once(&node->spec)) {
+	if (spec_runs_once(spec_of(node))) {
 		command_want_down(turn, node);
 		return;
 	}

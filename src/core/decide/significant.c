@@ -15,7 +15,7 @@ static bool
 is_one_active(const struct core *core, const struct node *supervisor)
 {
 	CHILDREN_FOREACH (core, supervisor, child)
-		if (child->spec.significant && !node_is_hidden(child) &&
+		if (spec_of(child)->significant && !node_is_hidden(child) &&
 		    (node_is_live(child) || node_is_pending(child) ||
 		     child->goal != GOAL_DOWN))
 			return true;
@@ -25,7 +25,7 @@ is_one_active(const struct core *core, const struct node *supervisor)
 static bool
 is_time_to_end(const struct core *core, const struct node *supervisor)
 {
-	switch (supervisor->spec.policy.auto_shutdown) {
+	switch (spec_of(supervisor)->policy.auto_shutdown) {
 	case AUTO_SHUTDOWN_ANY:
 		return true;
 	case AUTO_SHUTDOWN_ALL:
@@ -56,10 +56,10 @@ significant_ended(struct turn *turn, struct node *child)
 	const bool by_itself = child->run.exited_by_itself;
 
 	run_exits(child, false);
-	if (supervisor != NULL && child->spec.significant &&
+	if (supervisor != NULL && spec_of(child)->significant &&
 	    (child->state == STATE_FAILED || child->ending.work_failed))
 		supervisor->ending.work_failed = true;
-	if (!by_itself || !child->spec.significant || supervisor == NULL ||
+	if (!by_itself || !spec_of(child)->significant || supervisor == NULL ||
 	    failure_is_moot(turn, supervisor) || node_is_ending(supervisor) ||
 	    !is_time_to_end(turn->core, supervisor))
 		return;
@@ -83,11 +83,11 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 	if (leader == NULL || leader->failed == FAILED_NOT ||
 	    !children_are_down(supervisor) || failure_is_moot(turn, supervisor))
 		return;
-	if (supervisor->spec.policy.when_empty == WHEN_EMPTY_ESCALATE) {
+	if (spec_of(supervisor)->policy.when_empty == WHEN_EMPTY_ESCALATE) {
 		failure_escalate(turn, supervisor, &leader->failure.cause,
 		                 node_at(turn->core, supervisor->children.group_leader),
 		                 &empty);
-	} else if (supervisor->spec.policy.when_empty == WHEN_EMPTY_STOP) {
+	} else if (spec_of(supervisor)->policy.when_empty == WHEN_EMPTY_STOP) {
 		failure_inherit(supervisor, leader);
 		goal_down_as(supervisor, STATE_FAILED);
 		down_bring(turn, supervisor);
@@ -120,7 +120,7 @@ next_named(const struct core *core, struct node *top, struct node *prev)
 {
 	struct node *node = node_next(core, top, prev);
 
-	while (node != NULL && (!node->spec.gives_exit || node->growth.removing))
+	while (node != NULL && (!spec_of(node)->gives_exit || node->growth.removing))
 		node = node_next(core, top, node);
 	return node;
 }
@@ -144,7 +144,7 @@ named_status(const struct core *core, int32_t *ret)
 static bool
 is_to_start(const struct node *node)
 {
-	return node->spec.enabled && node->plan.stay == STAY_NOT;
+	return spec_of(node)->enabled && node->plan.stay == STAY_NOT;
 }
 
 /* True if a supervisor above the node starts again, and the node with it. */
@@ -221,7 +221,7 @@ is_for_another(const struct core *core, const struct node *node)
 	                             user->failure.ruling.directive == DIRECTIVE_STOP;
 
 	return fails && node->state == STATE_FAILED &&
-	       (origin == NULL || !origin->spec.gives_exit);
+	       (origin == NULL || !spec_of(origin)->gives_exit);
 }
 
 /* supd stops in order, with the status of what is named. */
@@ -252,7 +252,7 @@ significant_settled(struct turn *turn, struct node *top)
 		return;
 	if (is_for_another(core, top))
 		return;
-	if (!top->spec.gives_exit)
+	if (!spec_of(top)->gives_exit)
 		named = next_named(core, top, top);
 	/* One of several named actors may be stopped with its group before it began. */
 	if (named == NULL || !has_named_begun(core) || is_named_active(core))

@@ -17,7 +17,7 @@ strategy_in_scope(const struct core *core, const struct node *child,
 	if (node_is_hidden(sibling) || sibling->growth.removing ||
 	    sibling->growth.presence == PRESENCE_DELETED)
 		return false;
-	switch (node_supervisor(core, child)->spec.policy.strategy) {
+	switch (spec_of(node_supervisor(core, child))->policy.strategy) {
 	case STRATEGY_ONE_FOR_ALL:
 		return true;
 	case STRATEGY_REST_FOR_ONE:
@@ -98,7 +98,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 	                       node->failed == FAILED_BRINGS_DOWN ? RESTARTED_FOR_FAILURE
 	                                                          : RESTARTED_FOR_END,
 	                       delay_ms);
-	if (supervisor->spec.policy.strategy == STRATEGY_ONE_FOR_ONE) {
+	if (spec_of(supervisor)->policy.strategy == STRATEGY_ONE_FOR_ONE) {
 		/* A first attempt that failed counts as passed (DECISIONS 18). */
 		part_pass(core, node);
 		down_bring(turn, node);
@@ -152,7 +152,7 @@ strategy_stop(struct turn *turn, struct node *node)
 	uint32_t leader;
 	bool awaited;
 
-	if (supervisor->spec.policy.strategy == STRATEGY_ONE_FOR_ONE) {
+	if (spec_of(supervisor)->policy.strategy == STRATEGY_ONE_FOR_ONE) {
 		down_bring(turn, node);
 		return;
 	}
@@ -194,7 +194,7 @@ strategy_joins(const struct core *core, const struct node *node)
 	/* Children removed one by one form no group. */
 	if (supervisor->children.group_index == NONE)
 		return false;
-	return supervisor->spec.policy.strategy == STRATEGY_ONE_FOR_ALL ||
+	return spec_of(supervisor)->policy.strategy == STRATEGY_ONE_FOR_ALL ||
 	       node->links.index >= supervisor->children.group_index;
 }
 
@@ -227,7 +227,8 @@ strategy_leave(struct core *core, struct node *node)
 	struct node *supervisor = node_supervisor(core, node);
 
 	if (!node_is_live(node) || node->part.grouped ||
-	    supervisor->spec.policy.stop_parallel || supervisor->state == STATE_STOPPING)
+	    spec_of(supervisor)->policy.stop_parallel ||
+	    supervisor->state == STATE_STOPPING)
 		return;
 	part_join(core, node);
 	if (supervisor->children.op == OP_NONE || supervisor->children.op == OP_START) {

@@ -86,7 +86,7 @@ suspend_others(struct core *core, struct node *node)
 {
 	struct node *supervisor = node_supervisor(core, node);
 
-	if (!supervisor->spec.policy.freeze_while_deciding || node->suspend.decided)
+	if (!spec_of(supervisor)->policy.freeze_while_deciding || node->suspend.decided)
 		return;
 	node->suspend.decided = true;
 	supervisor->suspend.deciding++;
@@ -100,8 +100,8 @@ suspend_others(struct core *core, struct node *node)
 void
 suspend_below(struct core *core, struct node *node)
 {
-	if (node->spec.kind != NODE_BOTH || !node->spec.policy.freeze_while_deciding ||
-	    node->suspend.own_failure)
+	if (spec_of(node)->kind != NODE_BOTH ||
+	    !spec_of(node)->policy.freeze_while_deciding || node->suspend.own_failure)
 		return;
 	node->suspend.own_failure = true;
 	core->n_suspends++;
@@ -141,7 +141,7 @@ suspend_decided(struct core *core, struct node *node)
 void
 suspend_updated(struct core *core, struct node *supervisor)
 {
-	if (supervisor->spec.policy.freeze_while_deciding)
+	if (spec_of(supervisor)->policy.freeze_while_deciding)
 		return;
 	suspend_below_end(core, supervisor);
 	if (supervisor->suspend.deciding == 0)

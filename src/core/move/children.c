@@ -70,7 +70,7 @@ renew_child(struct core *core, struct node *child, enum restart_kind kind)
 	pace_forget(core, child);
 	part_leave(core, child);
 	goal_renew(child,
-	           child->spec.enabled && child->plan.stay == STAY_NOT &&
+	           spec_of(child)->enabled && child->plan.stay == STAY_NOT &&
 	               !child->growth.removing,
 	           kind);
 	goal_keep_down(child, STAY_NOT);
@@ -131,7 +131,7 @@ static void
 rejoin(struct core *core, struct node *supervisor)
 {
 	if (!node_is_resuming(supervisor) &&
-	    supervisor->spec.policy.keep_children == KEEP_RESTART)
+	    spec_of(supervisor)->policy.keep_children == KEEP_RESTART)
 		mark_all(core, supervisor);
 	if (supervisor->children.op == OP_NONE)
 		supervisor->children.op = OP_START;
@@ -273,7 +273,7 @@ static void
 advance_stop(struct turn *turn, struct node *supervisor)
 {
 	bool parallel =
-	    supervisor->spec.policy.stop_parallel || stop_kills_children(supervisor);
+	    spec_of(supervisor)->policy.stop_parallel || stop_kills_children(supervisor);
 
 	while (supervisor->children.cursor != NONE) {
 		struct node *child = node_at(turn->core, supervisor->children.cursor);
@@ -326,7 +326,7 @@ advance_start(struct turn *turn, struct node *supervisor)
 			}
 			up_start(turn, child);
 		}
-		if (child->part.sequenced && !supervisor->spec.policy.start_parallel)
+		if (child->part.sequenced && !spec_of(supervisor)->policy.start_parallel)
 			return;
 		supervisor->children.cursor = child->links.next;
 	}

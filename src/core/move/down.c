@@ -34,7 +34,7 @@ down_terminated(struct turn *turn, struct node *node)
 		run_terminated(node);
 		wait_terminated(turn->core, node);
 	}
-	if (node->spec.keeps && node->run.begun != BEGUN_NEVER)
+	if (spec_of(node)->keeps && node->run.begun != BEGUN_NEVER)
 		turn_act(turn, ACTION_CLEAR, node)->is_final = true;
 	if (node->goal == GOAL_DOWN)
 		dynamic_settled(turn, node);
@@ -54,7 +54,7 @@ down_settle(struct turn *turn, struct node *node)
 	failure_is_over(node);
 	/* A one-shot is ready once it is done. */
 	if (!node_is_ready(node) || node->plan.down_as != STATE_DONE ||
-	    node->spec.start.ready != READY_EXIT)
+	    spec_of(node)->start.ready != READY_EXIT)
 		run_forget_ready(node);
 	node->pace.no_room = 0;
 	suspend_clear(core, node);
@@ -164,14 +164,14 @@ send_kill(struct turn *turn, struct node *node, enum process_kill how)
 	process_killed(node, how);
 	turn_act(turn, ACTION_KILL, node)->life = node->process.life;
 	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms,
-	             node->spec.stop.kill_timeout_ms);
+	             spec_of(node)->stop.kill_timeout_ms);
 }
 
 /* Ask the process to end, as its `shutdown` has it (OTP O-06 to O-08). */
 static void
 send_stop(struct turn *turn, struct node *node)
 {
-	const struct spec *spec = &node->spec;
+	const struct spec *spec = spec_of(node);
 	struct action *action;
 
 	if (stop_kills(node) || spec->stop.mode == SHUTDOWN_BRUTAL_KILL) {
@@ -202,9 +202,9 @@ void
 down_stop_sent(struct turn *turn, struct node *node)
 {
 	if (node->phase == PHASE_END && node->process.killed == KILL_NOT_SENT &&
-	    node->spec.stop.mode == SHUTDOWN_TIMEOUT)
+	    spec_of(node)->stop.mode == SHUTDOWN_TIMEOUT)
 		deadline_extend(turn->core, node, TIMER_STATE, turn->now_ms,
-		                node->spec.stop.shutdown_ms);
+		                spec_of(node)->stop.shutdown_ms);
 }
 
 /*
@@ -223,7 +223,7 @@ run_pre_hook(struct turn *turn, struct node *node)
 	    (node_is_ending(node) && node->ending.as != ENDING_RETIRES))
 		return false;
 	/* A process that is to be killed at once does not wait for a hook. */
-	if (is_there && node->spec.stop.mode == SHUTDOWN_BRUTAL_KILL)
+	if (is_there && spec_of(node)->stop.mode == SHUTDOWN_BRUTAL_KILL)
 		return false;
 	if (node_comes_back(node))
 		return hooks_run(turn, node, HOOK_PRE_RESTART);
@@ -249,9 +249,9 @@ dismiss(struct turn *turn, struct node *node)
 	    (node_comes_back(node) && node_keeps_children(node)))
 		return false;
 	node->phase = PHASE_DISMISS;
-	if (!node_has_process(node) && node->spec.stop.mode == SHUTDOWN_TIMEOUT)
+	if (!node_has_process(node) && spec_of(node)->stop.mode == SHUTDOWN_TIMEOUT)
 		deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms,
-		             node->spec.stop.shutdown_ms);
+		             spec_of(node)->stop.shutdown_ms);
 	children_stop(turn, node);
 	return true;
 }
@@ -318,7 +318,7 @@ is_over(const struct node *node)
 static void
 begin_stop(struct turn *turn, struct node *node)
 {
-	const bool has_hooks = node->spec.hooks != 0 &&
+	const bool has_hooks = spec_of(node)->hooks != 0 &&
 	                       (node_is_ready(node) || node->run.created) &&
 	                       !stop_kills(node);
 
@@ -333,7 +333,7 @@ begin_stop(struct turn *turn, struct node *node)
 	state_set(turn->core, node, STATE_STOPPING);
 	(void)turn_report(turn, REPORT_STOPPING, node);
 	goal_begin_stop(node, node_is_supervisor(node) &&
-	                          node->spec.stop.mode == SHUTDOWN_BRUTAL_KILL);
+	                          spec_of(node)->stop.mode == SHUTDOWN_BRUTAL_KILL);
 	if (node->hooks.serial != 0) {
 		/* The start is not wanted any more. */
 		node->phase = PHASE_PRE_STOP;
@@ -391,7 +391,7 @@ down_overdue(struct turn *turn, struct node *node)
 	/* Unless a stop of a supervisor above had the process killed already. */
 	if (is_process || !stop_kills_children(node))
 		turn_report(turn, REPORT_KILLED_AFTER_TIMEOUT, node)->delay_ms =
-		    node->spec.stop.shutdown_ms;
+		    spec_of(node)->stop.shutdown_ms;
 	/* The children of a process have all the time that they need. */
 	if (is_process)
 		send_kill(turn, node, KILL_SENT_LATE);

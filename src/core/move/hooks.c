@@ -132,7 +132,7 @@ hooks_run(struct turn *turn, struct node *node, enum hook hook)
 	struct action *action;
 
 	ASSERT(node->hooks.serial == 0);
-	if ((node->spec.hooks >> hook & 1) == 0 || stop_kills(node))
+	if ((spec_of(node)->hooks >> hook & 1) == 0 || stop_kills(node))
 		return false;
 	core->hook_serial += core->hook_serial == UINT32_MAX ? 2 : 1;
 	node->hooks.serial = core->hook_serial;
@@ -141,7 +141,8 @@ hooks_run(struct turn *turn, struct node *node, enum hook hook)
 	node->hooks.end = HOOK_ENDS_ITSELF;
 	action = turn_act(turn, ACTION_HOOK, node);
 	describe(core, node, action);
-	deadline_arm(core, node, TIMER_HOOK, turn->now_ms, node->spec.hook_timeout_ms);
+	deadline_arm(core, node, TIMER_HOOK, turn->now_ms,
+	             spec_of(node)->hook_timeout_ms);
 	return true;
 }
 

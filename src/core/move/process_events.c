@@ -29,14 +29,14 @@ process_spawned(struct turn *turn, struct node *node)
 		down_spawned(turn, node);
 		return;
 	}
-	if (node->spec.start.ready == READY_EXEC) {
+	if (spec_of(node)->start.ready == READY_EXEC) {
 		up_step(turn, node);
 		return;
 	}
-	if (node->spec.start.ready == READY_AFTER)
+	if (spec_of(node)->start.ready == READY_AFTER)
 		deadline_arm(core, node, TIMER_READY, turn->now_ms,
-		             node->spec.start.ready_after_ms);
-	living_grant(turn, node, node->spec.start.timeout_ms);
+		             spec_of(node)->start.ready_after_ms);
+	living_grant(turn, node, spec_of(node)->start.timeout_ms);
 	living_spawned(turn, node);
 }
 
@@ -74,9 +74,10 @@ end_cause(const struct node *node, const struct event *event)
 	    .signal = event->signal,
 	    .core = event->core,
 	};
-	bool success = exit_set_has(&node->spec.success_exits, event->code) ||
-	               signal_set_has(&node->spec.success_signals, event->signal);
-	bool early = node->phase == PHASE_PROCESS && node->spec.start.ready != READY_EXIT;
+	bool success = exit_set_has(&spec_of(node)->success_exits, event->code) ||
+	               signal_set_has(&spec_of(node)->success_signals, event->signal);
+	bool early =
+	    node->phase == PHASE_PROCESS && spec_of(node)->start.ready != READY_EXIT;
 
 	if (early)
 		cause.kind = CAUSE_EARLY_EXIT;
@@ -153,6 +154,6 @@ void
 process_told_ready(struct turn *turn, struct node *node)
 {
 	if (node->process.state == PROCESS_RUNS && node->phase == PHASE_PROCESS &&
-	    node->spec.start.ready == READY_TOLD)
+	    spec_of(node)->start.ready == READY_TOLD)
 		up_step(turn, node);
 }

@@ -83,7 +83,7 @@ unkillable_hold(struct turn *turn, struct node *node)
 	if (node->state != STATE_BACKOFF)
 		state_set(core, node, STATE_BACKOFF);
 	goal_start_now(node, false);
-	if (node_supervisor(core, node)->spec.policy.strategy == STRATEGY_ONE_FOR_ONE)
+	if (spec_of(node_supervisor(core, node))->policy.strategy == STRATEGY_ONE_FOR_ONE)
 		part_pass(core, node);
 	queue_parent(core, node);
 }

@@ -20,7 +20,7 @@ begin_start(struct turn *turn, struct node *node)
 		goal_keep_down(child, STAY_NOT);
 	run_begins(node);
 	goal_started(node);
-	if (node->spec.keeps && !node_is_resuming(node))
+	if (spec_of(node)->keeps && !node_is_resuming(node))
 		(void)turn_act(turn, ACTION_CLEAR, node);
 	goal_forget_end(node);
 	significant_begins(node);
@@ -82,9 +82,9 @@ be_ready(struct turn *turn, struct node *node)
 		return;
 	}
 	state_set(core, node, STATE_RUNNING);
-	if (node->pace.failures > 0 && !node->spec.backoff.manual_reset)
+	if (node->pace.failures > 0 && !spec_of(node)->backoff.manual_reset)
 		deadline_arm(core, node, TIMER_RESET, turn->now_ms,
-		             node->spec.backoff.reset_after_ms);
+		             spec_of(node)->backoff.reset_after_ms);
 	living_ready(core, node);
 	(void)turn_report(turn, REPORT_READY, node);
 	/* A node with a restart queued in the supervisor's start sequence keeps its
@@ -142,7 +142,7 @@ up_step(struct turn *turn, struct node *node)
 	case PHASE_POST_STOP:
 		return;
 	}
-	if (node->spec.kind != NODE_BOTH) {
+	if (spec_of(node)->kind != NODE_BOTH) {
 		be_ready(turn, node);
 		return;
 	}

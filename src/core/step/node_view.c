@@ -17,12 +17,12 @@ window_now(const struct core *core, const struct node *node, uint64_t now_ms)
 
 	if (node_is_supervisor(node))
 		return limits_in_use(core, node, now_ms);
-	if (parent == NULL || !parent->spec.policy.limit.on)
+	if (parent == NULL || !spec_of(parent)->policy.limit.on)
 		return 0;
-	if (parent->spec.policy.limit.fixed)
+	if (spec_of(parent)->policy.limit.fixed)
 		return node->limits.own.count;
 	return window_in_use(&node->limits.own, pool_stamps(core, &node->limits.own),
-	                     parent->spec.policy.limit.within_ms, now_ms);
+	                     spec_of(parent)->policy.limit.within_ms, now_ms);
 }
 
 /* The bound of what window_now() counts, and what its health check said. */
@@ -31,17 +31,17 @@ view_bounds(const struct core *core, const struct node *node, struct node_view *
 {
 	const struct node *parent = node_parent(core, node);
 
-	ret->has_health = node->spec.health.on;
+	ret->has_health = spec_of(node)->health.on;
 	ret->is_unwell = node->living.bad > 0;
 	if (node_is_supervisor(node)) {
-		ret->counted.has_limit = !node->spec.policy.intensity.unlimited;
+		ret->counted.has_limit = !spec_of(node)->policy.intensity.unlimited;
 		ret->counted.limit =
-		    ret->counted.has_limit ? node->spec.policy.intensity.restarts : 0;
-		ret->counted.within_ms = node->spec.policy.intensity.within_ms;
-	} else if (parent != NULL && parent->spec.policy.limit.on) {
+		    ret->counted.has_limit ? spec_of(node)->policy.intensity.restarts : 0;
+		ret->counted.within_ms = spec_of(node)->policy.intensity.within_ms;
+	} else if (parent != NULL && spec_of(parent)->policy.limit.on) {
 		ret->counted.has_limit = true;
-		ret->counted.limit = parent->spec.policy.limit.restarts;
-		ret->counted.within_ms = parent->spec.policy.limit.within_ms;
+		ret->counted.limit = spec_of(parent)->policy.limit.restarts;
+		ret->counted.within_ms = spec_of(parent)->policy.limit.within_ms;
 	}
 }
 
@@ -139,7 +139,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->ref = ref;
 	ret_view->parent = parent == NULL ? REF_NONE : node_ref(core, parent);
 	ret_view->depth = node->links.depth;
-	ret_view->kind = node->spec.kind;
+	ret_view->kind = spec_of(node)->kind;
 	ret_view->state = node->suspend.frozen ? STATE_SUSPENDED : node->state;
 	if (process_is_unkillable(node))
 		ret_view->state = STATE_UNKILLABLE;
@@ -154,7 +154,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->suspended = suspend_count(core, node);
 	ret_view->suspends = node->suspend.n;
 	ret_view->on_standby = node_is_on_standby(node);
-	ret_view->demanded = node->spec.on_demand && node->plan.is_demanded;
+	ret_view->demanded = spec_of(node)->on_demand && node->plan.is_demanded;
 	ret_view->run.incarnation = node->run.incarnation;
 	ret_view->run.generation = node->run.generation;
 	ret_view->since_ms = node->since_ms;
@@ -169,14 +169,14 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->backoff.due_ms = start_due(core, node);
 	ret_view->has_failure = node->failed != FAILED_NOT;
 	ret_view->failure = node->failure;
-	ret_view->restart = node->spec.restart;
-	ret_view->ready_mode = node->spec.start.ready;
-	ret_view->strategy = node->spec.policy.strategy;
+	ret_view->restart = spec_of(node)->restart;
+	ret_view->ready_mode = spec_of(node)->start.ready;
+	ret_view->strategy = spec_of(node)->policy.strategy;
 	ret_view->waits_for = waits_for(core, node);
 	if (node->state == STATE_WAITING && !node_is_on_standby(node))
 		ret_view->unmet = gate_unmet(core, node);
 	ret_view->children = node->links.n_children;
-	ret_view->watches = node->spec.n_watches;
+	ret_view->watches = spec_of(node)->n_watches;
 	ret_view->watchers = node->watch.n_watchers;
 }
 

@@ -29,9 +29,9 @@ goal_command(struct node *node)
 void
 goal_join(struct node *node)
 {
-	node->goal = !node->spec.enabled  ? GOAL_DOWN
-	             : node->part.grouped ? GOAL_RESTART
-	                                  : GOAL_UP;
+	node->goal = !spec_of(node)->enabled ? GOAL_DOWN
+	             : node->part.grouped    ? GOAL_RESTART
+	                                     : GOAL_UP;
 }
 
 /* Its supervisor starts anew, as this kind of restart: nothing of before is wanted any

@@ -20,8 +20,8 @@ struct node {
 	bool queued; /* to be looked at: tree/node_queue.c */
 	struct node_links links;
 	struct node_growth growth;
-	struct spec spec; /* the deciders' rules and the needs are in the pool */
-	struct node_pool pool;
+	uint64_t name, base;   /* as in struct spec */
+	struct node_pool pool; /* its spec, among others: spec_of() */
 
 	enum goal goal;
 	enum node_state state;
@@ -76,12 +76,20 @@ struct waiter {
 	struct ref ref;
 };
 
+/* A specification in the pool, of all nodes that have the same: tree/pool.c. */
+struct shared_spec {
+	struct spec spec;
+	uint32_t next;  /* of the same bucket */
+	uint32_t users; /* 0: free until another node has it again, or the core moves */
+};
+
 /* A bucket of names: the nodes with a name, and the watches of a name. */
 struct names {
 	uint32_t nodes;
 	uint32_t replicas;
 	uint32_t watches;
 	uint32_t blocked;
+	uint32_t specs; /* apart from names: those with a sum of this bucket */
 };
 
 /* Where the parts of the block are: offsets from its start. */
@@ -109,11 +117,11 @@ struct core {
 	bool exited;
 	int32_t exit_status;
 
-	uint32_t n_nodes; /* slots in use */
-	uint32_t top;     /* slots ever used */
-	uint32_t vacant;  /* list of free slots, through `next` */
-	uint32_t pool_used;
-	uint64_t n_suspends; /* of all nodes, with `deciding` */
+	uint32_t n_nodes;            /* slots in use */
+	uint32_t top;                /* slots ever used */
+	uint32_t vacant;             /* list of free slots, through `next` */
+	uint32_t pool_used, n_specs; /* specs in the pool, with users */
+	uint64_t n_suspends;         /* of all nodes, with `deciding` */
 	uint32_t queue_head, queue_n;
 	uint32_t heap_n;
 	struct core_waiters waiters;
@@ -178,6 +186,13 @@ static inline struct node *
 node_supervisor(const struct core *core, const struct node *node)
 {
 	return node_in(core, node->links.parent);
+}
+
+/* The specification of a node, without its names: those are the node's own. */
+static inline const struct spec *
+spec_of(const struct node *node)
+{
+	return (const void *)((const uint64_t *)(const void *)node + node->pool.spec_at);
 }
 
 /* A process of this node runs, or its children may. */
@@ -302,14 +317,14 @@ stop_kills_children(const struct node *node)
 static inline bool
 node_is_supervisor(const struct node *node)
 {
-	return node->spec.kind != NODE_WORKER;
+	return spec_of(node)->kind != NODE_WORKER;
 }
 
 /* The node has a process of its own. */
 static inline bool
 node_has_process(const struct node *node)
 {
-	return node->spec.kind != NODE_SUPERVISOR;
+	return spec_of(node)->kind != NODE_SUPERVISOR;
 }
 
 /* A process of the newest life may be there. */
@@ -364,9 +379,9 @@ static inline bool
 node_keeps_children(const struct node *node)
 {
 	/* The children of a sleeping on-demand supervisor are not kept. */
-	if (node->spec.on_demand && !node->plan.is_demanded)
+	if (spec_of(node)->on_demand && !node->plan.is_demanded)
 		return false;
-	return node_is_resuming(node) || node->spec.policy.keep_children != KEEP_NO;
+	return node_is_resuming(node) || spec_of(node)->policy.keep_children != KEEP_NO;
 }
 
 /* Why the node is down: the failure that stopped it, or the end of its process. */

@@ -83,6 +83,7 @@ struct node_growth {
 
 /* What of it lies in the pool of the core: tree/pool.c. */
 struct node_pool {
+	uint32_t spec_at; /* so many times 8 bytes behind the node, in any memory */
 	uint32_t rules_at;
 	uint32_t on_failure_at;
 	uint32_t needs_at;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* pool.c - the rules, needs and restart windows of nodes, which lie in one pool. */
+/* pool.c - the specs, rules, needs and restart windows of nodes, which lie in one pool.
+ */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/sum.h"
 #include "core/tree/turn.h"
 
 #include "core/pure.h"
@@ -16,15 +18,15 @@ pool_stamps(const struct core *core, const struct window *window)
 	return core_block(core, core->at.pool + window->at);
 }
 
-/* How much of the pool a node takes: its rules and its restart windows. */
+/* How much of the pool a node takes at most: its spec, its rules and its windows. */
 uint32_t
 core_spec_bytes(const struct spec *spec, const struct spec *parent)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes =
+	    sizeof(struct shared_spec) + sizeof(struct need_spec) * spec->n_needs;
 
 	bytes += sizeof(struct rule) *
 	         (spec->policy.decider.n_rules + spec->on_failure.n_rules);
-	bytes += sizeof(struct need_spec) * spec->n_needs;
 	if (!spec->policy.intensity.unlimited)
 		bytes += sizeof(uint64_t) * spec->policy.intensity.restarts;
 	if (parent != NULL && parent->policy.limit.on && !parent->policy.limit.fixed)
@@ -34,7 +36,7 @@ core_spec_bytes(const struct spec *spec, const struct spec *parent)
 }
 
 /* So many bytes of the pool; there must be room. */
-void *
+static void *
 pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at)
 {
 	*ret_at = core->pool_used;
@@ -44,6 +46,16 @@ pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at)
 	return core_block(core, core->at.pool + *ret_at);
 }
 
+/* A copy of something in the pool, as pool_take() has room for it. */
+void
+pool_copy(struct core *core, const void *source, uint64_t bytes, uint32_t *ret_at)
+{
+	void *copy = pool_take(core, bytes, ret_at);
+
+	if (bytes > 0)
+		memcpy(copy, source, bytes);
+}
+
 /* The rules of a decider in the pool. */
 const struct rule *
 pool_rules(const struct core *core, uint32_t at)
@@ -51,22 +63,110 @@ pool_rules(const struct core *core, uint32_t at)
 	return core_block(core, core->at.pool + at);
 }
 
-/* What the rules and windows of all nodes take; what others had is found by moving. */
+/* What the specs, rules and windows of all nodes take; what others had is found by
+ * moving. */
 uint32_t
 core_pool_in_use(const struct core *core)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = sizeof(struct shared_spec) * core->n_specs;
 
 	for (uint32_t slot = 0; slot < core->top; slot++) {
-		const struct node *node = node_at(core, slot);
+		const struct node *node = node_in(core, slot);
 		const struct node *parent = node_parent(core, node);
 
 		if (node->used)
-			bytes += core_spec_bytes(&node->spec,
-			                         parent == NULL ? NULL : &parent->spec);
+			bytes +=
+			    core_spec_bytes(spec_of(node),
+			                    parent == NULL ? NULL : spec_of(parent)) -
+			    sizeof(struct shared_spec);
 	}
 	return (uint32_t)bytes;
 }
+
+/* ---- specs ------------------------------------------------------------------------- */
+
+/* What is the same in the specs of nodes that are alike: no name, and no pointer. */
+static void
+make_shared(const struct spec *spec, struct spec *ret)
+{
+	memcpy(ret, spec, sizeof(*ret));
+	ret->name = ret->base = 0;
+	ret->watches = NULL;
+	ret->needs = NULL;
+	ret->policy.decider.rules = ret->on_failure.rules = NULL;
+}
+
+/* How much of the pool a node takes less if another has the same spec. */
+uint32_t
+core_shared_bytes(void)
+{
+	return sizeof(struct shared_spec);
+}
+
+/* Do nodes with these two specs share one in the pool? */
+bool
+core_spec_is_shared(const struct spec *a, const struct spec *b)
+{
+	struct spec shared[2];
+
+	make_shared(a, &shared[0]);
+	make_shared(b, &shared[1]);
+	return memcmp(&shared[0], &shared[1], sizeof(shared[0])) == 0;
+}
+
+static struct shared_spec *
+spec_in(const struct core *core, uint32_t at)
+{
+	return core_block(core, core->at.pool + at);
+}
+
+/* The spec in the pool that says the same, perhaps a new one; its memory is zero. */
+static struct shared_spec *
+share_spec(struct core *core, const struct spec *spec)
+{
+	struct names *names = core_block(core, core->at.names);
+	struct shared_spec *shared;
+	struct spec wanted;
+	uint32_t *list, at;
+
+	make_shared(spec, &wanted);
+	list = &names[sum_bytes(&wanted, sizeof(wanted), 0) % core->size.nodes].specs;
+	for (at = *list; at != NONE; at = shared->next) {
+		shared = spec_in(core, at);
+		if (memcmp(&shared->spec, &wanted, sizeof(wanted)) == 0)
+			return shared;
+	}
+	shared = pool_take(core, sizeof(*shared), &at);
+	memcpy(&shared->spec, &wanted, sizeof(wanted));
+	shared->next = *list;
+	*list = at;
+	return shared;
+}
+
+/* The node has no spec any more, or is about to have another. */
+void
+pool_drop_spec(struct core *core, struct node *node)
+{
+	struct shared_spec *shared =
+	    (void *)((uint64_t *)(void *)node + node->pool.spec_at);
+
+	core->n_specs -= --shared->users == 0;
+}
+
+/* Give the node its spec: one that other nodes have, too, if there is any. */
+static void
+take_spec(struct core *core, struct node *node, const struct spec *spec)
+{
+	struct shared_spec *shared = share_spec(core, spec);
+
+	core->n_specs += shared->users++ == 0;
+	if (node->pool.spec_at != 0)
+		pool_drop_spec(core, node);
+	node->pool.spec_at =
+	    (uint32_t)((const uint64_t *)(const void *)shared - (uint64_t *)(void *)node);
+}
+
+/* ---- rules and windows ------------------------------------------------------------- */
 
 /* Give the window `cap` stamps, and keep the newest of those that it had. */
 void
@@ -78,11 +178,8 @@ pool_resize(struct core *core, struct window *window, const uint64_t *old, uint3
 
 	memset(stamps, 0, sizeof(uint64_t) * cap);
 	window->cap = cap;
-	for (uint32_t i = 0; i < keep; i++) {
-		uint32_t from = (was.head + was.cap - keep + i) % was.cap;
-
-		stamps[i] = old[from];
-	}
+	for (uint32_t i = 0; i < keep; i++)
+		stamps[i] = old[(was.head + was.cap - keep + i) % was.cap];
 	window->count = keep;
 	window->head = cap == 0 ? 0 : keep % cap;
 }
@@ -90,24 +187,24 @@ pool_resize(struct core *core, struct window *window, const uint64_t *old, uint3
 uint32_t
 pool_limit_stamps(const struct node *parent)
 {
-	const struct limit_spec *limit = &parent->spec.policy.limit;
+	const struct limit_spec *limit = &spec_of(parent)->policy.limit;
 
 	return limit->on && !limit->fixed ? limit->restarts : 0;
 }
 
+/* Give the node copies of these rules, as many as its spec has. */
 static void
-copy_rules(struct core *core, struct decider *decider, const struct rule *rules,
-           uint32_t *ret_at)
+take_rules(struct core *core, struct node *node, const struct rule *decider,
+           const struct rule *on_failure)
 {
-	size_t bytes = sizeof(struct rule) * decider->n_rules;
-	void *copy = pool_take(core, bytes, ret_at);
-
-	if (bytes > 0)
-		memcpy(copy, rules, bytes);
-	decider->rules = NULL;
+	pool_copy(core, decider, sizeof(*decider) * spec_of(node)->policy.decider.n_rules,
+	          &node->pool.rules_at);
+	pool_copy(core, on_failure,
+	          sizeof(*on_failure) * spec_of(node)->on_failure.n_rules,
+	          &node->pool.on_failure_at);
 }
 
-/* Put the spec into the node; the rules and windows go to the pool. */
+/* Put the spec, the rules and the windows of a node into the pool. */
 void
 pool_take_rules(struct core *core, struct node *node, const struct spec *spec)
 {
@@ -115,11 +212,8 @@ pool_take_rules(struct core *core, struct node *node, const struct spec *spec)
 	uint32_t cap =
 	    spec->policy.intensity.unlimited ? 0 : spec->policy.intensity.restarts;
 
-	node->spec = *spec;
-	copy_rules(core, &node->spec.policy.decider, spec->policy.decider.rules,
-	           &node->pool.rules_at);
-	copy_rules(core, &node->spec.on_failure, spec->on_failure.rules,
-	           &node->pool.on_failure_at);
+	take_spec(core, node, spec);
+	take_rules(core, node, spec->policy.decider.rules, spec->on_failure.rules);
 	if (node->limits.intensity.cap != cap)
 		pool_resize(core, &node->limits.intensity, stamps, cap);
 }
@@ -128,15 +222,16 @@ pool_take_rules(struct core *core, struct node *node, const struct spec *spec)
 void
 pool_move(struct core *core, struct node *node, const struct core *old)
 {
-	struct node *parent = node_parent(core, node);
+	const struct spec *spec = spec_of(node_in(old, node_slot(core, node)));
+	const struct node *parent = node_at(old, node->links.parent);
 	const uint64_t *intensity = pool_stamps(old, &node->limits.intensity);
 	const uint64_t *limit = pool_stamps(old, &node->limits.own);
 
-	copy_rules(core, &node->spec.policy.decider, pool_rules(old, node->pool.rules_at),
-	           &node->pool.rules_at);
-	copy_rules(core, &node->spec.on_failure,
-	           pool_rules(old, node->pool.on_failure_at), &node->pool.on_failure_at);
+	node->pool.spec_at = 0;
+	take_spec(core, node, spec);
+	take_rules(core, node, pool_rules(old, node->pool.rules_at),
+	           pool_rules(old, node->pool.on_failure_at));
 	pool_resize(core, &node->limits.intensity, intensity, node->limits.intensity.cap);
-	if (parent != NULL && !parent->spec.policy.limit.fixed)
+	if (parent != NULL && !spec_of(parent)->policy.limit.fixed)
 		pool_resize(core, &node->limits.own, limit, node->limits.own.cap);
 }

@@ -181,10 +181,11 @@ node_is_doomed(const struct core *core, const struct node *node)
 bool
 node_revives(const struct node *member)
 {
-	if (member->plan.stay == STAY_HELD || spec_runs_once(&member->spec) ||
+	if (member->plan.stay == STAY_HELD || spec_runs_once(spec_of(member)) ||
 	    node_is_refused(member))
 		return false;
-	return member->spec.enabled || node_is_live(member) || node_is_pending(member);
+	return spec_of(member)->enabled || node_is_live(member) ||
+	       node_is_pending(member);
 }
 
 /* True if this node, or a node below, has an unkillable process. */

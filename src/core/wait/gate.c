@@ -13,8 +13,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "core/wait/wait.h"
 
 #include "core/pure.h"
@@ -31,9 +29,9 @@ names_of(const struct core *core, uint64_t name)
 void
 gate_named(struct core *core, struct node *node)
 {
-	uint32_t *link = &names_of(core, node->spec.base)->replicas;
+	uint32_t *link = &names_of(core, node->base)->replicas;
 
-	if (node->spec.base == 0)
+	if (node->base == 0)
 		return;
 	while (*link != NONE && *link > node_slot(core, node))
 		link = &node_in(core, *link)->gate.next_replica;
@@ -44,9 +42,9 @@ gate_named(struct core *core, struct node *node)
 static void
 unname(struct core *core, struct node *node)
 {
-	uint32_t *link = &names_of(core, node->spec.base)->replicas;
+	uint32_t *link = &names_of(core, node->base)->replicas;
 
-	if (node->spec.base == 0)
+	if (node->base == 0)
 		return;
 	while (*link != node_slot(core, node))
 		link = &node_in(core, *link)->gate.next_replica;
@@ -106,7 +104,7 @@ next_replica(const struct core *core, uint64_t name, const struct node *prev)
 	struct node *node = node_at(core, prev == NULL ? names_of(core, name)->replicas
 	                                               : prev->gate.next_replica);
 
-	while (node != NULL && (node->spec.base != name || !is_counted(node)))
+	while (node != NULL && (node->base != name || !is_counted(node)))
 		node = node_at(core, node->gate.next_replica);
 	return node;
 }
@@ -144,7 +142,7 @@ first_unmet(const struct core *core, const struct node *node)
 	bool is_met = true;
 	uint32_t i = 0;
 
-	for (; i < node->spec.n_needs; i++) {
+	for (; i < spec_of(node)->n_needs; i++) {
 		(void)find_unmet(core, &needs[i], &is_met);
 		if (!is_met)
 			break;
@@ -162,7 +160,7 @@ gate_unmet(const struct core *core, const struct node *node)
 	const struct need_spec *needs = needs_of(core, node);
 	uint64_t unmet = 0;
 
-	for (uint32_t i = 0; i < node->spec.n_needs; i++) {
+	for (uint32_t i = 0; i < spec_of(node)->n_needs; i++) {
 		bool is_met;
 
 		(void)find_unmet(core, &needs[i], &is_met);
@@ -183,14 +181,14 @@ core_unmet_next(const struct core *core, struct ref ref, uint32_t need, struct r
 	const struct need_spec *spec;
 	bool is_met;
 
-	if (node == NULL || need >= node->spec.n_needs)
+	if (node == NULL || need >= spec_of(node)->n_needs)
 		return REF_NONE;
 	spec = &needs_of(core, node)[need];
 	if (at == NULL) {
 		at = find_unmet(core, spec, &is_met);
 		return at == NULL ? REF_NONE : node_ref(core, at);
 	}
-	if (at->spec.name == spec->target)
+	if (at->name == spec->target)
 		return REF_NONE;
 	do {
 		at = next_replica(core, spec->target, at);
@@ -204,7 +202,7 @@ find_down(const struct core *core, const struct node *node)
 {
 	const struct ref ref = node_ref(core, node);
 
-	for (uint32_t i = 0; i < node->spec.n_needs; i++) {
+	for (uint32_t i = 0; i < spec_of(node)->n_needs; i++) {
 		struct ref at = core_unmet_next(core, ref, i, REF_NONE);
 		const struct node *needed;
 
@@ -229,7 +227,7 @@ gate_needed(const struct core *core, const struct node *node, bool *ret_absent)
 	bool is_met;
 
 	*ret_absent = false;
-	if (unmet == node->spec.n_needs)
+	if (unmet == spec_of(node)->n_needs)
 		return NULL;
 	needed = find_down(core, node);
 	if (needed != NULL)
@@ -308,7 +306,7 @@ gate_admits(struct core *core, struct node *node)
 	const uint32_t unmet = first_unmet(core, node);
 	uint64_t name;
 
-	if (unmet == node->spec.n_needs)
+	if (unmet == spec_of(node)->n_needs)
 		return true;
 	name = needs_of(core, node)[unmet].target;
 	core->recheck_needs =
@@ -370,8 +368,8 @@ gate_state_changed(struct core *core, const struct node *node)
 {
 	if (core->n_blocked == 0)
 		return;
-	recheck_blocked_on(core, node->spec.name);
-	recheck_blocked_on(core, node->spec.base);
+	recheck_blocked_on(core, node->name);
+	recheck_blocked_on(core, node->base);
 	if (node_is_pending(node) || node_is_down(node))
 		core->recheck_needs = true;
 }
@@ -390,12 +388,8 @@ gate_node_freed(struct core *core, struct node *node)
 static void
 copy_needs(struct core *core, struct node *node, const struct need_spec *needs)
 {
-	const uint64_t bytes = sizeof(*needs) * node->spec.n_needs;
-	void *copy = pool_take(core, bytes, &node->pool.needs_at);
-
-	if (bytes > 0)
-		memcpy(copy, needs, bytes);
-	node->spec.needs = NULL;
+	pool_copy(core, needs, sizeof(*needs) * spec_of(node)->n_needs,
+	          &node->pool.needs_at);
 }
 
 /* The node has these needs now, as many as its spec says: it may not wait any more. */
@@ -451,7 +445,7 @@ gate_check(const struct core *core)
 			return "an actor is held up by its needs and is not waiting";
 		if (node->goal != GOAL_DOWN && !node->queued &&
 		    gate_is_next(core, node) &&
-		    first_unmet(core, node) == node->spec.n_needs)
+		    first_unmet(core, node) == spec_of(node)->n_needs)
 			return "an actor waits although all its needs are met";
 	}
 	for (uint32_t i = 0; i < core->size.nodes; i++) {

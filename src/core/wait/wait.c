@@ -99,7 +99,7 @@ judge(const struct core *core, const struct waiter *waiter, const struct node *n
 		if (node->state == STATE_RUNNING && node_is_ready(node) &&
 		    node->goal != GOAL_DOWN && node->goal != GOAL_RESTART)
 			return 1;
-		if (node->state == STATE_DONE && node->spec.start.ready == READY_EXIT)
+		if (node->state == STATE_DONE && spec_of(node)->start.ready == READY_EXIT)
 			return 1;
 		/* Unless it was told to start anyway. */
 		if (node_is_on_standby(node) && !node->plan.is_demanded &&

@@ -106,7 +106,7 @@ is_about_to_open(const struct node *supervisor, const struct node *child)
 		return false;
 	return supervisor->children.are == CHILDREN_DOWN ||
 	       (!node_is_resuming(supervisor) &&
-	        supervisor->spec.policy.keep_children == KEEP_RESTART &&
+	        spec_of(supervisor)->policy.keep_children == KEEP_RESTART &&
 	        node_revives(child));
 }
 
@@ -120,7 +120,7 @@ watch_is_coming(const struct core *core, const struct node *node)
 	const struct node *above;
 
 	for (; node->goal == GOAL_DOWN; node = above) {
-		if (!node->spec.enabled || node->plan.stay == STAY_HELD ||
+		if (!spec_of(node)->enabled || node->plan.stay == STAY_HELD ||
 		    node->growth.removing)
 			return false;
 		above = node_parent(core, node);

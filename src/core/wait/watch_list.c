@@ -57,7 +57,7 @@ static void
 name_node(struct core *core, struct node *node)
 {
 	const uint32_t slot = node_slot(core, node);
-	uint32_t *link = &names_of(core, node->spec.name)->nodes;
+	uint32_t *link = &names_of(core, node->name)->nodes;
 
 	while (*link != NONE && *link > slot)
 		link = &node_in(core, *link)->watch.next_named;
@@ -68,7 +68,7 @@ name_node(struct core *core, struct node *node)
 static void
 unname_node(struct core *core, struct node *node)
 {
-	uint32_t *link = &names_of(core, node->spec.name)->nodes;
+	uint32_t *link = &names_of(core, node->name)->nodes;
 
 	while (*link != node_slot(core, node))
 		link = &node_in(core, *link)->watch.next_named;
@@ -90,7 +90,7 @@ watch_find_named(const struct core *core, uint64_t name)
 
 	for (struct node *node = node_at(core, names_of(core, name)->nodes);
 	     node != NULL && name != 0; node = node_at(core, node->watch.next_named)) {
-		if (node->spec.name == name && (found == NULL || gives_way(found)))
+		if (node->name == name && (found == NULL || gives_way(found)))
 			found = node;
 	}
 	return found;
@@ -102,7 +102,7 @@ clear_names(struct core *core)
 	struct names *names = core_block(core, core->at.names);
 
 	for (uint32_t i = 0; i < core->size.nodes; i++)
-		names[i] = (struct names){NONE, NONE, NONE, NONE};
+		names[i] = (struct names){NONE, NONE, NONE, NONE, NONE};
 }
 
 /* An empty pool. */
@@ -180,7 +180,7 @@ bind(struct core *core, struct watch *watch, struct node *target)
 void
 watch_named(struct core *core, struct node *node)
 {
-	const uint64_t name = node->spec.name;
+	const uint64_t name = node->name;
 	struct watch *next;
 
 	name_node(core, node);

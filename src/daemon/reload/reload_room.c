@@ -37,6 +37,9 @@ reload_pool_bytes(const struct conf *conf)
 		    actor->parent == CONF_NONE ? NULL : &conf->actors[actor->parent].spec;
 
 		bytes += core_spec_bytes(&actor->spec, parent);
+		/* Most that are alike stand side by side. */
+		if (i > 0 && core_spec_is_shared(&actor->spec, &actor[-1].spec))
+			bytes -= core_shared_bytes();
 	}
 	return bytes;
 }
@@ -74,8 +77,8 @@ size_core(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
 	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS + n_added,
 	                         .waiters = WAITERS_MAX,
 	                         .watches = reload_watches(conf)};
-	uint64_t bytes =
-	    reload_pool_bytes(conf) + reload_pool_bytes(system_conf(reloader->system));
+	uint64_t bytes = core_shared_bytes() + reload_pool_bytes(conf) +
+	                 reload_pool_bytes(system_conf(reloader->system));
 	struct core_size used, room;
 
 	if (reloader->engine->core != NULL) {
