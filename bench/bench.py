@@ -78,7 +78,7 @@ class System:
 
     def __init__(self, tools, directory, n):
         self.tools, self.dir, self.n = tools, directory, n
-        self.process = None
+        self.process = self.cgroup = None
         self.results = Results(os.path.join(directory, "results"), n)
 
     def prepare(self):
@@ -129,6 +129,35 @@ class BareOverlap(Bare):
     mode = "overlap"
 
 
+def cgroup_directory():
+    """Where this process may make cgroups, or None."""
+    with open("/proc/self/mountinfo", encoding="utf8") as text:
+        mounts = [line.split()[4] for line in text if " - cgroup2 " in line]
+    with open("/proc/self/cgroup", encoding="utf8") as text:
+        own = [line.strip()[3:] for line in text if line.startswith("0::")]
+    path = os.path.join(mounts[0], own[0].lstrip("/")) if mounts and own else ""
+    return path if os.access(os.path.join(path, "cgroup.procs"), os.W_OK) else None
+
+
+class BareContained(BareOverlap):
+    name = "bare, 16 at once, contained"
+
+    def prepare(self):
+        self.cgroup = tempfile.mkdtemp(prefix="supd-bench-", dir=cgroup_directory())
+
+    def argv(self):
+        return super().argv() + [self.cgroup]
+
+    def discard(self):
+        super().discard()
+        deadline = time.monotonic() + PATIENCE_S
+        while os.path.isdir(self.cgroup) and time.monotonic() < deadline:
+            for path, _, _ in os.walk(self.cgroup, topdown=False):
+                with contextlib.suppress(OSError):
+                    os.rmdir(path)
+            time.sleep(0.01)
+
+
 class Supd(System):
     name = "supd"
 
@@ -158,7 +187,7 @@ class SupdLean(Supd):
     settings = ", containment: session, output: inherit"
 
 
-SYSTEMS = (Bare, BareOverlap, SupdLean, Supd)
+SYSTEMS = (Bare, BareOverlap, *([BareContained] if cgroup_directory() else []), SupdLean, Supd)
 
 
 # ---- what is measured ----------------------------------------------------------------
