@@ -9,16 +9,15 @@ os.environ.setdefault("CHAOS_ALL", "1")
 os.environ.setdefault("CHAOS_CRASHES", "1000")
 os.environ.setdefault("CHAOS_UPGRADES", "100")
 HERE = os.path.dirname(os.path.abspath(__file__))
-FILES = ("every_call", "storm", "crash", "supervisor_process", "ledger_damage", "logs_follow",
-         "add_delete", "hooks", "suspend", "stores", "failures_told", "worst_moments",
-         "death_watch", "../daemon/upgrade")
+FILES = sorted(name[:-3] for name in os.listdir(HERE)
+               if name.endswith(".py") and name != os.path.basename(__file__))
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import chaos
 from harness import main
 
 # By their files: some have the names of tests in ../daemon.
-for file in FILES:
+for file in (*FILES, "../daemon/upgrade"):
     spec = importlib.util.spec_from_file_location("all_" + os.path.basename(file),
                                                   os.path.join(HERE, file + ".py"))
     spec.loader.exec_module(importlib.util.module_from_spec(spec))

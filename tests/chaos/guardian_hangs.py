@@ -141,4 +141,5 @@ def ended(box):
     equal(s.lines("D"), [], "lives that began before the last one had ended")
 
 
-main()
+if __name__ == "__main__":
+    main()
