@@ -21,7 +21,7 @@
 /* Nearer ones are not made: their turn comes at once. */
 enum { N = 100, NEAR = 16, MADE = 20, LIMITED = 30, OPEN = 40, THERE = 50 };
 
-static char directory[] = "/tmp/supd-test.XXXXXX";
+static char directory[32];
 static struct actor at[N];
 static struct actors actors = {.at = at, .cap = N};
 static struct conf_actor conf, limited;
@@ -44,6 +44,7 @@ is_there(uint32_t slot)
 static void
 setup(void)
 {
+	(void)snprintf(directory, sizeof(directory), "/tmp/supd-test.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(directory));
 	cgroup_root_init(&cgroups);
 	cgroups.fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -72,6 +73,8 @@ teardown(void)
 		(void)unlinkat(cgroups.fd, paths[slot] + 1, AT_REMOVEDIR);
 	(void)close(cgroups.fd);
 	(void)rmdir(directory);
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
 }
 
 /* Make them, and wait for the end of the child. */

@@ -407,6 +407,7 @@ main(void)
 	TCase *tcase = tcase_create("hanging");
 
 	tcase_set_timeout(tcase, 120);
+	tcase_set_tags(tcase, "hangs");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_loop_test(
 	    tcase, a_child_whose_exec_hangs_is_left_behind_and_other_children_start, 0,
