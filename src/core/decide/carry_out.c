@@ -141,7 +141,7 @@ carry_out(struct turn *turn, struct node *node, struct node *origin,
 		delay_ms = carry_out_resume(turn, origin, cause, decision);
 	else if (decision->directive == DIRECTIVE_RESTART)
 		delay_ms = pace_delay(turn, node, decision);
-	failure_report(turn, node, origin, cause, decision, delay_ms);
+	failure_report(turn, node, origin, cause, decision)->delay_ms = delay_ms;
 	failure_remember(turn, node, origin, cause, decision);
 	failure_brings_down(node);
 	failure_remember(turn, origin, origin, cause, decision);

@@ -148,7 +148,7 @@ failure_unkillable(struct turn *turn, struct node *node, const struct cause *cau
 		failure_escalate(turn, supervisor, cause, node, &decision);
 		return;
 	}
-	failure_report(turn, node, node, cause, &decision, 0);
+	(void)failure_report(turn, node, node, cause, &decision);
 	if (decision.directive == DIRECTIVE_STOP)
 		carry_out_stop(turn, node, &decision);
 }
@@ -170,7 +170,7 @@ restart_normal(struct turn *turn, struct node *node)
 		return;
 	}
 	if (decision.directive == DIRECTIVE_STOP) {
-		failure_report(turn, node, node, &node->process.end, &decision, 0);
+		(void)failure_report(turn, node, node, &node->process.end, &decision);
 		failure_remember(turn, node, node, &node->process.end, &decision);
 		carry_out_stop(turn, node, &decision);
 		return;

@@ -60,11 +60,10 @@ ruling_of(const struct decision *decision)
 	};
 }
 
-/* Tell of a failure, once, at the level that handles it. */
-void
+/* Tell of a failure, once, at the level that handles it; of its delay the caller does. */
+struct action *
 failure_report(struct turn *turn, struct node *node, struct node *origin,
-               const struct cause *cause, const struct decision *decision,
-               uint64_t delay_ms)
+               const struct cause *cause, const struct decision *decision)
 {
 	const struct node *supervisor = node_supervisor(turn->core, node);
 	struct action *action = turn_report(turn, REPORT_FAILURE, node);
@@ -84,7 +83,7 @@ failure_report(struct turn *turn, struct node *node, struct node *origin,
 	action->limit = spec_of(supervisor)->policy.intensity.unlimited
 	                    ? 0
 	                    : spec_of(supervisor)->policy.intensity.restarts;
-	action->delay_ms = delay_ms;
+	return action;
 }
 
 /* Keep the failure and the decision for `explain` and `status`. */

@@ -66,9 +66,8 @@ bool failure_was_start(const struct node *supervisor);
 bool failure_is_moot(const struct turn *turn, const struct node *node);
 bool failure_concerns_one(const struct decision *decision);
 struct node *failure_began_at(const struct core *core, struct node *origin);
-void failure_report(struct turn *turn, struct node *node, struct node *origin,
-                    const struct cause *cause, const struct decision *decision,
-                    uint64_t delay_ms);
+struct action *failure_report(struct turn *turn, struct node *node, struct node *origin,
+                              const struct cause *cause, const struct decision *decision);
 void failure_remember(struct turn *turn, struct node *node, struct node *origin,
                       const struct cause *cause, const struct decision *decision);
 void failure_inherit(struct node *supervisor, const struct node *child);

@@ -294,7 +294,7 @@ tell_in_vain(struct turn *turn, struct node *named, struct node *ended)
 	const struct decision decision = {
 	    .directive = DIRECTIVE_STOP, .preset = PRESET_LIST, .reason = DECIDED_NEED};
 
-	failure_report(turn, named, ended, node_final_cause(ended), &decision, 0);
+	(void)failure_report(turn, named, ended, node_final_cause(ended), &decision);
 }
 
 /*
