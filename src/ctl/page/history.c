@@ -162,17 +162,14 @@ history_load(struct history *history, struct top *top)
 {
 	struct call call = {.method = "Events", .more = true, .repeat = true};
 	struct loading loading = {.history = history};
-	struct reply error;
-	struct err err;
-	int status;
+	struct stream_end end;
 	int r = history_update(history, top);
 
 	if (r == 0)
 		r = map_paths(&loading.map, &top->now);
 	if (r == 0) {
 		call.parameters = json_pack("{s:i}", "since", 0);
-		if (ctl_stream(top->ctl, &call, take_reply, &loading, &error, &err,
-		               &status) != 0)
+		if (ctl_stream(top->ctl, &call, take_reply, &loading, &end) != 0)
 			/* What of it is still to come is not wanted. */
 			client_done(&top->ctl->client);
 		ctl_call_done(&call);

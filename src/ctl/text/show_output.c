@@ -134,9 +134,7 @@ show_output(struct ctl *ctl, struct span path)
 	                              0,         &socket,  false};
 	struct call call = {.method = "Logs", .more = true};
 	struct strbuf name;
-	struct reply reply;
-	struct err err;
-	int status;
+	struct stream_end end;
 	int r;
 
 	strbuf_init(&socket, SOCKET_BYTES_MAX);
@@ -146,16 +144,16 @@ show_output(struct ctl *ctl, struct span path)
 	/* With places, so that supd tells of the journal, too. */
 	call.parameters = json_pack("{s:[s], s:i, s:s}", "names", strbuf_str(&name),
 	                            "lines", LINES, "since", "@");
-	r = ctl_stream(ctl, &call, take_line, &output, &reply, &err, &status);
+	r = ctl_stream(ctl, &call, take_line, &output, &end);
 	ctl_call_done(&call);
 	if (r == 1)
-		show_elsewhere(&output, &reply);
+		show_elsewhere(&output, &end.reply);
 	if (output.in_journal && !name.failed)
 		show_journal(ctl, &output, name.data);
 	strbuf_done(&name);
 	strbuf_done(&socket);
 	/* The rest is worth more than these lines. */
 	if (r == -ECONNRESET)
-		r = client_reconnect(&ctl->client, &err);
-	return r < 0 ? ctl_give_up(ctl, &call, r, &err) : status;
+		r = client_reconnect(&ctl->client, &end.err);
+	return r < 0 ? ctl_give_up(ctl, &call, r, &end.err) : end.status;
 }

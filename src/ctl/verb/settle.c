@@ -354,15 +354,13 @@ static void
 tell_last_lines(struct ctl *ctl, const char *path)
 {
 	struct call call = {.method = "Logs", .target = path, .more = true};
+	struct stream_end end;
 	struct strbuf lines;
-	struct reply reply;
-	struct err err;
-	int status;
 
 	strbuf_init(&lines, BYTES_MAX);
 	call.parameters = json_pack("{s:[s], s:i}", "names", path, "lines", LINES);
 	if (ctl_connect(ctl) == 0)
-		(void)ctl_stream(ctl, &call, take_line, &lines, &reply, &err, &status);
+		(void)ctl_stream(ctl, &call, take_line, &lines, &end);
 	ctl_call_done(&call);
 	(void)fputs(strbuf_str(&lines), stderr);
 	strbuf_done(&lines);

@@ -184,9 +184,8 @@ subscribe(struct event_stream *stream, bool *again)
 {
 	struct ctl *ctl = stream->ctl;
 	struct call call = {.method = "Events", .target = stream->pattern, .more = true};
-	struct reply reply;
-	struct err err;
-	int status = follows(ctl) ? identify(stream) : ctl_connect(ctl);
+	struct stream_end end;
+	const int status = follows(ctl) ? identify(stream) : ctl_connect(ctl);
 	int r;
 
 	*again = false;
@@ -194,18 +193,18 @@ subscribe(struct event_stream *stream, bool *again)
 		return status;
 	stream->progress = false;
 	call.parameters = make_parameters(stream);
-	r = ctl_stream(ctl, &call, take_event, stream, &reply, &err, &status);
+	r = ctl_stream(ctl, &call, take_event, stream, &end);
 	ctl_call_done(&call);
 	if (r == -ECONNRESET && follows(ctl)) {
-		r = client_reconnect(&ctl->client, &err);
+		r = client_reconnect(&ctl->client, &end.err);
 		*again = r == 0;
 	} else if (r == 1 && follows(ctl) && stream->progress &&
-	           span_is(reply.error, "io.supd.Control.SlowConsumer")) {
+	           span_is(end.reply.error, "io.supd.Control.SlowConsumer")) {
 		*again = true;
 	} else if (r == 1) {
-		return complain_refusal(ctl, &call, &reply);
+		return complain_refusal(ctl, &call, &end.reply);
 	}
-	return r < 0 ? ctl_give_up(ctl, &call, r, &err) : status;
+	return r < 0 ? ctl_give_up(ctl, &call, r, &end.err) : end.status;
 }
 
 static int

@@ -270,9 +270,8 @@ subscribe(struct log_stream *stream, bool *again)
 {
 	struct ctl *ctl = stream->ctl;
 	struct call call = {.method = "Logs", .more = true};
-	struct reply reply;
-	struct err err;
-	int status = ctl_connect(ctl);
+	struct stream_end end;
+	const int status = ctl_connect(ctl);
 	int r;
 
 	*again = false;
@@ -282,17 +281,17 @@ subscribe(struct log_stream *stream, bool *again)
 		call.target = stream->names[0];
 	stream->progress = false;
 	call.parameters = make_parameters(stream);
-	r = ctl_stream(ctl, &call, take_line, stream, &reply, &err, &status);
+	r = ctl_stream(ctl, &call, take_line, stream, &end);
 	ctl_call_done(&call);
 	if (r == -ECONNRESET) {
-		r = client_reconnect(&ctl->client, &err);
+		r = client_reconnect(&ctl->client, &end.err);
 		*again = r == 0;
 	} else if (r == 1) {
-		*again = stream->follow && goes_on(stream, &reply);
+		*again = stream->follow && goes_on(stream, &end.reply);
 		if (!*again)
-			return complain_refusal(ctl, &call, &reply);
+			return complain_refusal(ctl, &call, &end.reply);
 	}
-	return r < 0 ? ctl_give_up(ctl, &call, r, &err) : status;
+	return r < 0 ? ctl_give_up(ctl, &call, r, &end.err) : end.status;
 }
 
 /* All calls that it takes. */

@@ -275,22 +275,21 @@ static int
 fetch_figures(struct ctl *ctl, struct metrics_text *figures)
 {
 	const struct call call = {.method = "Metrics", .more = true, .repeat = true};
-	struct reply error;
-	struct err err;
-	int status = ctl_connect(ctl);
-	int r = 0;
+	struct stream_end end;
+	const int status = ctl_connect(ctl);
+	int r;
 
 	if (status != 0)
 		return status;
 	do {
 		strbuf_clear(&figures->text);
-		r = ctl_stream(ctl, &call, take_figures, figures, &error, &err, &status);
+		r = ctl_stream(ctl, &call, take_figures, figures, &end);
 		if (r == -ECONNRESET)
-			r = client_reconnect(&ctl->client, &err) < 0 ? r : -EAGAIN;
+			r = client_reconnect(&ctl->client, &end.err) < 0 ? r : -EAGAIN;
 	} while (r == -EAGAIN);
 	if (r < 0)
-		return ctl_give_up(ctl, &call, r, &err);
-	return r > 0 ? complain_refusal(ctl, &call, &error) : status;
+		return ctl_give_up(ctl, &call, r, &end.err);
+	return r > 0 ? complain_refusal(ctl, &call, &end.reply) : end.status;
 }
 
 /* The figures as they are served by HTTP. */

@@ -224,27 +224,25 @@ ctl_next(struct ctl *ctl, const struct call *call, struct reply *ret)
 
 /*
  * Make a call with `more` on a connection that is there, and hand each reply to take()
- * until it is over or take() ends it: 0, and *ret_status is what take() said last.  1 if
- * supd ends it with an error, in *ret_error; -errno of client_next() when the connection
- * is of no use any more.
+ * until it is over or take() ends it: 0.  1 if supd ends it with an error; -errno of
+ * client_next() when the connection is of no use any more.
  */
 int
 ctl_stream(struct ctl *ctl, const struct call *call, ctl_take *take, void *user,
-           struct reply *ret_error, struct err *err, int *ret_status)
+           struct stream_end *ret)
 {
-	struct reply *reply = ret_error;
 	int r = client_send(&ctl->client, call->method, json_incref(call->parameters),
-	                    true, err);
+	                    true, &ret->err);
 
-	*ret_status = 0;
+	ret->status = 0;
 	while (r == 0) {
-		r = client_next(&ctl->client, reply, err);
+		r = client_next(&ctl->client, &ret->reply, &ret->err);
 		if (r < 0)
 			break;
-		if (reply->error.at != NULL)
+		if (ret->reply.error.at != NULL)
 			return 1;
-		*ret_status = take(user, call, reply);
-		if (*ret_status != 0 || !ctl_may_go_on(ctl) || !reply->continues)
+		ret->status = take(user, call, &ret->reply);
+		if (ret->status != 0 || !ctl_may_go_on(ctl) || !ret->reply.continues)
 			return 0;
 	}
 	return r;

@@ -135,10 +135,17 @@ bool ctl_parse_lines(const char *text, int64_t *ret);
 /* What to do with a reply of a stream; an exit status other than 0 ends it. */
 typedef int ctl_take(void *user, const struct call *call, const struct reply *reply);
 
+/* What came of a stream. */
+struct stream_end {
+	struct reply reply; /* the last; the error, where supd ended it with one */
+	struct err err;     /* why the connection is of no use any more */
+	int status;         /* what take() said last */
+};
+
 void ctl_do_once(struct call *call);
 void ctl_call_done(struct call *call);
 int ctl_stream(struct ctl *ctl, const struct call *call, ctl_take *take, void *user,
-               struct reply *ret_error, struct err *err, int *ret_status);
+               struct stream_end *ret);
 int ctl_connect(struct ctl *ctl);
 int ctl_call(struct ctl *ctl, const struct call *call, struct reply *ret);
 int ctl_next(struct ctl *ctl, const struct call *call, struct reply *ret);
