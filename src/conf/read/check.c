@@ -92,7 +92,7 @@ reader_warn(struct reader *reader, const struct yaml *at, const struct trail *tr
 
 static void
 push(struct checker *checker, const struct yaml *node, const struct schema_type *type,
-     const struct trail *up, const char *name, size_t index)
+     struct trail step)
 {
 	struct trail *trail = arena_alloc(checker->reader->scratch, 1, sizeof(*trail));
 
@@ -109,7 +109,7 @@ push(struct checker *checker, const struct yaml *node, const struct schema_type 
 		checker->work = larger;
 		checker->cap = cap;
 	}
-	*trail = (struct trail){up, name, index};
+	*trail = step;
 	checker->work[checker->n_work++] = (struct work){node, type, trail};
 }
 
@@ -150,8 +150,8 @@ check_list(struct checker *checker, const struct work *work)
 		return;
 	}
 	for (size_t i = 0; i < work->node->n; i++)
-		push(checker, work->node->items[i], work->type->items, work->trail, NULL,
-		     i);
+		push(checker, work->node->items[i], work->type->items,
+		     (struct trail){work->trail, NULL, i});
 }
 
 /* A key that resembles none: name all there are, if they are few. */
@@ -243,7 +243,8 @@ check_known_keys(struct checker *checker, const struct work *work)
 		if (key == NULL)
 			continue;
 		n_good++;
-		push(checker, pair->value, key->type, work->trail, pair->key->text, 0);
+		push(checker, pair->value, key->type,
+		     (struct trail){work->trail, pair->key->text, 0});
 	}
 	if (n_good < work->node->n)
 		checker->good = false;
@@ -279,8 +280,8 @@ check_any_keys(struct checker *checker, const struct work *work)
 			             pair->key->text, work->type->names_pattern);
 			checker->good = false;
 		}
-		push(checker, pair->value, work->type->values, work->trail,
-		     pair->key->text, 0);
+		push(checker, pair->value, work->type->values,
+		     (struct trail){work->trail, pair->key->text, 0});
 	}
 }
 

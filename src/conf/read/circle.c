@@ -16,25 +16,21 @@
 #include "base/strbuf.h"
 #include "conf/read/keys.h"
 #include "conf/read/needs.h"
+#include "conf/text/way.h"
 
 #define CIRCLE_TEXT_MAX 16384
 
 enum step { STEP_TURN, STEP_BEGIN, STEP_READY, STEP_ALL_BEGIN, STEP_ALL_READY, STEPS };
 #define STEP_OF(index, step) ((index)*STEPS + (step))
 
-enum visit { NOT_SEEN, ON_THE_WAY, DONE };
-
 struct search {
 	struct reader *reader;
 	const struct conf *conf;
-	uint32_t *elder;       /* by actor: the sibling before it in the sequence */
-	uint32_t *sibling;     /* … the next one */
-	uint32_t *first;       /* … its first child */
-	unsigned char *visits; /* enum visit, by step */
-	uint32_t *tried;       /* by step: how many of its edges */
-	uint32_t *at;          /* … and the child or replica that is next */
-	uint32_t *way;         /* steps, from the first to where the search is */
-	uint32_t n_way;
+	uint32_t *elder;   /* by actor: the sibling before it in the sequence */
+	uint32_t *sibling; /* … the next one */
+	uint32_t *first;   /* … its first child */
+	uint32_t *at;      /* by step: the child or replica that is next */
+	struct way way;    /* its places are steps */
 };
 
 static const struct conf_actor *
@@ -48,9 +44,9 @@ static void
 line_up(struct search *search)
 {
 	const struct conf *conf = search->conf;
-	uint32_t *last =
-	    search->way; /* not in use yet: by supervisor, the newest child */
-	uint32_t *enabled = search->way + conf->n_actors;
+	/* Not in use yet: by supervisor, the newest child. */
+	uint32_t *last = search->at;
+	uint32_t *enabled = search->at + conf->n_actors;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const uint32_t parent = conf->actors[i].parent;
@@ -102,15 +98,14 @@ next_child(const struct search *search, uint32_t child)
 	return child;
 }
 
-/* The next edge of a step: where it leads to.  false: there is none; a step CONF_NONE
- * leads nowhere. */
+/* The next edge of a step: each is asked for once, and in order. */
 static bool
-next_edge(struct search *search, uint32_t step, uint32_t *ret)
+next_edge(void *data, uint32_t step, uint32_t n, uint32_t *ret)
 {
+	struct search *search = data;
 	const struct conf_actor *actor = actor_of(search, step);
 	const uint32_t index = step / STEPS;
 	const enum step kind = (enum step)(step % STEPS);
-	const uint32_t n = search->tried[step]++;
 	uint32_t *at = &search->at[step];
 
 	*ret = CONF_NONE;
@@ -159,9 +154,9 @@ tried_need(const struct search *search, uint32_t step, uint32_t *ret_k)
 {
 	const struct conf_actor *actor = actor_of(search, step);
 
-	if (step % STEPS != STEP_BEGIN || search->tried[step] < 2)
+	if (step % STEPS != STEP_BEGIN || search->way.tried[step] < 2)
 		return NULL;
-	*ret_k = search->tried[step] - 2;
+	*ret_k = search->way.tried[step] - 2;
 	return &actor->needs[*ret_k];
 }
 
@@ -186,13 +181,13 @@ add_link(const struct search *search, uint32_t step, struct strbuf *sb)
 			add_place(sb, search->conf, key->file, key->line);
 		return;
 	}
-	if (step % STEPS == STEP_TURN && search->tried[step] == 1)
+	if (step % STEPS == STEP_TURN && search->way.tried[step] == 1)
 		strbuf_addf(sb, "%s%s starts below %s", comma, actor->path,
 		            search->conf->actors[actor->parent].path);
 	else if (step % STEPS == STEP_TURN)
 		strbuf_addf(sb, "%s%s starts after %s", comma, actor->path,
 		            search->conf->actors[search->elder[step / STEPS]].path);
-	else if (step % STEPS == STEP_READY && search->tried[step] > 1)
+	else if (step % STEPS == STEP_READY && search->way.tried[step] > 1)
 		strbuf_addf(sb, "%s%s is ready when %s is", comma, actor->path,
 		            search->conf->actors[search->at[step]].path);
 	else
@@ -202,28 +197,26 @@ add_link(const struct search *search, uint32_t step, struct strbuf *sb)
 
 /* The way has come back to a step that is on it. */
 static void
-refuse(struct search *search, uint32_t back)
+refuse(void *data, uint32_t back)
 {
+	struct search *search = data;
 	const struct conf_actor *actor = NULL;
 	const struct conf_key *key;
 	char name[CONF_PATH_MAX + 8] = "needs";
 	struct spot spot;
 	struct strbuf links, path, message;
-	uint32_t i = 0;
 
-	while (search->way[i] != back)
-		i++;
 	strbuf_init(&links, CIRCLE_TEXT_MAX);
 	strbuf_init(&message, 2 * CIRCLE_TEXT_MAX);
 	strbuf_init(&path, 65536);
-	for (; i < search->n_way; i++) {
+	for (uint32_t i = way_find(&search->way, back); i < search->way.n; i++) {
 		uint32_t k = 0;
-		const struct conf_need *need = tried_need(search, search->way[i], &k);
+		const struct conf_need *need = tried_need(search, search->way.at[i], &k);
 
-		add_link(search, search->way[i], &links);
+		add_link(search, search->way.at[i], &links);
 		if (need == NULL || actor != NULL)
 			continue;
-		actor = actor_of(search, search->way[i]);
+		actor = actor_of(search, search->way.at[i]);
 		(void)snprintf(name, sizeof(name), "needs.%.1000s", need->path);
 	}
 	/* Without a need there is no circle. */
@@ -245,30 +238,6 @@ refuse(struct search *search, uint32_t back)
 	strbuf_done(&message);
 }
 
-/* Follow the edges from a step; the steps reached are done afterwards. */
-static void
-follow(struct search *search, uint32_t first)
-{
-	search->way[0] = first;
-	search->n_way = 1;
-	while (search->n_way > 0) {
-		uint32_t step = search->way[search->n_way - 1];
-		uint32_t next;
-
-		search->visits[step] = ON_THE_WAY;
-		if (!next_edge(search, step, &next)) {
-			search->visits[step] = DONE;
-			search->n_way--;
-		} else if (next == CONF_NONE || search->visits[next] == DONE) {
-			continue;
-		} else if (search->visits[next] == ON_THE_WAY) {
-			refuse(search, next);
-		} else {
-			search->way[search->n_way++] = next;
-		}
-	}
-}
-
 /* Report every circle, with all edges of the circle. */
 void
 needs_circles(struct reader *reader)
@@ -281,16 +250,13 @@ needs_circles(struct reader *reader)
 	    .elder = arena_alloc(reader->scratch, n, sizeof(uint32_t)),
 	    .sibling = arena_alloc(reader->scratch, n, sizeof(uint32_t)),
 	    .first = arena_alloc(reader->scratch, n, sizeof(uint32_t)),
-	    .visits = arena_alloc(reader->scratch, n * STEPS, 1),
-	    .tried = arena_alloc(reader->scratch, n * STEPS, sizeof(uint32_t)),
 	    .at = arena_alloc(reader->scratch, n * STEPS, sizeof(uint32_t)),
-	    .way = arena_alloc(reader->scratch, n * STEPS, sizeof(uint32_t)),
+	    .way = {.edge = next_edge, .on_circle = refuse, .data = &search},
 	};
 
 	if (reader->scratch->failed)
 		return;
 	line_up(&search);
-	for (uint32_t step = 0; step < n * STEPS; step++)
-		if (search.visits[step] == NOT_SEEN)
-			follow(&search, step);
+	if (!way_search(&search.way, (uint32_t)n * STEPS))
+		reader->scratch->failed = true;
 }

@@ -206,17 +206,18 @@ take_all(struct envfile *file, envfile_fn *on_variable, void *data)
 }
 
 /*
- * As envfile_read() for what was read already: text, with a NUL behind it, is changed.
- * Without memory and without the C library's state, for a child of os/spawn/spawn.h.
+ * As envfile_read() for what was read already.  Without memory and without the C
+ * library's state, for a child of os/spawn/spawn.h.
  */
 int
-envfile_parse(const char *path, char *text, size_t len, envfile_fn *on_variable,
-              void *data, struct err *err)
+envfile_parse(const struct envfile_text *read, envfile_fn *on_variable, void *data,
+              struct err *err)
 {
-	struct envfile file = {.path = path, .at = text, .line = 1, .err = err};
+	struct envfile file = {
+	    .path = read->path, .at = read->text, .line = 1, .err = err};
 
-	if (memchr(text, '\0', len) != NULL) {
-		err_set(err, 0, "%s has a NUL character in it", path);
+	if (memchr(read->text, '\0', read->len) != NULL) {
+		err_set(err, 0, "%s has a NUL character in it", read->path);
 		return -EINVAL;
 	}
 	return take_all(&file, on_variable, data);
@@ -243,7 +244,8 @@ envfile_read(const char *path, envfile_fn *on_variable, void *data, struct err *
 		err_set(err, 0, "%s is too large: it may have %d bytes", path,
 		        ENVFILE_BYTES_MAX);
 	if (r == 0)
-		r = envfile_parse(path, text.text, text.len, on_variable, data, err);
+		r = envfile_parse(&(struct envfile_text){path, text.text, text.len},
+		                  on_variable, data, err);
 	arena_done(&arena);
 	return r == -ENOENT && is_optional ? 0 : r;
 }

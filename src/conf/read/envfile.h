@@ -15,8 +15,15 @@
 /* One variable; both texts are gone when it returns. */
 typedef void envfile_fn(void *data, const char *key, const char *value);
 
-int envfile_parse(const char *path, char *text, size_t len, envfile_fn *on_variable,
-                  void *data, struct err *err);
+/* A file that was read; its text is changed when it is parsed. */
+struct envfile_text {
+	const char *path;
+	char *text; /* with a NUL behind it */
+	size_t len;
+};
+
+int envfile_parse(const struct envfile_text *read, envfile_fn *on_variable, void *data,
+                  struct err *err);
 int envfile_read(const char *path, envfile_fn *on_variable, void *data, struct err *err);
 
 #endif

@@ -11,10 +11,12 @@
 #include "base/assert.h"
 #include "base/suggest.h"
 #include "base/units.h"
+#include "conf/read/needs.h"
 #include "conf/read/read.h"
 #include "conf/read/read_output.h"
 #include "conf/schema/schema_types.h"
 #include "conf/text/unwritten.h"
+#include "conf/text/way.h"
 
 #define MESSAGE_MAX 1024
 
@@ -251,12 +253,29 @@ keys_make(struct reader *reader, const struct yaml *map, const struct schema_typ
 	                                  collection.unwritten, collection.n_unwritten);
 }
 
+/* "/user/a -> /user/b -> /user/a": the way from `back`, to which it has led again. */
+void
+keys_write_circle(const struct conf *conf, const struct way *way, uint32_t back,
+                  struct strbuf *out)
+{
+	for (uint32_t i = way_find(way, back); i < way->n; i++)
+		strbuf_addf(out, "%s -> ", conf->actors[way->at[i]].path);
+	strbuf_adds(out, conf->actors[back].path);
+}
+
+/* The configuration that is being read. */
+struct lint
+keys_lint(const struct reader *reader)
+{
+	return (struct lint){reader->conf, reader->options, reader->reports};
+}
+
 /* As keys_report(). */
 void
-keys_vreport(struct conf_reports *reports, enum conf_severity severity,
-             const struct conf *conf, const struct conf_actor *actor, const char *key,
-             const char *fmt, va_list ap)
+keys_vreport(const struct lint *lint, enum conf_severity severity,
+             const struct conf_actor *actor, const char *key, const char *fmt, va_list ap)
 {
+	const struct conf *conf = lint->conf;
 	const struct conf_key *origin = conf_keys_find(actor, key);
 	struct spot spot = {conf->files[actor->place.file], actor->place.line,
 	                    actor->column};
@@ -269,20 +288,19 @@ keys_vreport(struct conf_reports *reports, enum conf_severity severity,
 	(void)vsnprintf(message, sizeof(message), fmt, ap);
 	strbuf_init(&path, 65536);
 	conf_keys_path(conf, actor, key, &path);
-	reports_add(reports, severity, &spot, strbuf_str(&path), message);
+	reports_add(lint->reports, severity, &spot, strbuf_str(&path), message);
 	strbuf_done(&path);
 }
 
 /* Report about a key of an actor, where it is written, or else where the actor is. */
 void
-keys_report(struct conf_reports *reports, enum conf_severity severity,
-            const struct conf *conf, const struct conf_actor *actor, const char *key,
-            const char *fmt, ...)
+keys_report(const struct lint *lint, enum conf_severity severity,
+            const struct conf_actor *actor, const char *key, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	keys_vreport(reports, severity, conf, actor, key, fmt, ap);
+	keys_vreport(lint, severity, actor, key, fmt, ap);
 	va_end(ap);
 }
 
@@ -294,17 +312,15 @@ void
 keys_refuse_stranger(struct reader *reader, const struct conf_actor *actor,
                      const char *key, const char *path)
 {
+	const struct lint lint = keys_lint(reader);
 	const struct conf *conf = reader->conf;
+	const uint32_t replica = needs_find(conf, path);
 	struct suggest suggest;
-	char first[CONF_PATH_MAX + 1];
-	uint32_t replica;
 
-	(void)snprintf(first, sizeof(first), "%.990s@1", path);
-	replica = conf_find(conf, first);
-	if (replica != CONF_NONE && conf->actors[replica].base != NULL) {
-		keys_report(reader->reports, CONF_ERROR, conf, actor, key,
+	if (replica != CONF_NONE) {
+		keys_report(&lint, CONF_ERROR, actor, key,
 		            "`%.200s` has replicas; name one of them, such as `%.200s`",
-		            path, first);
+		            path, conf->actors[replica].path);
 		return;
 	}
 	suggest_init(&suggest, path);
@@ -312,10 +328,10 @@ keys_refuse_stranger(struct reader *reader, const struct conf_actor *actor,
 		if (conf->actors[i].spec.kind != NODE_SUPERVISOR)
 			suggest_try(&suggest, conf->actors[i].path);
 	if (suggest.best != NULL)
-		keys_report(reader->reports, CONF_ERROR, conf, actor, key,
+		keys_report(&lint, CONF_ERROR, actor, key,
 		            "there is no actor `%.200s`, did you mean `%.200s`?", path,
 		            suggest.best);
 	else
-		keys_report(reader->reports, CONF_ERROR, conf, actor, key,
-		            "there is no actor `%.200s`", path);
+		keys_report(&lint, CONF_ERROR, actor, key, "there is no actor `%.200s`",
+		            path);
 }

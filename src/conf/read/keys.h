@@ -9,15 +9,26 @@
 
 #include "conf/read/read.h"
 
+struct way;
+
+/* A whole configuration, and where reports about it go. */
+struct lint {
+	const struct conf *conf;
+	const struct conf_options *options;
+	struct conf_reports *reports;
+};
+
 void keys_make(struct reader *reader, const struct yaml *map,
                const struct schema_type *view, struct conf_actor *actor);
-void keys_report(struct conf_reports *reports, enum conf_severity severity,
-                 const struct conf *conf, const struct conf_actor *actor, const char *key,
-                 const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-void keys_vreport(struct conf_reports *reports, enum conf_severity severity,
-                  const struct conf *conf, const struct conf_actor *actor,
-                  const char *key, const char *fmt, va_list ap)
-    __attribute__((format(printf, 6, 0)));
+void keys_report(const struct lint *lint, enum conf_severity severity,
+                 const struct conf_actor *actor, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+void keys_vreport(const struct lint *lint, enum conf_severity severity,
+                  const struct conf_actor *actor, const char *key, const char *fmt,
+                  va_list ap) __attribute__((format(printf, 5, 0)));
+void keys_write_circle(const struct conf *conf, const struct way *way, uint32_t back,
+                       struct strbuf *out);
+struct lint keys_lint(const struct reader *reader);
 void keys_refuse_stranger(struct reader *reader, const struct conf_actor *actor,
                           const char *key, const char *path);
 

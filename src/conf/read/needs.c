@@ -103,18 +103,19 @@ needs_next_replica(const struct conf *conf, uint32_t replica)
 }
 
 static void
-report(struct conf_reports *reports, enum conf_severity severity, const struct conf *conf,
+report(const struct lint *lint, enum conf_severity severity,
        const struct conf_actor *actor, uint32_t need, const char *message)
 {
 	char key[CONF_PATH_MAX + 8];
 
 	(void)snprintf(key, sizeof(key), "needs.%.1000s", actor->needs[need].path);
-	keys_report(reports, severity, conf, actor, key, "%s", message);
+	keys_report(lint, severity, actor, key, "%s", message);
 }
 
 static void
 refuse_stranger(struct reader *reader, const struct conf_actor *actor, uint32_t need)
 {
+	const struct lint lint = keys_lint(reader);
 	const struct conf *conf = reader->conf;
 	const char *path = actor->needs[need].path;
 	struct suggest suggest;
@@ -132,7 +133,7 @@ refuse_stranger(struct reader *reader, const struct conf_actor *actor, uint32_t 
 		(void)snprintf(message, sizeof(message),
 		               "there is no actor `%.180s`; this actor would never start",
 		               path);
-	report(reader->reports, CONF_ERROR, conf, actor, need, message);
+	report(&lint, CONF_ERROR, actor, need, message);
 }
 
 /* Check that each needed actor exists, and that no actor waits for itself. */
@@ -178,8 +179,10 @@ doubt(const struct conf_actor *target, enum need level)
 
 /* Warn of needs that are hardly ever met. */
 void
-needs_lint(const struct conf *conf, struct conf_reports *reports)
+needs_lint(const struct lint *lint)
 {
+	const struct conf *conf = lint->conf;
+
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
 
@@ -195,7 +198,7 @@ needs_lint(const struct conf *conf, struct conf_reports *reports)
 				continue;
 			(void)snprintf(message, sizeof(message), "`%.200s` %s",
 			               actor->needs[k].path, why);
-			report(reports, CONF_WARNING, conf, actor, k, message);
+			report(lint, CONF_WARNING, actor, k, message);
 		}
 	}
 }

@@ -119,8 +119,8 @@ keep_own_user(struct reader *reader, struct conf_identity *id)
 
 /* At boot the actor has to wait for it (DECISIONS 62), later the file is wrong. */
 static void
-report_unknown(struct reader *reader, const struct yaml *node, bool is_group,
-               struct conf_identity *id, const struct trail *trail, const char *text)
+report_unknown(struct reader *reader, const struct yaml *node, struct conf_identity *id,
+               const struct trail *trail, const char *text)
 {
 	if (!reader->options->boot) {
 		reader_error(reader, node, trail, "%s", text);
@@ -128,10 +128,8 @@ report_unknown(struct reader *reader, const struct yaml *node, bool is_group,
 	}
 	reader_warn(reader, node, trail, "%s; until then the actor cannot be started",
 	            text);
-	if (id->unknown != NULL)
-		return;
-	id->unknown = arena_dup(reader->keep, text);
-	id->unknown_is_group = is_group;
+	if (id->unknown == NULL)
+		id->unknown = arena_dup(reader->keep, text);
 }
 
 static void
@@ -142,7 +140,7 @@ take_user(struct reader *reader, const struct yaml *node, bool has_group,
 	const struct user *user = users_find(reader->users, node->text, &err);
 
 	if (user == NULL) {
-		report_unknown(reader, node, false, id, trail, err.text);
+		report_unknown(reader, node, id, trail, err.text);
 		return;
 	}
 	if (!user->has_gid && !has_group) {
@@ -150,7 +148,7 @@ take_user(struct reader *reader, const struct yaml *node, bool has_group,
 		        "the user database does not know %.100s, and so no group of it; "
 		        "write `group` too",
 		        node->text);
-		report_unknown(reader, node, false, id, trail, err.text);
+		report_unknown(reader, node, id, trail, err.text);
 	}
 	id->uid = user->uid;
 	id->gid = user->gid;
@@ -171,7 +169,7 @@ take_group(struct reader *reader, const struct yaml *node, const struct yaml *us
 	int r;
 
 	if (users_find_group(reader->users, node->text, &id->gid, &err) < 0) {
-		report_unknown(reader, node, true, id, trail, err.text);
+		report_unknown(reader, node, id, trail, err.text);
 		return;
 	}
 	known = user != NULL ? users_find(reader->users, user->text, &err) : NULL;
@@ -212,7 +210,7 @@ add_groups(struct reader *reader, const struct yaml *node, struct conf_identity 
 		gid_t gid;
 
 		if (users_find_group(reader->users, item->text, &gid, &err) < 0)
-			report_unknown(reader, item, true, id,
+			report_unknown(reader, item, id,
 			               node->type == NODE_LIST ? &below : trail,
 			               err.text);
 		else if (!has_group(groups, id->n_groups, gid))
@@ -287,6 +285,7 @@ read_identity(struct reader *reader, const struct yaml *map, struct conf_actor *
 	struct trail user_trail = {up, "user", 0};
 	struct trail group_trail = {up, "group", 0};
 	struct trail more_trail = {up, "supplementary_groups", 0};
+	bool user_is_known;
 
 	if (user == NULL && group == NULL && more == NULL)
 		return;
@@ -294,11 +293,13 @@ read_identity(struct reader *reader, const struct yaml *map, struct conf_actor *
 		take_user(reader, user, group != NULL, id, &user_trail);
 	else
 		keep_own_user(reader, id);
+	user_is_known = id->unknown == NULL;
 	if (group != NULL)
 		take_group(reader, group, user, id, &group_trail);
 	if (more != NULL)
 		add_groups(reader, more, id, &more_trail);
 	if (id->unknown != NULL) {
+		id->unknown_is_group = user_is_known;
 		keep_asked(reader, user, group, more, id);
 		return;
 	}

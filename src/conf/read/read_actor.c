@@ -157,15 +157,34 @@ warn_of_shell(struct reader *reader, const struct yaml *command,
 
 /* ---- the keys ---- */
 
-/*
- * Expand, check and take over each key that an actor may have here.  What was good is
- * also put into `good`.
- */
-static void
-take_keys(struct reader *reader, const struct yaml *map, const struct schema_type *view,
-          const struct scope *scope, const struct trail *up, struct conf_actor *actor,
-          struct yaml *good)
+/* The keys that an actor may have. */
+static const struct schema_type *
+view_of(const struct conf_actor *actor)
 {
+	static const struct schema_type *const views[] = {
+	    [NODE_WORKER] = &schema_worker,
+	    [NODE_SUPERVISOR] = &schema_supervisor,
+	    [NODE_BOTH] = &schema_actor,
+	};
+
+	return actor->parent == CONF_NONE ? &schema_top : views[actor->spec.kind];
+}
+
+/*
+ * Expand, check and take over each key that an actor may have here.  Returns what was
+ * good; NULL: no memory.
+ */
+static struct yaml *
+take_keys(struct reader *reader, const struct yaml *map, const struct scope *scope,
+          const struct trail *up, struct conf_actor *actor)
+{
+	const struct schema_type *view = view_of(actor);
+	struct yaml *good = node_new(reader->scratch, NODE_MAP, map);
+
+	if (good != NULL)
+		good->pairs = arena_alloc(reader->scratch, map->n, sizeof(*good->pairs));
+	if (good == NULL || good->pairs == NULL)
+		return NULL;
 	for (size_t i = 0; i < map->n; i++) {
 		const struct yaml *name = map->pairs[i].key;
 		const struct schema_key *key = check_key(reader, map, name, view, up);
@@ -191,6 +210,7 @@ take_keys(struct reader *reader, const struct yaml *map, const struct schema_typ
 		read_key(reader, key, value, actor, &trail);
 		good->pairs[good->n++] = (struct node_pair){name, value};
 	}
+	return good;
 }
 
 /* Only work that ends by itself can count (OTP O-40). */
@@ -319,14 +339,14 @@ settle_notify(const struct reader *reader, struct conf_actor *actor)
 }
 
 /*
- * Fill in an actor with a known name, path, place and kind. `view` has the keys that
- * the actor may have; faults are reported with `trail` as the way to the actor.
+ * Fill in an actor with a known name, path, place, parent and kind; faults are reported
+ * with `trail` as the way to the actor.
  */
 void
-actor_read(struct reader *reader, const struct yaml *map, const struct schema_type *view,
-           const struct scope *scope, const struct trail *trail, struct conf_actor *actor)
+actor_read(struct reader *reader, const struct yaml *map, const struct scope *scope,
+           const struct trail *trail, struct conf_actor *actor)
 {
-	struct yaml *good = node_new(reader->scratch, NODE_MAP, map);
+	struct yaml *good;
 
 	spec_default(&actor->spec, actor->spec.kind);
 	actor->spec.name = sum_bytes(actor->path, strlen(actor->path), 0);
@@ -341,11 +361,9 @@ actor_read(struct reader *reader, const struct yaml *map, const struct schema_ty
 	actor->process.orders.watchdog_signal = SIGABRT;
 	actor->process.output.out_is_err = true;
 	log_default(&actor->process.output.log);
-	if (good != NULL)
-		good->pairs = arena_alloc(reader->scratch, map->n, sizeof(*good->pairs));
-	if (good == NULL || good->pairs == NULL)
+	good = take_keys(reader, map, scope, trail, actor);
+	if (good == NULL)
 		return;
-	take_keys(reader, map, view, scope, trail, actor, good);
 	settle_restart(reader, good, trail, actor);
 	check_significant(reader, good, trail, actor);
 	settle_ready(reader, good, trail, actor);
@@ -355,5 +373,5 @@ actor_read(struct reader *reader, const struct yaml *map, const struct schema_ty
 	actor->spec.keeps =
 	    actor->process.kept.fd_store > 0 || actor->process.kept.runtime_directory;
 	read_identity(reader, good, actor, trail);
-	keys_make(reader, good, view, actor);
+	keys_make(reader, good, view_of(actor), actor);
 }

@@ -6,8 +6,7 @@
 #include "conf/read/expand.h"
 #include "conf/read/read.h"
 
-void actor_read(struct reader *reader, const struct yaml *map,
-                const struct schema_type *view, const struct scope *scope,
+void actor_read(struct reader *reader, const struct yaml *map, const struct scope *scope,
                 const struct trail *trail, struct conf_actor *actor);
 
 #endif

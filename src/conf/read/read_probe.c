@@ -268,16 +268,14 @@ is_own_socket(const struct conf_socket *socket, const struct conf_probe *probe)
 }
 
 static void
-check_probe(struct reader *reader, const struct yaml *map, const char *name,
+check_probe(struct reader *reader, const struct yaml *node,
             const struct conf_process *process, const struct conf_probe *probe,
-            const struct trail *up)
+            const struct trail *trail)
 {
-	const struct trail trail = {up, name, 0};
-
 	for (size_t i = 0; i < process->n_sockets; i++)
 		if (is_own_socket(&process->sockets[i], probe))
 			reader_warn(
-			    reader, node_get(map, name), &trail,
+			    reader, node, trail,
 			    "supd itself keeps this socket open (`sockets.%.100s`): a "
 			    "connection succeeds even when no process serves it; probe "
 			    "with `http` or `exec`",
@@ -333,16 +331,19 @@ probes_check(struct reader *reader, const struct yaml *map,
              const struct conf_actor *actor, const struct trail *up)
 {
 	const struct conf_process *process = &actor->process;
-	const struct trail trail = {up, "health", 0};
+	const struct trail ready = {up, "ready", 0};
+	const struct trail health = {up, "health", 0};
+	const struct yaml *node = node_get(map, "health");
 
 	check_ready_fd(reader, map, process, up);
 	check_ready_log(reader, map, process, up);
-	check_probe(reader, map, "ready", process, &process->readiness.probe, up);
-	check_probe(reader, map, "health", process, &process->health, up);
+	check_probe(reader, node_get(map, "ready"), process, &process->readiness.probe,
+	            &ready);
+	check_probe(reader, node, process, &process->health, &health);
 	/* An actor that is ready only when it has ended is never probed. */
 	if (actor->spec.health.on && actor->spec.start.ready == READY_EXIT)
 		reader_warn(
-		    reader, node_get(map, "health"), &trail,
+		    reader, node, &health,
 		    "`health` has no effect with `ready: exit`: probes begin when "
 		    "the actor is ready, and then it has ended");
 }

@@ -4,7 +4,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -13,6 +12,7 @@
 #include "conf/read/keys.h"
 #include "conf/read/needs.h"
 #include "conf/schema/schema_types.h"
+#include "conf/text/way.h"
 
 #define MESSAGE_MAX 1024
 
@@ -27,12 +27,18 @@ static const struct {
     {"stop", REACTION_STOP},
 };
 
+/* A watch while it is read: what the core has of it, and what the process has. */
+struct new_watch {
+	struct watch_spec spec;
+	struct conf_watch watch;
+};
+
 /* False if this actor cannot have the reaction, which was reported. */
 static bool
 read_reaction(struct reader *reader, const struct conf_actor *actor,
-              const struct yaml *node, struct watch_spec *spec, char ***ret_run,
-              const struct trail *trail)
+              const struct yaml *node, struct new_watch *new, const struct trail *trail)
 {
+	struct watch_spec *spec = &new->spec;
 	const struct trail below = {trail, "run", 0};
 	const struct yaml *signal;
 
@@ -48,8 +54,8 @@ read_reaction(struct reader *reader, const struct conf_actor *actor,
 		if (node_get(node, reaction_keys[i].key) != NULL)
 			spec->reaction = reaction_keys[i].reaction;
 	if (spec->reaction == REACTION_RUN) {
-		read_words(reader, node_get(node, "run"), &below, ret_run);
-		return *ret_run != NULL;
+		read_words(reader, node_get(node, "run"), &below, &new->watch.run);
+		return new->watch.run != NULL;
 	}
 	signal = node_get(node, "signal");
 	if (signal == NULL)
@@ -90,25 +96,24 @@ read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor 
 {
 	struct trail trail = {up, pair->key->text, 0};
 	char *path = read_reference(reader, actor, pair->key->text);
-	struct watch_spec spec = {0};
+	struct new_watch new = {.watch.path = path};
 	const struct watch_spec *other;
-	struct conf_watch watch = {.path = path};
 
-	if (path == NULL ||
-	    !read_reaction(reader, actor, pair->value, &spec, &watch.run, &trail))
+	if (path == NULL || !read_reaction(reader, actor, pair->value, &new, &trail))
 		return;
 	if (strcmp(path, actor->path) == 0) {
 		reader_warn(reader, pair->key, &trail,
 		            "an actor is not told of its own end; this has no effect");
 		return;
 	}
-	spec.target = sum_bytes(path, strlen(path), 0);
-	other = find_watch(actor, specs, spec.target);
+	new.spec.target = sum_bytes(path, strlen(path), 0);
+	other = find_watch(actor, specs, new.spec.target);
 	if (other == NULL) {
-		actor->watches[actor->spec.n_watches] = watch;
-		specs[actor->spec.n_watches++] = spec;
-	} else if (other->reaction != spec.reaction || other->signal != spec.signal ||
-	           !same_words(actor->watches[other - specs].run, watch.run)) {
+		actor->watches[actor->spec.n_watches] = new.watch;
+		specs[actor->spec.n_watches++] = new.spec;
+	} else if (other->reaction != new.spec.reaction ||
+	           other->signal != new.spec.signal ||
+	           !same_words(actor->watches[other - specs].run, new.watch.run)) {
 		reader_error(
 		    reader, pair->key, &trail,
 		    "`%.200s` is watched twice, with different reactions; keep one of "
@@ -143,7 +148,7 @@ read_watch(struct reader *reader, const struct yaml *node, void *target,
 /* ---- watched actors that the file does not have ---- */
 
 static void __attribute__((format(printf, 4, 5)))
-warn(const struct lint_watch *lint, const struct conf_actor *actor, uint32_t watch,
+warn(const struct lint *lint, const struct conf_actor *actor, uint32_t watch,
      const char *fmt, ...)
 {
 	char key[CONF_PATH_MAX + 8];
@@ -151,27 +156,23 @@ warn(const struct lint_watch *lint, const struct conf_actor *actor, uint32_t wat
 
 	(void)snprintf(key, sizeof(key), "watch.%s", actor->watches[watch].path);
 	va_start(ap, fmt);
-	keys_vreport(lint->reports, CONF_WARNING, lint->conf, actor, key, fmt, ap);
+	keys_vreport(lint, CONF_WARNING, actor, key, fmt, ap);
 	va_end(ap);
 }
 
 static void
-warn_stranger(const struct lint_watch *lint, const struct conf_actor *actor,
-              uint32_t watch)
+warn_stranger(const struct lint *lint, const struct conf_actor *actor, uint32_t watch)
 {
 	const struct conf *conf = lint->conf;
 	const char *path = actor->watches[watch].path;
-	char first[CONF_PATH_MAX + 1];
+	const uint32_t replica = needs_find(conf, path);
 	struct suggest suggest;
-	uint32_t replica;
 
-	(void)snprintf(first, sizeof(first), "%.990s@1", path);
-	replica = conf_find(conf, first);
-	if (replica != CONF_NONE && conf->actors[replica].base != NULL) {
+	if (replica != CONF_NONE) {
 		warn(lint, actor, watch,
 		     "`%.200s` has replicas, and is no actor itself; watch one of them, "
 		     "such as `%.200s`",
-		     path, first);
+		     path, conf->actors[replica].path);
 		return;
 	}
 	suggest_init(&suggest, path);
@@ -188,69 +189,40 @@ warn_stranger(const struct lint_watch *lint, const struct conf_actor *actor,
 
 /* ---- circles of death pacts -------------------------------------------------------- */
 
-/* How the search has gone so far. */
-enum visit { NOT_SEEN, ON_THE_WAY, DONE };
-
 struct pacts {
-	const struct lint_watch *lint;
-	unsigned char *visits; /* enum visit, one for each actor */
-	uint32_t *way;         /* actors, from the first to where the search is */
-	uint32_t *tried;       /* of each on the way, how many of its watches */
-	uint32_t n_way;
+	const struct lint *lint;
+	struct way way; /* its places are actors, its edges their watches */
 };
+
+static bool
+next_pact(void *data, uint32_t index, uint32_t watch, uint32_t *ret)
+{
+	const struct conf *conf = ((struct pacts *)data)->lint->conf;
+	const struct conf_actor *actor = &conf->actors[index];
+
+	*ret = WAY_NONE;
+	if (watch >= actor->spec.n_watches)
+		return false;
+	if (actor->spec.watches[watch].reaction == REACTION_FAIL)
+		*ret = conf_find(conf, actor->watches[watch].path);
+	return true;
+}
 
 /* The last pact on the way watches `index`, an actor of the way. */
 static void
-warn_circle(const struct pacts *pacts, uint32_t index, uint32_t watch)
+warn_circle(void *data, uint32_t index)
 {
+	const struct pacts *pacts = data;
 	const struct conf *conf = pacts->lint->conf;
+	const uint32_t last = pacts->way.at[pacts->way.n - 1];
 	struct strbuf circle;
-	uint32_t i = 0;
 
-	while (pacts->way[i] != index)
-		i++;
 	strbuf_init(&circle, 65536);
-	for (; i < pacts->n_way; i++)
-		strbuf_addf(&circle, "%s -> ", conf->actors[pacts->way[i]].path);
-	strbuf_adds(&circle, conf->actors[index].path);
-	warn(pacts->lint, &conf->actors[pacts->way[pacts->n_way - 1]], watch,
+	keys_write_circle(conf, &pacts->way, index, &circle);
+	warn(pacts->lint, &conf->actors[last], pacts->way.tried[last] - 1,
 	     "a circle of death pacts: when one of them ends all do: %.600s",
 	     strbuf_str(&circle));
 	strbuf_done(&circle);
-}
-
-/* Follow the pacts from an actor; the actors reached are done afterwards. */
-static void
-follow(struct pacts *pacts, uint32_t first)
-{
-	const struct conf *conf = pacts->lint->conf;
-
-	pacts->way[0] = first;
-	pacts->tried[0] = 0;
-	pacts->n_way = 1;
-	while (pacts->n_way > 0) {
-		uint32_t index = pacts->way[pacts->n_way - 1];
-		uint32_t watch = pacts->tried[pacts->n_way - 1]++;
-		const struct conf_actor *actor = &conf->actors[index];
-		uint32_t next;
-
-		pacts->visits[index] = ON_THE_WAY;
-		if (watch >= actor->spec.n_watches) {
-			pacts->visits[index] = DONE;
-			pacts->n_way--;
-			continue;
-		}
-		next = conf_find(conf, actor->watches[watch].path);
-		if (actor->spec.watches[watch].reaction != REACTION_FAIL ||
-		    next == CONF_NONE || pacts->visits[next] == DONE)
-			continue;
-		if (pacts->visits[next] == ON_THE_WAY) {
-			warn_circle(pacts, next, watch);
-			continue;
-		}
-		pacts->way[pacts->n_way] = next;
-		pacts->tried[pacts->n_way++] = 0;
-	}
 }
 
 /*
@@ -258,14 +230,12 @@ follow(struct pacts *pacts, uint32_t first)
  * and of circles of death pacts.  Out of memory there are fewer warnings.
  */
 void
-watches_lint(const struct lint_watch *lint)
+watches_lint(const struct lint *lint)
 {
 	const struct conf *conf = lint->conf;
 	struct pacts pacts = {
 	    .lint = lint,
-	    .visits = calloc(conf->n_actors, 1),
-	    .way = calloc(conf->n_actors, sizeof(uint32_t)),
-	    .tried = calloc(conf->n_actors, sizeof(uint32_t)),
+	    .way = {.edge = next_pact, .on_circle = warn_circle, .data = &pacts},
 	};
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
@@ -275,11 +245,6 @@ watches_lint(const struct lint_watch *lint)
 			if (conf_find(conf, actor->watches[k].path) == CONF_NONE &&
 			    strncmp(actor->watches[k].path, "/system", 7) != 0)
 				warn_stranger(lint, actor, k);
-		if (pacts.visits != NULL && pacts.way != NULL && pacts.tried != NULL &&
-		    pacts.visits[i] == NOT_SEEN)
-			follow(&pacts, i);
 	}
-	free(pacts.visits);
-	free(pacts.way);
-	free(pacts.tried);
+	(void)way_search(&pacts.way, conf->n_actors);
 }

@@ -360,9 +360,11 @@ find_handler(struct reader *reader, uint32_t index, struct conf_socket *socket,
 static void
 check_demand(struct reader *reader, const struct conf_actor *actor)
 {
+	const struct lint lint = keys_lint(reader);
+
 	if (actor->spec.on_demand && actor->process.n_sockets == 0)
 		keys_report(
-		    reader->reports, CONF_ERROR, reader->conf, actor, "start_on",
+		    &lint, CONF_ERROR, actor, "start_on",
 		    "`start_on: connect` needs `sockets`: a client of one of them "
 		    "starts the actor");
 }

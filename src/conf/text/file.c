@@ -28,12 +28,11 @@ read_all(int fd, char *text, size_t len)
 	return (ssize_t)done;
 }
 
+/* Is it a regular file that is not too large? */
 static int
-read_open(struct arena *arena, int fd, const char *path, size_t bytes_max,
-          struct file_text *file, struct err *err)
+check_open(int fd, const char *path, size_t bytes_max, struct file_text *file,
+           struct err *err)
 {
-	ssize_t n;
-
 	if (fstat(fd, &file->stat) < 0) {
 		err_set(err, errno, "cannot read %s", path);
 		return -errno;
@@ -48,6 +47,15 @@ read_open(struct arena *arena, int fd, const char *path, size_t bytes_max,
 		        path, bytes_max);
 		return -EFBIG;
 	}
+	return 0;
+}
+
+static int
+read_open(struct arena *arena, int fd, const char *path, struct file_text *file,
+          struct err *err)
+{
+	ssize_t n;
+
 	file->text = arena_alloc(arena, (size_t)file->stat.st_size + 1, 1);
 	if (file->text == NULL) {
 		err_set(err, ENOMEM, "cannot read %s", path);
@@ -79,7 +87,9 @@ file_read(struct arena *arena, const char *path, size_t bytes_max, struct file_t
 		err_set(err, -r, "cannot read %s", path);
 		return r;
 	}
-	r = read_open(arena, fd, path, bytes_max, &file, err);
+	r = check_open(fd, path, bytes_max, &file, err);
+	if (r == 0)
+		r = read_open(arena, fd, path, &file, err);
 	(void)close(fd);
 	if (r == 0)
 		*ret = file;

@@ -238,15 +238,9 @@ add_directory(struct reader *reader, const struct yaml *map,
 static void
 build_actor(struct builder *builder, struct brood *brood)
 {
-	static const struct schema_type *const views[] = {
-	    [NODE_WORKER] = &schema_worker,
-	    [NODE_SUPERVISOR] = &schema_supervisor,
-	    [NODE_BOTH] = &schema_actor,
-	};
 	struct reader *reader = builder->reader;
 	const struct child *child = &brood->child;
 	const struct yaml *children = node_get(child->map, "children");
-	const enum node_kind kind = kind_of(child->map);
 	struct trail *trail = arena_alloc(reader->scratch, 1, sizeof(*trail));
 	struct conf_actor *actor = add_actor(builder);
 	const struct scope *scope;
@@ -267,9 +261,8 @@ build_actor(struct builder *builder, struct brood *brood)
 	if (scope == NULL)
 		return;
 	check_kind(builder, child, trail);
-	actor->spec.kind = kind;
-	actor_read(reader, add_directory(reader, child->map, actor), views[kind], scope,
-	           trail, actor);
+	actor->spec.kind = kind_of(child->map);
+	actor_read(reader, add_directory(reader, child->map, actor), scope, trail, actor);
 	brood->child.done++;
 	if (children != NULL)
 		push_children(builder, children, scope, trail, index);
@@ -336,7 +329,7 @@ build_user(struct builder *builder)
 		reader->keep->failed = true;
 		return;
 	}
-	actor_read(reader, input->top, &schema_top, &nothing, NULL, user);
+	actor_read(reader, input->top, &nothing, NULL, user);
 	if (input->children != NULL)
 		push_children(builder, input->children, &nothing, NULL, 0);
 }

@@ -33,7 +33,7 @@ lint_warn(const struct lint *lint, const struct conf_actor *actor, const char *k
 	va_list ap;
 
 	va_start(ap, fmt);
-	keys_vreport(lint->reports, CONF_WARNING, lint->conf, actor, key, fmt, ap);
+	keys_vreport(lint, CONF_WARNING, actor, key, fmt, ap);
 	va_end(ap);
 }
 
@@ -93,7 +93,7 @@ write_sum(const struct backoff_spec *backoff, uint32_t restarts, struct strbuf *
 }
 
 static void
-warn_unreachable(struct lint *lint, const struct conf_actor *supervisor,
+warn_unreachable(const struct lint *lint, const struct conf_actor *supervisor,
                  const struct conf_actor *child, uint64_t span_ms)
 {
 	const struct intensity_spec *intensity = &supervisor->spec.policy.intensity;
@@ -118,7 +118,7 @@ warn_unreachable(struct lint *lint, const struct conf_actor *supervisor,
 
 /* For each supervisor the child that fails fastest: is even that one too slow? */
 static void
-check_intensities(struct lint *lint, uint64_t *spans, uint32_t *fastest)
+check_intensities(const struct lint *lint, uint64_t *spans, uint32_t *fastest)
 {
 	const struct conf *conf = lint->conf;
 
@@ -149,7 +149,7 @@ check_intensities(struct lint *lint, uint64_t *spans, uint32_t *fastest)
 
 /* Nested intensities multiply: 5 restarts of a supervisor that grants 5 are 25. */
 static void
-check_products(struct lint *lint, uint64_t *products)
+check_products(const struct lint *lint, uint64_t *products)
 {
 	const struct conf *conf = lint->conf;
 
@@ -201,7 +201,8 @@ shutdown_time(const struct spec *spec)
 }
 
 static void
-check_shutdown(struct lint *lint, const struct conf_actor *actor, uint64_t needed_ms)
+check_shutdown(const struct lint *lint, const struct conf_actor *actor,
+               uint64_t needed_ms)
 {
 	char own[DURATION_TEXT_MAX];
 	char needed[DURATION_TEXT_MAX];
@@ -218,7 +219,7 @@ check_shutdown(struct lint *lint, const struct conf_actor *actor, uint64_t neede
 
 /* From the leaves up: children stop one after the other, or all at once. */
 static void
-check_shutdowns(struct lint *lint, uint64_t *needed)
+check_shutdowns(const struct lint *lint, uint64_t *needed)
 {
 	const struct conf *conf = lint->conf;
 
@@ -248,7 +249,7 @@ check_shutdowns(struct lint *lint, uint64_t *needed)
 
 /* A supervisor that ends with its work, and is started again because it has ended. */
 static void
-check_auto_shutdown(struct lint *lint, const struct conf_actor *supervisor)
+check_auto_shutdown(const struct lint *lint, const struct conf_actor *supervisor)
 {
 	if (supervisor->parent == CONF_NONE ||
 	    supervisor->spec.policy.auto_shutdown == AUTO_SHUTDOWN_NEVER ||
@@ -275,7 +276,7 @@ resumes_the_dead(const struct rule *rule)
 }
 
 static void
-check_resumes(struct lint *lint, const struct conf_actor *actor,
+check_resumes(const struct lint *lint, const struct conf_actor *actor,
               const struct decider *decider, const char *name)
 {
 	for (uint32_t i = 0; i < decider->n_rules; i++) {
@@ -301,7 +302,7 @@ check_resumes(struct lint *lint, const struct conf_actor *actor,
 
 /* A decider is for the children: one of them that keeps something is reason enough. */
 static void
-check_all_resumes(struct lint *lint, uint64_t *keepers)
+check_all_resumes(const struct lint *lint, uint64_t *keepers)
 {
 	const struct conf *conf = lint->conf;
 
@@ -326,26 +327,25 @@ check_all_resumes(struct lint *lint, uint64_t *keepers)
  * warnings.
  */
 void
-lint_tree(const struct conf *conf, const struct conf_options *options,
-          struct conf_reports *reports)
+lint_tree(const struct lint *lint)
 {
-	struct lint lint = {conf, options, reports};
+	const struct conf *conf = lint->conf;
 	uint64_t *numbers = calloc(conf->n_actors, sizeof(*numbers));
 	uint32_t *fastest = calloc(conf->n_actors, sizeof(*fastest));
 
 	if (numbers != NULL && fastest != NULL) {
-		check_intensities(&lint, numbers, fastest);
-		check_products(&lint, numbers);
-		check_shutdowns(&lint, numbers);
-		check_all_resumes(&lint, numbers);
+		check_intensities(lint, numbers, fastest);
+		check_products(lint, numbers);
+		check_shutdowns(lint, numbers);
+		check_all_resumes(lint, numbers);
 	}
 	free(numbers);
 	free(fastest);
-	watches_lint(&(struct lint_watch){conf, reports});
-	needs_lint(conf, reports);
-	lint_ends(conf, reports);
+	watches_lint(lint);
+	needs_lint(lint);
+	lint_ends(lint);
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		check_auto_shutdown(&lint, &conf->actors[i]);
-	for (uint32_t i = 0; i < conf->n_actors && options->look; i++)
-		lint_files(&lint, &conf->actors[i]);
+		check_auto_shutdown(lint, &conf->actors[i]);
+	for (uint32_t i = 0; i < conf->n_actors && lint->options->look; i++)
+		lint_files(lint, &conf->actors[i]);
 }

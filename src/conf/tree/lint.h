@@ -5,18 +5,10 @@
 
 #include <sys/stat.h>
 
-#include "conf/text/conf.h"
+#include "conf/read/keys.h"
 
-/* A whole configuration, and where warnings about it go. */
-struct lint {
-	const struct conf *conf;
-	const struct conf_options *options;
-	struct conf_reports *reports;
-};
-
-void lint_tree(const struct conf *conf, const struct conf_options *options,
-               struct conf_reports *reports);
-void lint_ends(const struct conf *conf, struct conf_reports *reports);
+void lint_tree(const struct lint *lint);
+void lint_ends(const struct lint *lint);
 void lint_files(const struct lint *lint, const struct conf_actor *actor);
 void lint_warn(const struct lint *lint, const struct conf_actor *actor, const char *key,
                const char *fmt, ...) __attribute__((format(printf, 4, 5)));

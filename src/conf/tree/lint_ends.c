@@ -53,8 +53,10 @@ goes_into_background(char *const *argv)
 
 /* Warn of every permanent actor with a program that is known to end by itself. */
 void
-lint_ends(const struct conf *conf, struct conf_reports *reports)
+lint_ends(const struct lint *lint)
 {
+	const struct conf *conf = lint->conf;
+
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
 		char *const *argv = actor->process.argv;
@@ -63,15 +65,15 @@ lint_ends(const struct conf *conf, struct conf_reports *reports)
 		    actor->spec.on_demand)
 			continue;
 		if (goes_into_background(argv))
-			keys_report(reports, CONF_WARNING, conf, actor, "command",
-			            "the shell ends when it has started this in the "
-			            "background, and is started again, since the actor "
-			            "is permanent: write it without the `&`");
+			lint_warn(lint, actor, "command",
+			          "the shell ends when it has started this in the "
+			          "background, and is started again, since the actor "
+			          "is permanent: write it without the `&`");
 		else if (ends_by_itself(base_name(argv[0])))
-			keys_report(reports, CONF_WARNING, conf, actor, "command",
-			            "`%.200s` ends by itself, and is started again "
-			            "whenever it has, since the actor is permanent: "
-			            "write `restart: transient`, or `ready: exit`",
-			            argv[0]);
+			lint_warn(lint, actor, "command",
+			          "`%.200s` ends by itself, and is started again "
+			          "whenever it has, since the actor is permanent: "
+			          "write `restart: transient`, or `ready: exit`",
+			          argv[0]);
 	}
 }

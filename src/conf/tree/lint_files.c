@@ -157,9 +157,8 @@ check_safety(const struct lint *lint, const struct conf_actor *actor, const char
 	    safety_of(path, process->identity.has_user ? process->identity.uid : 0,
 	              &report) == SAFE)
 		return;
-	keys_report(lint->reports, report.safety == UNSAFE ? CONF_ERROR : CONF_WARNING,
-	            lint->conf, actor, key, "%s",
-	            safety_format(&report, message, sizeof(message)));
+	keys_report(lint, report.safety == UNSAFE ? CONF_ERROR : CONF_WARNING, actor, key,
+	            "%s", safety_format(&report, message, sizeof(message)));
 }
 
 /* Report if nothing can be executed by this command, or what others may change. */

@@ -364,7 +364,7 @@ load_all(struct file_load *load, const char *file)
 	pipes_check(reader);
 	needs_check(reader);
 	if (reader->options->warn && reader->reports->n_errors == 0)
-		lint_tree(reader->conf, reader->options, reader->reports);
+		lint_tree(&(struct lint){reader->conf, reader->options, reader->reports});
 }
 
 static void

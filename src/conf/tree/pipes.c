@@ -2,22 +2,15 @@
 /* pipes.c - which actor reads the output of which. */
 #include "config.h"
 
-#include <string.h>
-
 #include "base/assert.h"
 #include "conf/read/keys.h"
 #include "conf/read/read_output.h"
-
-/* How the search for circles has gone so far. */
-enum visit { NOT_SEEN, ON_THE_WAY, DONE };
+#include "conf/text/way.h"
 
 struct pipes {
 	struct reader *reader;
 	uint32_t *reader_of; /* two for each actor, of stdout and stderr, or CONF_NONE */
-	unsigned char *visits; /* enum visit, one for each actor */
-	uint32_t *way;         /* actors, from the first to where the search is */
-	unsigned char *tried;  /* of each on the way, how many of its outputs */
-	uint32_t n_way;
+	struct way way;      /* its places are actors, its edges their outputs */
 };
 
 static const char *const output_keys[] = {"output.stdout", "output.stderr"};
@@ -28,6 +21,7 @@ find_reader(struct reader *reader, uint32_t index, const struct conf_output *out
             const char *key)
 {
 	const struct conf_actor *actor = &reader->conf->actors[index];
+	const struct lint lint = keys_lint(reader);
 	uint32_t found;
 
 	if (output->kind != OUTPUT_PIPE || output->file == NULL)
@@ -36,17 +30,17 @@ find_reader(struct reader *reader, uint32_t index, const struct conf_output *out
 	if (found == CONF_NONE) {
 		keys_refuse_stranger(reader, actor, key, output->file);
 	} else if (found == index) {
-		keys_report(reader->reports, CONF_ERROR, reader->conf, actor, key,
+		keys_report(&lint, CONF_ERROR, actor, key,
 		            "an actor cannot read its own output");
 		found = CONF_NONE;
 	} else if (reader->conf->actors[found].spec.kind == NODE_SUPERVISOR) {
-		keys_report(reader->reports, CONF_ERROR, reader->conf, actor, key,
+		keys_report(&lint, CONF_ERROR, actor, key,
 		            "`%.200s` is a supervisor and has no process that could read",
 		            output->file);
 		found = CONF_NONE;
 	} else if (reader->conf->actors[found].process.world.input != NULL) {
 		keys_report(
-		    reader->reports, CONF_ERROR, reader->conf, actor, key,
+		    &lint, CONF_ERROR, actor, key,
 		    "`%.200s` reads from a file (`stdin`), and has no other input",
 		    output->file);
 	}
@@ -55,52 +49,29 @@ find_reader(struct reader *reader, uint32_t index, const struct conf_output *out
 
 /* The pipe from the end of the way closes a circle at `index`. */
 static void
-refuse_circle(const struct pipes *pipes, uint32_t index, const char *key)
+refuse_circle(void *data, uint32_t index)
 {
-	const struct conf *conf = pipes->reader->conf;
-	const struct conf_actor *last = &conf->actors[pipes->way[pipes->n_way - 1]];
+	const struct pipes *pipes = data;
+	const struct lint lint = keys_lint(pipes->reader);
+	const uint32_t last = pipes->way.at[pipes->way.n - 1];
 	struct strbuf circle;
-	uint32_t i = 0;
 
-	while (pipes->way[i] != index)
-		i++;
 	strbuf_init(&circle, 65536);
-	for (; i < pipes->n_way; i++)
-		strbuf_addf(&circle, "%s -> ", conf->actors[pipes->way[i]].path);
-	strbuf_adds(&circle, conf->actors[index].path);
-	keys_report(pipes->reader->reports, CONF_ERROR, conf, last, key,
+	keys_write_circle(lint.conf, &pipes->way, index, &circle);
+	keys_report(&lint, CONF_ERROR, &lint.conf->actors[last],
+	            output_keys[pipes->way.tried[last] - 1],
 	            "the pipes lead in a circle: %.600s", strbuf_str(&circle));
 	strbuf_done(&circle);
 }
 
-/* Follow the pipes from an actor; the actors reached are done afterwards. */
-static void
-follow(struct pipes *pipes, uint32_t first)
+static bool
+next_pipe(void *data, uint32_t index, uint32_t output, uint32_t *ret)
 {
-	pipes->way[0] = first;
-	pipes->tried[0] = 0;
-	pipes->n_way = 1;
-	while (pipes->n_way > 0) {
-		uint32_t index = pipes->way[pipes->n_way - 1];
-		unsigned char output = pipes->tried[pipes->n_way - 1]++;
-		uint32_t next;
+	const struct pipes *pipes = data;
 
-		pipes->visits[index] = ON_THE_WAY;
-		if (output == ARRAY_SIZE(output_keys)) {
-			pipes->visits[index] = DONE;
-			pipes->n_way--;
-			continue;
-		}
-		next = pipes->reader_of[2 * index + output];
-		if (next == CONF_NONE || pipes->visits[next] == DONE)
-			continue;
-		if (pipes->visits[next] == ON_THE_WAY) {
-			refuse_circle(pipes, next, output_keys[output]);
-			continue;
-		}
-		pipes->way[pipes->n_way] = next;
-		pipes->tried[pipes->n_way++] = 0;
-	}
+	*ret = output < ARRAY_SIZE(output_keys) ? pipes->reader_of[2 * index + output]
+	                                        : WAY_NONE;
+	return output < ARRAY_SIZE(output_keys);
 }
 
 static bool
@@ -134,14 +105,10 @@ pipes_check(struct reader *reader)
 	struct pipes pipes = {
 	    .reader = reader,
 	    .reader_of = arena_alloc(reader->scratch, n, 2 * sizeof(uint32_t)),
-	    .visits = arena_alloc(reader->scratch, n, 1),
-	    .way = arena_alloc(reader->scratch, n, sizeof(uint32_t)),
-	    .tried = arena_alloc(reader->scratch, n, 1),
+	    .way = {.edge = next_pipe, .on_circle = refuse_circle, .data = &pipes},
 	};
 
-	if (reader->scratch->failed || !find_readers(&pipes))
-		return;
-	for (uint32_t i = 0; i < n; i++)
-		if (pipes.visits[i] == NOT_SEEN)
-			follow(&pipes, i);
+	if (!reader->scratch->failed && find_readers(&pipes) &&
+	    !way_search(&pipes.way, n))
+		reader->scratch->failed = true;
 }

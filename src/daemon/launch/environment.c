@@ -241,7 +241,8 @@ environment_take_file(void *data, const char *path, char *text, size_t len,
                       struct err *err)
 {
 	struct environment *environment = data;
-	int r = envfile_parse(path, text, len, put_file_variable, environment, err);
+	int r = envfile_parse(&(struct envfile_text){path, text, len}, put_file_variable,
+	                      environment, err);
 
 	environment->vars[environment->n] = NULL;
 	return r < 0 ? r : environment->failed;
