@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "base/log_pace.h"
 #include "daemon/messages/messages.h"
+#include "daemon/messages/readables.h"
 #include "daemon/messages/readiness.h"
 #include "daemon/messages/said.h"
 #include "daemon/messages/stores.h"
@@ -29,7 +30,6 @@
 #include "os/self/fd.h"
 #include "os/socket/closer.h"
 
-#define DRAIN_BATCH 64
 /* So many messages of one actor in a row; the rest waits for the next turn. */
 #define DRAIN_MESSAGES 64
 /* The pause before a busy socket is read again, in seconds. */
@@ -52,11 +52,9 @@ struct notify {
 	const struct messages *messages;
 	notify_main_pid *on_main_pid;
 	void *main_pid_data;
-	int epoll_fd;
-	ev_io io;
+	struct readables readables;
 	struct notify_slot *at; /* by slot */
 	uint32_t cap;
-	uint32_t n_open;
 	uint32_t paused; /* the first one, NO_SLOT: none */
 	ev_timer resume;
 	struct notify_message message;
@@ -137,7 +135,7 @@ pause_place(struct notify *notify, uint32_t slot)
 
 	if (place->is_paused)
 		return;
-	(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_MOD, place->fd, &event);
+	(void)epoll_ctl(notify->readables.epoll_fd, EPOLL_CTL_MOD, place->fd, &event);
 	place->is_paused = true;
 	place->next = notify->paused;
 	notify->paused = slot;
@@ -281,8 +279,9 @@ take_message(struct notify *notify, struct actor *actor)
 }
 
 static void
-drain_one(struct notify *notify, uint32_t slot)
+drain_one(void *data, uint32_t slot)
 {
+	struct notify *notify = data;
 	const struct actors *actors = notify->messages->actors;
 
 	for (int n = 0; n < DRAIN_MESSAGES && !notify->at[slot].is_paused; n++) {
@@ -317,8 +316,8 @@ resume_all(struct notify *notify)
 		notify->paused = place->next;
 		place->is_paused = false;
 		if (place->fd >= 0)
-			(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_MOD, place->fd,
-			                &event);
+			(void)epoll_ctl(notify->readables.epoll_fd, EPOLL_CTL_MOD,
+			                place->fd, &event);
 	}
 }
 
@@ -340,23 +339,11 @@ notify_resume(struct notify *notify, uint32_t slot)
 void
 notify_drain(struct notify *notify)
 {
-	struct epoll_event events[DRAIN_BATCH];
-	int n;
-
 	if (notify == NULL)
 		return;
 	/* The other way to say it. */
 	readiness_drain(notify->messages->readiness);
-	if (notify->n_open == 0)
-		return;
-	/* Each socket once: the kernel moves a socket that was reported to the end. */
-	for (uint32_t seen = 0; seen < notify->n_open; seen += DRAIN_BATCH) {
-		n = epoll_wait(notify->epoll_fd, events, DRAIN_BATCH, 0);
-		for (int i = 0; i < n; i++)
-			drain_one(notify, events[i].data.u32);
-		if (n < DRAIN_BATCH)
-			return;
-	}
+	readables_drain(&notify->readables, drain_one, notify);
 }
 
 static void
@@ -376,17 +363,12 @@ key_of(struct ref ref)
 static int
 watch(struct notify *notify, struct ref ref, int take_fd)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.u32 = ref.slot};
+	const int r = readables_add(&notify->readables, ref.slot, take_fd);
 
-	if (epoll_ctl(notify->epoll_fd, EPOLL_CTL_ADD, take_fd, &event) < 0) {
-		int r = -errno;
-
-		(void)close(take_fd);
+	if (r < 0)
 		return r;
-	}
 	notify->at[ref.slot].fd = take_fd;
 	notify->at[ref.slot].drop_ns = 0;
-	notify->n_open++;
 	return 0;
 }
 
@@ -430,11 +412,9 @@ notify_close(struct notify *notify, struct ref ref)
 {
 	if (ref.slot >= notify->cap || notify->at[ref.slot].fd < 0)
 		return;
-	(void)epoll_ctl(notify->epoll_fd, EPOLL_CTL_DEL, notify->at[ref.slot].fd, NULL);
 	/* The walker has a copy until it is told: what is in the queue goes there. */
-	fd_close(&notify->at[ref.slot].fd);
+	readables_remove(&notify->readables, &notify->at[ref.slot].fd);
 	keeper_release(notify->messages->keeper, key_of(ref));
-	notify->n_open--;
 }
 
 /* Room for so many slots; -ENOMEM. */
@@ -460,24 +440,19 @@ notify_new(const struct messages *messages, notify_main_pid *on_main_pid, void *
            struct err *err)
 {
 	struct notify *notify = calloc(1, sizeof(*notify));
+	int r = notify == NULL ? -ENOMEM
+	                       : readables_open(&notify->readables, messages->loop,
+	                                        on_readable, notify);
 
-	if (notify == NULL) {
-		err_set(err, ENOMEM, "notify sockets");
+	if (r < 0) {
+		err_set(err, -r, "notify sockets");
+		free(notify);
 		return NULL;
 	}
 	notify->messages = messages;
 	notify->on_main_pid = on_main_pid;
 	notify->main_pid_data = data;
 	notify->paused = NO_SLOT;
-	notify->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
-	if (notify->epoll_fd < 0) {
-		err_set(err, errno, "notify sockets");
-		free(notify);
-		return NULL;
-	}
-	ev_io_init(&notify->io, on_readable, notify->epoll_fd, EV_READ);
-	notify->io.data = notify;
-	ev_io_start(messages->loop, &notify->io);
 	ev_init(&notify->resume, on_resume);
 	notify->resume.data = notify;
 	return notify;
@@ -488,11 +463,10 @@ notify_free(struct notify *notify)
 {
 	if (notify == NULL)
 		return;
-	ev_io_stop(notify->messages->loop, &notify->io);
+	readables_close(&notify->readables);
 	ev_timer_stop(notify->messages->loop, &notify->resume);
 	for (uint32_t slot = 0; slot < notify->cap; slot++)
 		fd_close(&notify->at[slot].fd);
-	fd_close(&notify->epoll_fd);
 	free(notify->at);
 	free(notify);
 }

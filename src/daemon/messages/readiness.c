@@ -10,11 +10,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "daemon/messages/messages.h"
+#include "daemon/messages/readables.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/post.h"
@@ -23,18 +23,15 @@
 #include "ledger/link.h"
 #include "os/self/fd.h"
 
-#define DRAIN_BATCH 64
 /* How much is looked at in one go; a pipe with more is looked at again. */
 #define LOOK_BYTES 4096
 
 struct readiness {
 	const struct messages *messages;
-	int epoll_fd;
-	ev_io io;
+	struct readables readables;
 	int scratch[2]; /* what is looked at without being taken out */
 	int *fds;       /* by slot, our end; -1: none */
 	uint32_t cap;
-	uint32_t n_open;
 };
 
 static uint64_t
@@ -77,11 +74,8 @@ readiness_close(struct readiness *readiness, struct ref ref)
 {
 	if (ref.slot >= readiness->cap || readiness->fds[ref.slot] < 0)
 		return;
-	(void)epoll_ctl(readiness->epoll_fd, EPOLL_CTL_DEL, readiness->fds[ref.slot],
-	                NULL);
-	fd_close(&readiness->fds[ref.slot]);
+	readables_remove(&readiness->readables, &readiness->fds[ref.slot]);
 	keeper_release(readiness->messages->keeper, key_of(ref));
-	readiness->n_open--;
 }
 
 /*
@@ -90,15 +84,16 @@ readiness_close(struct readiness *readiness, struct ref ref)
  * closed it.
  */
 static void
-listen_to(struct readiness *readiness, uint32_t slot)
+listen_to(void *data, uint32_t slot)
 {
+	struct readiness *readiness = data;
 	const struct ref ref = readiness->messages->actors->at[slot].ref;
 	const int fd = readiness->fds[slot];
 	char buf[LOOK_BYTES];
 	ssize_t n;
 
 	/* Else it stays where it is until the next turn. */
-	if (!post_has_room(readiness->messages->post, 1) ||
+	if (fd < 0 || !post_has_room(readiness->messages->post, 1) ||
 	    proctable_is_coming(readiness->messages->proctable, ref))
 		return;
 	n = look(readiness, fd, buf);
@@ -114,18 +109,7 @@ listen_to(struct readiness *readiness, uint32_t slot)
 void
 readiness_drain(struct readiness *readiness)
 {
-	struct epoll_event events[DRAIN_BATCH];
-
-	/* Each pipe once: the kernel moves a pipe that was reported to the end. */
-	for (uint32_t seen = 0; seen < readiness->n_open; seen += DRAIN_BATCH) {
-		int n = epoll_wait(readiness->epoll_fd, events, DRAIN_BATCH, 0);
-
-		for (int i = 0; i < n; i++)
-			if (readiness->fds[events[i].data.u32] >= 0)
-				listen_to(readiness, events[i].data.u32);
-		if (n < DRAIN_BATCH)
-			return;
-	}
+	readables_drain(&readiness->readables, listen_to, readiness);
 }
 
 static void
@@ -139,17 +123,11 @@ on_readable(struct ev_loop *loop, ev_io *io, int revents)
 static int
 watch(struct readiness *readiness, struct ref ref, int take_fd)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.u32 = ref.slot};
+	const int r = readables_add(&readiness->readables, ref.slot, take_fd);
 
-	if (epoll_ctl(readiness->epoll_fd, EPOLL_CTL_ADD, take_fd, &event) < 0) {
-		int r = -errno;
-
-		(void)close(take_fd);
-		return r;
-	}
-	readiness->fds[ref.slot] = take_fd;
-	readiness->n_open++;
-	return 0;
+	if (r == 0)
+		readiness->fds[ref.slot] = take_fd;
+	return r;
 }
 
 void
@@ -211,25 +189,22 @@ struct readiness *
 readiness_new(const struct messages *messages, struct err *err)
 {
 	struct readiness *readiness = calloc(1, sizeof(*readiness));
+	int r = readiness == NULL ? -ENOMEM
+	                          : readables_open(&readiness->readables, messages->loop,
+	                                           on_readable, readiness);
 
-	if (readiness == NULL) {
-		err_set(err, ENOMEM, "pipes for readiness");
-		return NULL;
+	if (r == 0 && pipe2(readiness->scratch, O_CLOEXEC | O_NONBLOCK) < 0) {
+		r = -errno;
+		readables_close(&readiness->readables);
 	}
-	readiness->messages = messages;
-	readiness->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
-	if (readiness->epoll_fd < 0 ||
-	    pipe2(readiness->scratch, O_CLOEXEC | O_NONBLOCK) < 0) {
-		err_set(err, errno, "pipes for readiness");
-		fd_close(&readiness->epoll_fd);
+	if (r < 0) {
+		err_set(err, -r, "pipes for readiness");
 		free(readiness);
 		return NULL;
 	}
+	readiness->messages = messages;
 	readiness->scratch[0] = fd_raise(readiness->scratch[0]);
 	readiness->scratch[1] = fd_raise(readiness->scratch[1]);
-	ev_io_init(&readiness->io, on_readable, readiness->epoll_fd, EV_READ);
-	readiness->io.data = readiness;
-	ev_io_start(messages->loop, &readiness->io);
 	return readiness;
 }
 
@@ -238,10 +213,9 @@ readiness_free(struct readiness *readiness)
 {
 	if (readiness == NULL)
 		return;
-	ev_io_stop(readiness->messages->loop, &readiness->io);
+	readables_close(&readiness->readables);
 	for (uint32_t slot = 0; slot < readiness->cap; slot++)
 		fd_close(&readiness->fds[slot]);
-	fd_close(&readiness->epoll_fd);
 	fd_close(&readiness->scratch[0]);
 	fd_close(&readiness->scratch[1]);
 	free(readiness->fds);
