@@ -25,17 +25,16 @@ static void
 serve(int fd, void *data)
 {
 	char path[CONNECTING_PATH_BYTES];
-	size_t n_fds;
 
 	(void)data;
-	while (pass_receive(fd, 0, path, sizeof(path), NULL, 0, &n_fds) == sizeof(path)) {
+	while (pass_receive(fd, 0, path, sizeof(path), NULL) == sizeof(path)) {
 		int r = sock_connect_unix(path, SOCK_STREAM);
 		const int error = r < 0 ? -r : 0;
 
 		/* Before the answer: what the server has sent may hang, too. */
 		if (r >= 0)
 			(void)close(r);
-		(void)pass_send(fd, &error, sizeof(error), NULL, 0, 0);
+		(void)pass_send(fd, &error, sizeof(error), NULL, 0);
 	}
 }
 
@@ -52,8 +51,9 @@ begin(struct connecting *connecting)
 	if (bounded_hangs(children, fnv_text(connecting->path)))
 		return ETIMEDOUT;
 	if (connector->id < 0)
-		connector->id = bounded_open(children, connector->n_opened++, serve, NULL,
-		                             &connector->fd);
+		connector->id = bounded_open(
+		    children, &(struct bounded_task){connector->n_opened++, serve, NULL},
+		    &connector->fd);
 	if (connector->id < 0)
 		return ENOBUFS;
 	connecting->id = connector->id;
@@ -61,7 +61,7 @@ begin(struct connecting *connecting)
 	connector->id = -1;
 	/* The channel of a child that died ends. */
 	(void)pass_send(connecting->fd, connecting->path, sizeof(connecting->path), NULL,
-	                0, MSG_DONTWAIT);
+	                MSG_DONTWAIT);
 	ev_io_set(&connecting->io, connecting->fd, EV_READ);
 	ev_io_start(connector->loop, &connecting->io);
 	return 0;
@@ -127,12 +127,11 @@ on_channel(struct ev_loop *loop, ev_io *io, int revents)
 	struct connector *connector = connecting->connector;
 	int id = connecting->id, fd = connecting->fd;
 	int error = ENOBUFS;
-	size_t n_fds;
 	ssize_t n;
 
 	(void)loop;
 	(void)revents;
-	n = pass_receive(fd, MSG_DONTWAIT, &error, sizeof(error), NULL, 0, &n_fds);
+	n = pass_receive(fd, MSG_DONTWAIT, &error, sizeof(error), NULL);
 	if (n == -EAGAIN)
 		return;
 	leave(connecting);

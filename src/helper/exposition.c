@@ -85,7 +85,7 @@ exposition_ask(struct exposition *metrics)
 
 	if (metrics->is_asking || ev_is_active(&metrics->again))
 		return;
-	metrics->is_asking = helper_send(HELPER_FD, &ask, NULL, 0) == 0;
+	metrics->is_asking = helper_send(HELPER_FD, &ask, NULL) == 0;
 	if (!metrics->is_asking) {
 		ev_timer_set(&metrics->again, AGAIN_SECONDS, 0.);
 		ev_timer_start(metrics->loop, &metrics->again);

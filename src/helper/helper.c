@@ -34,7 +34,7 @@ say_done(struct helper *helper)
 	const struct helper_message done = {.kind = HELPER_DONE, .n = helper->owed};
 	int wanted = EV_READ;
 
-	if (helper->owed > 0 && helper_send(HELPER_FD, &done, NULL, 0) < 0)
+	if (helper->owed > 0 && helper_send(HELPER_FD, &done, NULL) < 0)
 		wanted |= EV_WRITE;
 	else
 		helper->owed = 0;
@@ -52,12 +52,12 @@ on_channel(struct ev_loop *loop, ev_io *io, int revents)
 	(void)revents;
 	for (int i = 0; i < MESSAGES_MAX && r > 0; i++) {
 		struct helper_message message;
-		int fds[HELPER_FDS_MAX];
-		size_t n_fds;
+		int received[HELPER_FDS_MAX];
+		struct pass_fds fds = {received, HELPER_FDS_MAX};
 
-		r = helper_receive_fds(HELPER_FD, &message, fds, &n_fds);
+		r = helper_receive_fds(HELPER_FD, &message, &fds);
 		if (r > 0)
-			helper->role->on_message(helper->own, &message, fds, n_fds);
+			helper->role->on_message(helper->own, &message, fds.at, fds.n);
 		/* Without room for its descriptors it cannot be acted upon: what it was
 		 * about is not served. */
 		if (r == -EMSGSIZE)

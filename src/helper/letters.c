@@ -237,7 +237,7 @@ tell(struct lent_mailbox *mailbox)
 
 	if (mailbox->untold == 0)
 		return;
-	if (helper_send(HELPER_FD, &dead, NULL, 0) == 0) {
+	if (helper_send(HELPER_FD, &dead, NULL) == 0) {
 		mailbox->untold = 0;
 		mailbox->awaits_count = true;
 		ev_io_stop(loop, &mailbox->io);

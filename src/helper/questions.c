@@ -55,7 +55,7 @@ answer(struct open_question *open)
 	               .status = result->status}};
 
 	ev_io_stop(open->loop, &open->io);
-	if (helper_send(HELPER_FD, &message, NULL, 0) == 0) {
+	if (helper_send(HELPER_FD, &message, NULL) == 0) {
 		drop(open);
 		return;
 	}

@@ -31,10 +31,9 @@ helper_pair(int ret_fds[2])
  * way.  Any other -errno is about the channel.
  */
 int
-helper_send(int fd, const struct helper_message *message, const int *fds, size_t n_fds)
+helper_send(int fd, const struct helper_message *message, const struct pass_fds *fds)
 {
-	int r =
-	    pass_send(fd, message, HEAD + message->text_len, fds, n_fds, MSG_DONTWAIT);
+	int r = pass_send(fd, message, HEAD + message->text_len, fds, MSG_DONTWAIT);
 
 	return r == -ETOOMANYREFS || r == -ENOBUFS ? -EAGAIN : r;
 }
@@ -114,20 +113,16 @@ helper_receive(int fd, struct helper_message *ret)
 }
 
 /*
- * For a helper: the next message and its descriptors, which are the caller's.  Never
+ * For a helper: the next message and its descriptors, as pass_receive().  Never
  * waits.  As helper_receive(); -EMSGSIZE: there was no room for its descriptors.
  */
 int
-helper_receive_fds(int fd, struct helper_message *ret, int ret_fds[HELPER_FDS_MAX],
-                   size_t *ret_n_fds)
+helper_receive_fds(int fd, struct helper_message *ret, struct pass_fds *fds)
 {
-	int r;
+	const int r = check(ret, pass_receive(fd, MSG_DONTWAIT, ret, sizeof(*ret), fds));
 
-	*ret_n_fds = 0;
-	r = check(ret, pass_receive(fd, MSG_DONTWAIT, ret, sizeof(*ret), ret_fds,
-	                            HELPER_FDS_MAX, ret_n_fds));
 	/* Of an empty packet, too, which is taken for the end. */
-	while (r <= 0 && *ret_n_fds > 0)
-		(void)close(ret_fds[--*ret_n_fds]);
+	while (r <= 0 && fds->n > 0)
+		(void)close(fds->at[--fds->n]);
 	return r;
 }

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/names.h"
+#include "os/self/pass.h"
 
 #define HELPER_NAME_MAP(X)           \
 	X(HELPER_LETTERS, "letters") \
@@ -117,10 +118,8 @@ struct helper_leases {
 int helper_pair(int ret_fds[2]);
 int helper_add_text(struct helper_message *message, const char *text);
 const char *helper_next_text(const struct helper_message *message, const char *before);
-int helper_send(int fd, const struct helper_message *message, const int *fds,
-                size_t n_fds);
+int helper_send(int fd, const struct helper_message *message, const struct pass_fds *fds);
 int helper_receive(int fd, struct helper_message *ret);
-int helper_receive_fds(int fd, struct helper_message *ret, int ret_fds[HELPER_FDS_MAX],
-                       size_t *ret_n_fds);
+int helper_receive_fds(int fd, struct helper_message *ret, struct pass_fds *fds);
 
 #endif

@@ -92,8 +92,7 @@ as_guardian(struct packets packets)
 	ASSERT(fd >= 0);
 	helpers_on_turn(supd->sockets->helpers);
 	while (packets_send(&packets, fd)) {
-		(void)helpers_send(supd->sockets->helpers, HELPER_LETTERS, &said, NULL,
-		                   0);
+		(void)helpers_send(supd->sockets->helpers, HELPER_LETTERS, &said, NULL);
 		ev_run(supd->loop, EVRUN_NOWAIT);
 	}
 	(void)close(fd);
@@ -113,16 +112,17 @@ static void
 hear(struct helper *helper)
 {
 	struct helper_message message;
-	int fds[HELPER_FDS_MAX], r = 1;
-	size_t n_fds;
+	int received[HELPER_FDS_MAX], r = 1;
 
 	while (r == 1) {
-		r = helper_receive_fds(HELPER_FD, &message, fds, &n_fds);
-		ASSERT(r == 1 || n_fds == 0);
+		struct pass_fds fds = {received, HELPER_FDS_MAX};
+
+		r = helper_receive_fds(HELPER_FD, &message, &fds);
+		ASSERT(r == 1 || fds.n == 0);
 		if (r != 1)
 			break;
 		check_texts(&message);
-		helper->role->on_message(helper->own, &message, fds, n_fds);
+		helper->role->on_message(helper->own, &message, fds.at, fds.n);
 		ev_run(helper->loop, EVRUN_NOWAIT);
 	}
 }

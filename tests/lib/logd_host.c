@@ -30,14 +30,14 @@ send_state(void)
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
-	return pass_send(3, "state", 5, &fd, 1, 0) < 0;
+	return pass_send(3, "state", 5, &(struct pass_fds){&fd, 1}, 0) < 0;
 }
 
 static int
 print_tail(uint64_t key)
 {
 	const int pipe_fd = fcntl(5, F_GETFD) >= 0 ? 5 : -1;
-	struct tail_stream stream = {key, pipe_fd, STATE_NONE};
+	struct tail_stream stream = {.key = key, .pipe_fd = pipe_fd, .entry = STATE_NONE};
 	struct tail tail;
 	char text[4096];
 	uint64_t total;
@@ -45,7 +45,7 @@ print_tail(uint64_t key)
 
 	tail_init(&tail);
 	tail_open(&tail, 4);
-	len = tail_read(&tail, &stream, 0, text, sizeof(text), &total);
+	len = tail_read(&tail, &stream, text, sizeof(text), &total);
 	tail_close(&tail);
 	printf("%" PRIu64 "\n", total);
 	return fwrite(text, 1, len, stdout) != len;

@@ -63,10 +63,13 @@ START_TEST(what_a_child_writes_is_taken_until_it_ends_or_the_buffer_is_full)
 	char text[] = "nothing more";
 	char buf[20];
 
-	ck_assert_int_eq(
-	    bounded_run(&bounded, 1, say_all, text, PATIENCE_MS, buf, sizeof(buf)), 12);
+	ck_assert_int_eq(bounded_run(&bounded, &(struct bounded_task){1, say_all, text},
+	                             PATIENCE_MS, buf, sizeof(buf)),
+	                 12);
 	ck_assert_mem_eq(buf, text, 12);
-	ck_assert_int_eq(bounded_run(&bounded, 1, say_all, text, PATIENCE_MS, buf, 7), 7);
+	ck_assert_int_eq(bounded_run(&bounded, &(struct bounded_task){1, say_all, text},
+	                             PATIENCE_MS, buf, 7),
+	                 7);
 	ck_assert(!bounded_hangs(&bounded, 1));
 }
 END_TEST
@@ -75,12 +78,16 @@ START_TEST(one_that_is_late_is_ended_and_its_owner_rests_and_no_other)
 {
 	char buf[4], text[] = "x";
 
-	ck_assert_int_eq(bounded_run(&bounded, 1, say_nothing, NULL, 1, buf, 4),
+	ck_assert_int_eq(bounded_run(&bounded,
+	                             &(struct bounded_task){1, say_nothing, NULL}, 1, buf,
+	                             4),
 	                 -ETIMEDOUT);
 	ck_assert(bounded_hangs(&bounded, 1));
 	ck_assert(!bounded_hangs(&bounded, 2));
 	ck_assert_uint_eq(bounded_count_late(&bounded), 1);
-	ck_assert_int_eq(bounded_run(&bounded, 2, say_all, text, PATIENCE_MS, buf, 4), 1);
+	ck_assert_int_eq(bounded_run(&bounded, &(struct bounded_task){2, say_all, text},
+	                             PATIENCE_MS, buf, 4),
+	                 1);
 	ck_assert(bounded_hangs(&bounded, 1));
 }
 END_TEST
@@ -92,9 +99,13 @@ START_TEST(each_owner_has_few_children_and_all_together_have_a_bound)
 
 	for (uint64_t owner = 0; n < BOUNDED_MAX; owner++) {
 		for (int i = 0; i < BOUNDED_OWN_MAX; i++, n++)
-			(void)bounded_open(&bounded, owner, say_nothing, NULL, &fds[n]);
-		ck_assert_int_eq(bounded_open(&bounded, owner, say_nothing, NULL, &fd),
-		                 -EAGAIN);
+			(void)bounded_open(
+			    &bounded, &(struct bounded_task){owner, say_nothing, NULL},
+			    &fds[n]);
+		ck_assert_int_eq(
+		    bounded_open(&bounded,
+		                 &(struct bounded_task){owner, say_nothing, NULL}, &fd),
+		    -EAGAIN);
 		ck_assert_int_eq(fd, -1);
 		ck_assert(!bounded_has_room(&bounded, owner));
 	}
@@ -110,7 +121,8 @@ END_TEST
 START_TEST(a_child_that_others_have_reaped_is_forgotten)
 {
 	int fd;
-	const int id = bounded_open(&bounded, 1, say_nothing, NULL, &fd);
+	const int id =
+	    bounded_open(&bounded, &(struct bounded_task){1, say_nothing, NULL}, &fd);
 
 	ck_assert_int_ge(id, 0);
 	ck_assert(bounded_works(&bounded, id));

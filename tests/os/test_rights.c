@@ -41,7 +41,8 @@ START_TEST(data_is_read_and_descriptors_stay)
 	ck_assert_int_eq(rights_receive(ends[0], data, sizeof(data)), 2);
 	ck_assert_int_eq(memcmp(data, "ab", 2), 0);
 	ck_assert_int_eq(send(ends[1], "ab", 2, 0), 2);
-	ck_assert_int_eq(pass_send(ends[1], "cd", 2, &pipe_fds[1], 1, 0), 0);
+	ck_assert_int_eq(
+	    pass_send(ends[1], "cd", 2, &(struct pass_fds){&pipe_fds[1], 1}, 0), 0);
 	(void)close(pipe_fds[1]);
 	for (int i = 0; i < 3; i++) {
 		ck_assert_int_lt(rights_receive(ends[0], data, sizeof(data)), 0);
@@ -62,7 +63,7 @@ START_TEST(descriptors_with_urgent_data_are_seen)
 	char data[16];
 
 	ck_assert(rights_may_come(ends[0]));
-	if (pass_send(ends[1], "c", 1, &ends[1], 1, MSG_OOB) < 0)
+	if (pass_send(ends[1], "c", 1, &(struct pass_fds){&ends[1], 1}, MSG_OOB) < 0)
 		return; /* an older kernel has no urgent data here */
 	ck_assert_int_lt(rights_receive(ends[0], data, sizeof(data)), 0);
 	ck_assert_int_eq(errno, EPERM);
@@ -89,9 +90,11 @@ START_TEST(a_socket_that_refuses_descriptors_needs_no_second_look)
 	rights_refuse(ends[0]);
 	if (rights_may_come(ends[0]))
 		return; /* an older kernel */
-	ck_assert_int_eq(pass_send(ends[1], "c", 1, &ends[1], 1, 0), -EPERM);
-	ck_assert_int_eq(pass_send(ends[1], "c", 1, &ends[1], 1, MSG_OOB), -EPERM);
-	ck_assert_int_eq(pass_send(ends[1], "c", 1, NULL, 0, 0), 0);
+	ck_assert_int_eq(pass_send(ends[1], "c", 1, &(struct pass_fds){&ends[1], 1}, 0),
+	                 -EPERM);
+	ck_assert_int_eq(
+	    pass_send(ends[1], "c", 1, &(struct pass_fds){&ends[1], 1}, MSG_OOB), -EPERM);
+	ck_assert_int_eq(pass_send(ends[1], "c", 1, NULL, 0), 0);
 }
 END_TEST
 

@@ -327,9 +327,15 @@ struct watch_request {
 	int64_t since;
 };
 
+struct watch_requests {
+	size_t n;
+	struct watch_request at[WAITERS_MAX + CONTROL_NAMES_MAX];
+};
+
 static bool
-register_watches(struct conn *conn, const struct watch_request *watches, size_t n)
+register_watches(struct conn *conn, const struct watch_requests *watches)
 {
+	const size_t n = watches->n;
 	struct served_call *call = &conn->call;
 
 	if (!wait_prepare(conn, n))
@@ -337,18 +343,18 @@ register_watches(struct conn *conn, const struct watch_request *watches, size_t 
 	for (size_t i = 0; i < n; i++) {
 		struct target *target = &call->targets[i];
 
-		target->path = strdup(watches[i].path);
+		target->path = strdup(watches->at[i].path);
 		if (target->path == NULL) {
 			reply_limit(conn, call->method->name, 0);
 			return false;
 		}
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (ref_is_none(watches[i].ref)) {
+		if (ref_is_none(watches->at[i].ref)) {
 			call->targets[i].ref = REF_NONE;
 			wait_answered(conn, i);
 		} else {
-			watch_actor(conn, i, watches[i].ref, watches[i].since);
+			watch_actor(conn, i, watches->at[i].ref, watches->at[i].since);
 		}
 	}
 	call->state = CALL_WATCH;
@@ -359,7 +365,7 @@ register_watches(struct conn *conn, const struct watch_request *watches, size_t 
 /* Append what a name means; how many, -ENOTUNIQ, -ENOMEM or -E2BIG. */
 static int
 add_watches(const struct control_uses *uses, const char *name, int64_t since,
-            struct watch_request *watches, size_t *n, struct candidates *candidates)
+            struct watch_requests *watches, struct candidates *candidates)
 {
 	struct ref_list list;
 	int r;
@@ -367,13 +373,13 @@ add_watches(const struct control_uses *uses, const char *name, int64_t since,
 	ref_list_init(&list);
 	r = resolve_name(uses->reporter, name, &list, candidates);
 	if (r == -ENOENT) {
-		watches[(*n)++] = (struct watch_request){REF_NONE, name, since};
+		watches->at[watches->n++] = (struct watch_request){REF_NONE, name, since};
 		r = 1;
-	} else if (r > 0 && *n + list.n > WAITERS_MAX) {
+	} else if (r > 0 && watches->n + list.n > WAITERS_MAX) {
 		r = -E2BIG;
 	} else if (r > 0) {
 		for (size_t i = 0; i < list.n; i++)
-			watches[(*n)++] = (struct watch_request){
+			watches->at[watches->n++] = (struct watch_request){
 			    list.at[i], actors_path(uses->actors, list.at[i]), since};
 	}
 	ref_list_done(&list);
@@ -382,17 +388,15 @@ add_watches(const struct control_uses *uses, const char *name, int64_t since,
 
 static void
 watch_names(struct conn *conn, const json_t *names, const json_t *since,
-            struct watch_request *watches)
+            struct watch_requests *watches)
 {
-	size_t n = 0;
-
 	for (size_t i = 0; i < json_array_size(names); i++) {
 		const char *name = json_string_value(json_array_get(names, i));
 		const json_t *known = json_array_get(since, i);
 		struct candidates candidates;
 		int r = add_watches(&conn->control->uses, name,
 		                    known != NULL ? json_integer_value(known) : -1,
-		                    watches, &n, &candidates);
+		                    watches, &candidates);
 
 		if (r == -ENOTUNIQ) {
 			reply_no_such_actor(conn, name, &candidates);
@@ -403,7 +407,7 @@ watch_names(struct conn *conn, const json_t *names, const json_t *since,
 			return;
 		}
 	}
-	(void)register_watches(conn, watches, n);
+	(void)register_watches(conn, watches);
 }
 
 /* Death watch: one reply for each actor, at its final end or at once if it is over. */
@@ -412,7 +416,7 @@ handle_watch(struct conn *conn)
 {
 	const json_t *names = param_array(conn, "names");
 	const json_t *since = param_array(conn, "since");
-	struct watch_request *watches;
+	struct watch_requests *watches;
 
 	if (json_array_size(names) == 0) {
 		reply_invalid_parameter(conn, "names");
@@ -424,7 +428,7 @@ handle_watch(struct conn *conn)
 	}
 	if (!share_may_search(conn, names))
 		return;
-	watches = calloc(WAITERS_MAX + CONTROL_NAMES_MAX, sizeof(*watches));
+	watches = calloc(1, sizeof(*watches));
 	if (watches == NULL) {
 		reply_limit(conn, conn->call.method->name, 0);
 		return;

@@ -148,7 +148,7 @@ bring_up(struct forecast *forecast)
 
 int
 forecast_fail(struct forecast *forecast, struct ref target, const struct cause *cause,
-              uint32_t times, forecast_tell *tell, void *user)
+              uint32_t times, const struct forecast_watch *watch)
 {
 	struct node_view view;
 	int r;
@@ -157,10 +157,8 @@ forecast_fail(struct forecast *forecast, struct ref target, const struct cause *
 	forecast->cause = *cause;
 	forecast->left = times;
 	r = bring_up(forecast);
-	forecast->tell = tell;
-	forecast->user = user;
+	forecast->watch = watch;
 	forecast->from_ms = forecast->now_ms;
-	forecast->is_watched = true;
 	for (uint32_t i = 0; r == 0 && !forecast->no_memory; i++) {
 		if (!core_valid(forecast->core, target))
 			break;
@@ -170,7 +168,7 @@ forecast_fail(struct forecast *forecast, struct ref target, const struct cause *
 		if (i == TURNS_MAX)
 			r = -EOVERFLOW;
 	}
-	forecast->is_watched = false;
+	forecast->watch = NULL;
 	return forecast->no_memory ? -ENOMEM : r;
 }
 

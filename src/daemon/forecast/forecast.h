@@ -15,6 +15,12 @@ struct forecast;
 typedef void forecast_tell(void *user, uint64_t at_ms, const struct core *core,
                            const struct action *action);
 
+/* What is told of it, and to whom. */
+struct forecast_watch {
+	forecast_tell *tell;
+	void *user;
+};
+
 /* A copy of this core, which may run on; NULL: no memory. */
 struct forecast *forecast_new(const struct core *core, uint64_t now_ms);
 void forecast_free(struct forecast *forecast);
@@ -29,7 +35,7 @@ bool forecast_boot(struct forecast *forecast);
  * was in sight.
  */
 int forecast_fail(struct forecast *forecast, struct ref target, const struct cause *cause,
-                  uint32_t times, forecast_tell *tell, void *user);
+                  uint32_t times, const struct forecast_watch *watch);
 
 /* Where it has come to: the state, and the time. */
 const struct core *forecast_core(const struct forecast *forecast);

@@ -138,10 +138,10 @@ world_perform(struct forecast *forecast)
 		const struct action *action = &forecast->actions.at[i];
 
 		world_perform_one(forecast, action);
-		if (forecast->is_watched)
-			forecast->tell(forecast->user,
-			               forecast->now_ms - forecast->from_ms,
-			               forecast->core, action);
+		if (forecast->watch != NULL)
+			forecast->watch->tell(forecast->watch->user,
+			                      forecast->now_ms - forecast->from_ms,
+			                      forecast->core, action);
 	}
 	forecast->actions.n = 0;
 }

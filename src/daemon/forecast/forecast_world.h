@@ -27,10 +27,8 @@ struct forecast {
 	uint32_t left;      /* failures that are still to come */
 	bool in_starts;     /* it is the starts that fail, from now on */
 	uint32_t late_life; /* of the process that is not ready in time; 0: none is */
-	bool is_watched;    /* whoever asked is told */
-	uint64_t from_ms;   /* when that began */
-	forecast_tell *tell;
-	void *user;
+	const struct forecast_watch *watch; /* NULL: nothing is told */
+	uint64_t from_ms;                   /* when that began */
 };
 
 void world_settle(struct forecast *forecast);

@@ -54,7 +54,7 @@ take_failure(struct outcome *outcome, uint64_t at_ms, const struct core *core,
 /* An action of the forecast, in order; a failure with the bounds of its delay. */
 void
 outcome_take(struct outcome *outcome, uint64_t at_ms, const struct core *core,
-             const struct action *action, uint64_t min_ms, uint64_t max_ms)
+             const struct action *action, const struct delay_bounds *bounds)
 {
 	if (action->kind == ACTION_EXIT) {
 		outcome->has_exit = true;
@@ -63,8 +63,7 @@ outcome_take(struct outcome *outcome, uint64_t at_ms, const struct core *core,
 		take_failure(outcome, at_ms, core, action);
 		if (action->ruling.directive == DIRECTIVE_RESTART &&
 		    is_same(action->ref, outcome->restarted)) {
-			outcome->min_ms = min_ms;
-			outcome->max_ms = max_ms;
+			outcome->bounds = *bounds;
 			outcome->gave_up++;
 		}
 	}
@@ -75,8 +74,9 @@ outcome_take(struct outcome *outcome, uint64_t at_ms, const struct core *core,
 static bool
 is_never_reached(const struct outcome *outcome, uint64_t within_ms, uint32_t restarts)
 {
-	return is_same(outcome->restarted, outcome->worker) && outcome->min_ms > 0 &&
-	       within_ms != DURATION_INFINITE && within_ms / outcome->min_ms < restarts;
+	return is_same(outcome->restarted, outcome->worker) &&
+	       outcome->bounds.min_ms > 0 && within_ms != DURATION_INFINITE &&
+	       within_ms / outcome->bounds.min_ms < restarts;
 }
 
 /* True if neither the intensity nor the limit of the supervisor above ever ends it. */
@@ -108,13 +108,13 @@ describe_pace(const struct outcome *outcome, struct strbuf *sb)
 {
 	char text[DURATION_TEXT_MAX];
 
-	if (outcome->max_ms == 0) {
+	if (outcome->bounds.max_ms == 0) {
 		strbuf_adds(sb, ", without a delay");
 		return;
 	}
-	strbuf_addf(sb, ", the last after %s", age_format(outcome->min_ms, text));
-	if (outcome->max_ms > outcome->min_ms)
-		strbuf_addf(sb, " to %s", age_format(outcome->max_ms, text));
+	strbuf_addf(sb, ", the last after %s", age_format(outcome->bounds.min_ms, text));
+	if (outcome->bounds.max_ms > outcome->bounds.min_ms)
+		strbuf_addf(sb, " to %s", age_format(outcome->bounds.max_ms, text));
 }
 
 static void

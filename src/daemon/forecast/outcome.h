@@ -7,6 +7,12 @@
 #include "core/core.h"
 #include "daemon/forecast/simulate.h"
 
+/* A delay lies between these. */
+struct delay_bounds {
+	uint64_t min_ms;
+	uint64_t max_ms;
+};
+
 struct outcome {
 	struct ref worker;
 	uint32_t failures;           /* of the worker */
@@ -16,15 +22,14 @@ struct outcome {
 	/* The restart that was decided highest in the tree, the newest of these. */
 	struct ref restarted;
 	uint32_t depth;
-	uint64_t min_ms; /* its delay lies between these */
-	uint64_t max_ms;
+	struct delay_bounds bounds; /* of its delay */
 	bool has_exit;
 	int32_t status;
 };
 
 void outcome_init(struct outcome *outcome, struct ref worker);
 void outcome_take(struct outcome *outcome, uint64_t at_ms, const struct core *core,
-                  const struct action *action, uint64_t min_ms, uint64_t max_ms);
+                  const struct action *action, const struct delay_bounds *bounds);
 void outcome_describe(const struct outcome *outcome, const struct core *core,
                       const struct simulation *simulation, struct strbuf *sb);
 

@@ -115,8 +115,7 @@ struct step {
 	const char *path;
 	bool has_delay;
 	uint64_t delay_ms;
-	uint64_t min_ms;
-	uint64_t max_ms;
+	struct delay_bounds bounds;
 	bool has_window;
 	uint32_t window;
 	uint32_t limit;
@@ -127,8 +126,7 @@ struct writer {
 	const struct simulation *simulation;
 	struct strbuf *out;
 	/* The bounds of a delay come from the failure that caused it. */
-	uint64_t min_ms;
-	uint64_t max_ms;
+	struct delay_bounds bounds;
 	struct outcome outcome;
 };
 
@@ -150,8 +148,8 @@ write_json(struct strbuf *out, const struct step *step)
 	            step->event);
 	strbuf_add_json(out, step->path);
 	add_optional(out, "delay_ms", step->has_delay, step->delay_ms);
-	add_optional(out, "delay_min_ms", step->has_delay, step->min_ms);
-	add_optional(out, "delay_max_ms", step->has_delay, step->max_ms);
+	add_optional(out, "delay_min_ms", step->has_delay, step->bounds.min_ms);
+	add_optional(out, "delay_max_ms", step->has_delay, step->bounds.max_ms);
 	add_optional(out, "window", step->has_window, step->window);
 	add_optional(out, "limit", step->has_window && step->limit > 0, step->limit);
 	strbuf_adds(out, ",\"text\":");
@@ -185,13 +183,13 @@ path_of(const struct writer *writer, struct ref ref)
 }
 
 static void
-add_range(struct strbuf *sb, uint64_t min_ms, uint64_t max_ms)
+add_range(struct strbuf *sb, const struct delay_bounds *bounds)
 {
 	char text[DURATION_TEXT_MAX];
 
-	strbuf_adds(sb, age_format(min_ms, text));
-	if (max_ms > min_ms)
-		strbuf_addf(sb, " to %s", age_format(max_ms, text));
+	strbuf_adds(sb, age_format(bounds->min_ms, text));
+	if (bounds->max_ms > bounds->min_ms)
+		strbuf_addf(sb, " to %s", age_format(bounds->max_ms, text));
 }
 
 /* How far the intensity is used up, or the child's own limit. */
@@ -208,13 +206,20 @@ describe_failure(struct writer *writer, const struct action *action, struct step
 		strbuf_adds(sb, " of its group");
 	if (step->has_delay) {
 		strbuf_adds(sb, " in ");
-		add_range(sb, step->min_ms, step->max_ms);
+		add_range(sb, &step->bounds);
 	}
 	strbuf_adds(sb, ", by ");
 	rule_text(sb, writer->simulation->conf, action->ruling.preset,
 	          action->ruling.place, action->ruling.reason);
 	if (action->limit > 0)
 		strbuf_addf(sb, "; %u of %u restarts", action->window, action->limit);
+}
+
+static struct delay_bounds
+bounds_of(const struct node_view *view)
+{
+	return (struct delay_bounds){view->backoff.delay_min_ms,
+	                             view->backoff.delay_max_ms};
 }
 
 static void
@@ -227,21 +232,19 @@ on_failure(struct writer *writer, const struct core *core, const struct action *
 	    action->ruling.directive == DIRECTIVE_RESUME ? action->origin : action->ref;
 	struct node_view view;
 
-	writer->min_ms = 0;
-	writer->max_ms = 0;
+	writer->bounds = (struct delay_bounds){0};
 	if (later && core_valid(core, whose)) {
 		core_view(core, whose, writer->simulation->now_ms, &view);
 		/* A resume of a living process has no delay. */
-		writer->min_ms = action->delay_ms > 0 ? view.backoff.delay_min_ms : 0;
-		writer->max_ms = action->delay_ms > 0 ? view.backoff.delay_max_ms : 0;
+		if (action->delay_ms > 0)
+			writer->bounds = bounds_of(&view);
 	}
 	step->has_delay = later;
 	step->delay_ms = action->delay_ms;
 	step->has_window = true;
 	step->window = action->window;
 	step->limit = action->limit;
-	step->min_ms = writer->min_ms;
-	step->max_ms = writer->max_ms;
+	step->bounds = writer->bounds;
 	describe_failure(writer, action, step);
 }
 
@@ -255,11 +258,10 @@ on_backoff(struct writer *writer, const struct core *core, const struct action *
 	step->delay_ms = action->delay_ms;
 	if (core_valid(core, action->ref)) {
 		core_view(core, action->ref, writer->simulation->now_ms, &view);
-		step->min_ms = view.backoff.delay_min_ms;
-		step->max_ms = view.backoff.delay_max_ms;
+		step->bounds = bounds_of(&view);
 	}
 	strbuf_adds(&step->text, "waits ");
-	add_range(&step->text, step->min_ms, step->max_ms);
+	add_range(&step->text, &step->bounds);
 	strbuf_adds(&step->text, " before it starts again");
 }
 
@@ -327,8 +329,7 @@ take_action(void *user, uint64_t at_ms, const struct core *core,
 	if (wanted)
 		write_step(writer->simulation, writer->out, &step);
 	strbuf_done(&step.text);
-	outcome_take(&writer->outcome, at_ms, core, action, writer->min_ms,
-	             writer->max_ms);
+	outcome_take(&writer->outcome, at_ms, core, action, &writer->bounds);
 }
 
 /* What has become of the worker; core: NULL: it could not even be started. */
@@ -352,6 +353,7 @@ simulate(const struct simulation *simulation, struct ref worker, struct strbuf *
          struct strbuf *summaries)
 {
 	struct writer writer = {.simulation = simulation, .out = out};
+	const struct forecast_watch watch = {take_action, &writer};
 	struct forecast *forecast = forecast_new(simulation->core, simulation->now_ms);
 	int r;
 
@@ -359,7 +361,7 @@ simulate(const struct simulation *simulation, struct ref worker, struct strbuf *
 		return -ENOMEM;
 	outcome_init(&writer.outcome, worker);
 	r = forecast_fail(forecast, worker, &simulation->cause, simulation->times,
-	                  take_action, &writer);
+	                  &watch);
 	if (r == 0) {
 		write_summary(&writer, forecast_core(forecast), summaries);
 	} else if (r == -EINVAL && simulation->is_part) {

@@ -54,8 +54,9 @@ ask_bounded(const struct launcher *launcher, struct conf_process *process)
 	answer = malloc(ANSWER_MAX);
 	if (answer == NULL)
 		return -ENOMEM;
-	n = bounded_run(launcher->bounded, BOUNDED_USERS, ask, process, ASK_MS, answer,
-	                ANSWER_MAX);
+	n = bounded_run(launcher->bounded,
+	                &(struct bounded_task){BOUNDED_USERS, ask, process}, ASK_MS,
+	                answer, ANSWER_MAX);
 	if (n >= 0)
 		n = conf_take_identity(launcher->actors->conf, process, answer,
 		                       (size_t)n);

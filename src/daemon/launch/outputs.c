@@ -9,11 +9,11 @@
 #include "daemon/messages/output.h"
 #include "os/self/fd.h"
 
-/* What the child, a helper or the actor's own, will have as descriptor `own`; 0 or
- * -errno. */
+/* What the child, a helper or the actor's own, will have as standard error, or else as
+ * standard output; 0 or -errno. */
 static int
 open_output(struct output *room, const struct actor *actor, bool is_helper,
-            enum feed_stream name, int own, struct output_fd *ret)
+            enum feed_stream name, struct output_fd *ret)
 {
 	const struct conf_process *process = &actor->conf->process;
 	const struct conf_output *output =
@@ -36,7 +36,7 @@ open_output(struct output *room, const struct actor *actor, bool is_helper,
 		ret->file = output->file;
 		return 0;
 	case OUTPUT_INHERIT:
-		fd = own;
+		fd = name == FEED_STDERR ? STDERR_FILENO : STDOUT_FILENO;
 		break;
 	case OUTPUT_NULL:
 	case OUTPUT_MAX:
@@ -69,7 +69,7 @@ outputs_open(struct output *room, const struct actor *actor, bool is_helper,
 	*ret_step = SPAWN_STEP_OUTPUT;
 	r = open_output(room, actor, is_helper,
 	                process->output.out_is_err ? FEED_OUTPUT : FEED_STDOUT,
-	                STDOUT_FILENO, &ret->out);
+	                &ret->out);
 	if (r < 0)
 		return r;
 	/* Standard input: a file, or the pipe of the actors that write to this actor, or
@@ -84,7 +84,7 @@ outputs_open(struct output *room, const struct actor *actor, bool is_helper,
 		ret->err.file = ret->out.file;
 		return 0;
 	}
-	r = open_output(room, actor, is_helper, FEED_STDERR, STDERR_FILENO, &ret->err);
+	r = open_output(room, actor, is_helper, FEED_STDERR, &ret->err);
 	if (r < 0)
 		outputs_close(ret);
 	return r;

@@ -67,7 +67,7 @@ output_make_pipe(struct output_ends *ret)
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	*ret = (struct output_ends){fds[0], fd_raise(fds[1])};
+	*ret = (struct output_ends){fds[0], fd_raise(fds[1]), true};
 	fd = fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0
 	         ? -errno
 	         : fd_reopen(fds[0], O_RDWR | O_NONBLOCK);
@@ -114,7 +114,7 @@ output_enter(struct output *output, const char *path, unsigned int name, int fd,
 	}
 	*ret = &output->pipes[output->n++];
 	**ret = (struct output_pipe){
-	    .stream = {key, fd, STATE_NONE},
+	    .stream = {.key = key, .pipe_fd = fd, .entry = STATE_NONE},
 	    .path = copy,
 	    .name = name,
 	};
@@ -273,14 +273,13 @@ output_adopt(struct output *output)
  * the caller to close.  -errno. */
 static int
 output_get(struct output *output, const char *path, unsigned int name,
-           struct output_pipe **ret, bool *ret_is_new, struct output_ends *ret_ends)
+           struct output_pipe **ret, struct output_ends *ret_ends)
 {
 	bool is_kept;
 	int fd, r;
 
-	*ret_ends = (struct output_ends){-1, -1};
 	*ret = output_find(output, path, name);
-	*ret_is_new = *ret == NULL;
+	*ret_ends = (struct output_ends){-1, -1, *ret == NULL};
 	if (*ret != NULL)
 		return 0;
 	fd = keeper_take(output->messages->keeper, output_key(path, name));
@@ -296,7 +295,7 @@ output_get(struct output *output, const char *path, unsigned int name,
 		return r;
 	}
 	if (is_kept)
-		(*ret)->begun = tail_total(&output->tail, &(*ret)->stream, 0);
+		(*ret)->stream.begun = tail_total(&output->tail, &(*ret)->stream, 0);
 	keeper_keep(output->messages->keeper, (*ret)->stream.key, fd);
 	return 0;
 }
@@ -341,25 +340,24 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 {
 	const struct conf_process *process = &actor->conf->process;
 	struct output_pipe *pipe;
-	bool is_new;
 	struct output_ends ends;
-	int r = output_get(output, actor->path, name, &pipe, &is_new, &ends);
+	int r = output_get(output, actor->path, name, &pipe, &ends);
 
 	if (r < 0)
 		return r;
 	/* Give the pipe to the actor's user, so that the process can open /dev/stdout and
 	 * /dev/stderr. */
-	if ((is_new || pipe->is_prepared) && process->identity.has_user)
+	if ((ends.is_new || pipe->is_prepared) && process->identity.has_user)
 		(void)!fchown(pipe->stream.pipe_fd, process->identity.uid,
 		              process->identity.gid);
 	if (!is_helper) {
-		if (!is_new && !pipe->is_silent && !pipe->is_prepared)
-			pipe->begun =
+		if (!ends.is_new && !pipe->is_silent && !pipe->is_prepared)
+			pipe->stream.begun =
 			    tail_total(&output->tail, &pipe->stream, pipe->said);
 		pipe->is_adopted = false;
 	}
-	if (is_new || (!is_helper && output_is_told_of_lives(output, process)))
-		output_name_one(output, pipe, is_new, ends.reader);
+	if (ends.is_new || (!is_helper && output_is_told_of_lives(output, process)))
+		output_name_one(output, pipe, ends.is_new, ends.reader);
 	fd_close(&ends.reader);
 	if (is_helper)
 		return pipe->is_writer ||
@@ -384,12 +382,11 @@ output_open_input(struct output *output, const char *path, bool for_reader)
 {
 	struct output_pipe *pipe;
 	struct output_ends ends;
-	bool is_new;
 	int r;
 
 	if (for_reader && output_find(output, path, PIPE_INPUT) == NULL)
 		return -ENOENT;
-	r = output_get(output, path, PIPE_INPUT, &pipe, &is_new, &ends);
+	r = output_get(output, path, PIPE_INPUT, &pipe, &ends);
 	if (r < 0)
 		return r;
 	output_close_ends(&ends);
@@ -401,12 +398,11 @@ make_inputs(struct output *output, const struct conf_output *target)
 {
 	struct output_pipe *pipe;
 	struct output_ends ends;
-	bool is_new;
 	int r;
 
 	if (target->kind != OUTPUT_PIPE)
 		return 0;
-	r = output_get(output, target->file, PIPE_INPUT, &pipe, &is_new, &ends);
+	r = output_get(output, target->file, PIPE_INPUT, &pipe, &ends);
 	output_close_ends(&ends);
 	return r;
 }

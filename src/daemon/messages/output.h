@@ -15,9 +15,21 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "daemon/messages/words.h"
 #include "daemon/state/actors.h"
 #include "logd/write/feed.h"
 #include "logd/write/logd.h"
+
+/* More than the last words have room for: what is in front of them tells where they
+ * begin. */
+#define OUTPUT_LAST_BYTES (WORDS_BYTES_MAX + 1024)
+
+/* The last that a process said on a stream. */
+struct output_last {
+	char text[OUTPUT_LAST_BYTES];
+	size_t len;
+	bool is_cut; /* there is more in front of it */
+};
 
 struct messages;
 struct output;
@@ -39,7 +51,7 @@ void output_flush(struct output *output, const struct actor *actor);
 void output_drop(struct output *output, const char *path);
 void output_reopen(struct output *output);
 int output_blocked(struct output *output, const char *path, uint64_t *ret_lost);
-size_t output_tail(struct output *output, const char *path, enum feed_stream name,
-                   char *buf, size_t size, bool *ret_is_cut);
+void output_tail(struct output *output, const char *path, enum feed_stream name,
+                 struct output_last *ret);
 
 #endif

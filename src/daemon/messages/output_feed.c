@@ -55,7 +55,7 @@ fill_feed_log(struct feed_log *ret, const struct conf_log *log)
 static uint64_t
 pipe_begun_at(const struct output *output, const struct output_pipe *pipe, struct ref ref)
 {
-	uint64_t first = pipe->begun + 1;
+	uint64_t first = pipe->stream.begun + 1;
 
 	if (pipe->is_adopted)
 		first = proctable_match_from(output->messages->proctable, ref,

@@ -24,8 +24,8 @@ output_begun(const struct output *output, const struct actor *actor,
 	    output_find(output, actor->path, is_one ? FEED_OUTPUT : FEED_STDOUT);
 	const struct output_pipe *err = output_find(output, actor->path, FEED_STDERR);
 
-	ret_match_from[0] = out == NULL ? 0 : out->begun + 1;
-	ret_match_from[1] = err == NULL ? 0 : err->begun + 1;
+	ret_match_from[0] = out == NULL ? 0 : out->stream.begun + 1;
+	ret_match_from[1] = err == NULL ? 0 : err->stream.begun + 1;
 }
 
 /* All that a process of this actor forked is gone: what it began to say is all. */
@@ -121,30 +121,29 @@ output_blocked(struct output *output, const char *path, uint64_t *ret_lost)
 }
 
 /*
- * The last that the newest process of an actor said on a stream, at most size bytes of
- * it; *ret_is_cut: there is more in front of that.  Never waits.
+ * The last that the newest process of an actor said on a stream.  Never waits.
  */
-size_t
-output_tail(struct output *output, const char *path, enum feed_stream name, char *buf,
-            size_t size, bool *ret_is_cut)
+void
+output_tail(struct output *output, const char *path, enum feed_stream name,
+            struct output_last *ret)
 {
 	struct output_pipe *pipe = output_find(output, path, name);
-	uint64_t total;
-	uint64_t said;
-	size_t len;
+	uint64_t total, begun, said;
 
-	*ret_is_cut = false;
+	ret->len = 0;
+	ret->is_cut = false;
 	if (pipe == NULL)
-		return 0;
-	len = tail_read(&output->tail, &pipe->stream, pipe->begun, buf, size, &total);
+		return;
+	begun = pipe->stream.begun;
+	ret->len =
+	    tail_read(&output->tail, &pipe->stream, ret->text, sizeof(ret->text), &total);
 	if (total > pipe->said)
 		pipe->said = total;
-	said = total > pipe->begun ? total - pipe->begun : 0;
-	pipe->is_silent = pipe->is_quiet && total == pipe->begun;
-	if (said < len) {
-		memmove(buf, buf + len - said, (size_t)said);
-		return (size_t)said;
+	said = total > begun ? total - begun : 0;
+	pipe->is_silent = pipe->is_quiet && total == begun;
+	ret->is_cut = said > ret->len;
+	if (said < ret->len) {
+		memmove(ret->text, ret->text + ret->len - said, (size_t)said);
+		ret->len = (size_t)said;
 	}
-	*ret_is_cut = said > len;
-	return len;
 }

@@ -24,11 +24,10 @@
 
 struct output_pipe {
 	/* Both ends of a pipe, or the write end alone, for processes. */
-	struct tail_stream stream;
+	struct tail_stream stream; /* it began with the newest process */
 	bool is_writer;
 	char *path;
 	unsigned int name; /* enum feed_stream or PIPE_INPUT */
-	uint64_t begun;    /* bytes that were said before the newest process began */
 	uint64_t said;     /* number of bytes known to be written */
 	bool is_adopted;   /* of a guardian before us: when it began is not known */
 	bool is_quiet;     /* the pipe has no writer that could write more */
@@ -43,6 +42,7 @@ struct output_pipe {
 struct output_ends {
 	int reader; /* does not wait */
 	int writer;
+	bool is_new; /* the table did not have the pipe yet, which the walker may have */
 };
 
 struct output {

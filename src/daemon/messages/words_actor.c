@@ -8,9 +8,6 @@
 #include "daemon/state/actors.h"
 #include "daemon/state/events.h"
 
-/* More than the lines can have: what is in front of them tells where they begin. */
-#define TAIL_BYTES (WORDS_BYTES_MAX + 1024)
-
 /*
  * Add the last words of an actor's newest process to the event that has begun, also what
  * the log process did not get to yet; nothing where its output is not captured.  Never
@@ -22,10 +19,7 @@ words_of_actor(const struct messages *messages, struct ref ref, struct events *e
 	const struct actor *actor = actors_get(messages->actors, ref);
 	const struct conf_process *process;
 	struct words words = {.n = 0};
-	char last[TAIL_BYTES];
-	char first[TAIL_BYTES];
-	bool is_cut;
-	size_t len;
+	struct output_last last, first;
 
 	if (actor == NULL || actor->conf == NULL ||
 	    actor->conf->spec.kind == NODE_SUPERVISOR || messages->output == NULL)
@@ -37,15 +31,14 @@ words_of_actor(const struct messages *messages, struct ref ref, struct events *e
 	/* What went wrong is on the standard error: it stands last. */
 	if (!process->output.out_is_err &&
 	    conf_output_is_captured(&process->output.err)) {
-		len = output_tail(messages->output, actor->path, FEED_STDERR, last,
-		                  sizeof(last), &is_cut);
-		words_add(&words, last, len, is_cut);
+		output_tail(messages->output, actor->path, FEED_STDERR, &last);
+		words_add(&words, last.text, last.len, last.is_cut);
 	}
 	if (conf_output_is_captured(&process->output.out)) {
-		len = output_tail(messages->output, actor->path,
-		                  process->output.out_is_err ? FEED_OUTPUT : FEED_STDOUT,
-		                  first, sizeof(first), &is_cut);
-		words_add(&words, first, len, is_cut);
+		output_tail(messages->output, actor->path,
+		            process->output.out_is_err ? FEED_OUTPUT : FEED_STDOUT,
+		            &first);
+		words_add(&words, first.text, first.len, first.is_cut);
 	}
 	events_open(events, FIELD_LAST_WORDS);
 	for (size_t i = 0; i < words.n; i++)

@@ -338,29 +338,35 @@ add_head(struct strbuf *sb, const char *name, const char *type, const char *unit
 	strbuf_addf(sb, "# HELP %s %s\n", name, help);
 }
 
-/* A line: of this actor, and with this label too, which may be NULL. */
+/* What a line of a family says of an actor. */
+struct figure {
+	const char *label; /* NULL: without a label of its own */
+	const char *value; /* of the label */
+	uint64_t n;
+};
+
 static void
-add_line(struct strbuf *sb, const struct actors *actors, const struct family *family,
-         const struct sample *sample, const char *label, const char *value, uint64_t n)
+add_line(struct strbuf *sb, const struct scraped *about, const struct family *family,
+         const struct sample *sample, const struct figure *figure)
 {
 	strbuf_adds(sb, family->name);
 	strbuf_adds(sb, family->is_counter ? "_total{path=\"" : "{path=\"");
-	add_label(sb, actors_path(actors, sample->ref));
+	add_label(sb, actors_path(about->actors, sample->ref));
 	if (sample->view.depth > 1) {
 		strbuf_adds(sb, "\",supervisor=\"");
-		add_label(sb, actors_path(actors, sample->view.parent));
+		add_label(sb, actors_path(about->actors, sample->view.parent));
 	}
-	if (label != NULL) {
+	if (figure->label != NULL) {
 		strbuf_adds(sb, "\",");
-		strbuf_adds(sb, label);
+		strbuf_adds(sb, figure->label);
 		strbuf_adds(sb, "=\"");
-		strbuf_adds(sb, value);
+		strbuf_adds(sb, figure->value);
 	}
 	strbuf_adds(sb, "\"} ");
 	if (family->form == FORM_WHOLE)
-		strbuf_add_number(sb, n);
+		strbuf_add_number(sb, figure->n);
 	else
-		add_decimal(sb, n, family->form == FORM_MS ? 1000 : 1000000);
+		add_decimal(sb, figure->n, family->form == FORM_MS ? 1000 : 1000000);
 	strbuf_addc(sb, '\n');
 }
 
@@ -370,16 +376,21 @@ add_figures(struct strbuf *sb, const struct scraped *about, const struct family 
             const struct labelled_family *labelled, const struct sample *sample)
 {
 	const struct actor *actor = actors_get(about->actors, sample->ref);
-	uint64_t n;
+	struct figure figure = {.label = NULL};
 
 	if (!core_valid(about->engine->core, sample->ref) || actor == NULL)
 		return;
-	if (labelled == NULL && family->figure(sample, &n))
-		add_line(sb, about->actors, family, sample, NULL, NULL, n);
-	for (size_t i = 0; labelled != NULL && i < labelled->n_values; i++)
-		if (labelled->figure(sample, &actor->tally, i, &n))
-			add_line(sb, about->actors, family, sample, labelled->label,
-			         labelled->values[i], n);
+	if (labelled == NULL) {
+		if (family->figure(sample, &figure.n))
+			add_line(sb, about, family, sample, &figure);
+		return;
+	}
+	figure.label = labelled->label;
+	for (size_t i = 0; i < labelled->n_values; i++) {
+		figure.value = labelled->values[i];
+		if (labelled->figure(sample, &actor->tally, i, &figure.n))
+			add_line(sb, about, family, sample, &figure);
+	}
 }
 
 /* How often supd itself failed, and for how long nothing was supervised. */

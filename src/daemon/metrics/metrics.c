@@ -56,8 +56,9 @@ tell(struct metrics *metrics)
 
 	if (metrics->fd >= 0)
 		helpers_want(metrics->helpers, HELPER_METRICS);
-	metrics->is_told = helpers_send(metrics->helpers, HELPER_METRICS, &message,
-	                                &metrics->fd, metrics->fd >= 0) == 0;
+	metrics->is_told =
+	    helpers_send(metrics->helpers, HELPER_METRICS, &message,
+	                 &(struct pass_fds){&metrics->fd, metrics->fd >= 0}) == 0;
 }
 
 /* Ask for figures, unless they are being collected already. */
@@ -89,8 +90,8 @@ on_text(struct scrape_request *request, struct scrape_text *text)
 	const struct helper_message message = {.kind = HELPER_TEXT};
 	int fd = text == NULL ? -1 : text_file(&text->text);
 
-	metrics->is_owed = helpers_send(metrics->helpers, HELPER_METRICS, &message, &fd,
-	                                fd >= 0) == -EAGAIN;
+	metrics->is_owed = helpers_send(metrics->helpers, HELPER_METRICS, &message,
+	                                &(struct pass_fds){&fd, fd >= 0}) == -EAGAIN;
 	fd_close(&fd);
 }
 
@@ -145,26 +146,24 @@ group_of(const struct conf *conf)
 	return conf->has_control_group ? conf->control_gid : getegid();
 }
 
-/* Have a child do this with the file of the socket: its author chose the path. */
-static int
-do_file(struct metrics *metrics, enum sockwork_kind kind, const char *path, uint64_t key,
-        gid_t gid, struct err *err)
+/* The file of the socket; its author chose the path, so a child does all with it. */
+static struct sock_file
+file_of(const char *path, const struct conf *conf)
 {
-	const struct sock_file file = {.path = path,
-	                               .type = SOCK_STREAM,
-	                               .backlog = BACKLOG,
-	                               .mode = 0660,
-	                               .uid = (uid_t)-1,
-	                               .gid = gid,
-	                               .refuses_rights = true};
-
-	return sockwork_once(metrics->bounded, key, kind, &file, err);
+	return (struct sock_file){.path = path,
+	                          .type = SOCK_STREAM,
+	                          .backlog = BACKLOG,
+	                          .mode = 0660,
+	                          .uid = (uid_t)-1,
+	                          .gid = group_of(conf),
+	                          .refuses_rights = true};
 }
 
 static int
 open_socket(struct metrics *metrics, const struct conf *conf, int *ret_fd,
             struct err *err)
 {
+	const struct sock_file file = file_of(conf->metrics_address, conf);
 	int fd;
 
 	*ret_fd = -1;
@@ -176,8 +175,8 @@ open_socket(struct metrics *metrics, const struct conf *conf, int *ret_fd,
 		fd = sock_listen_tcp(conf->metrics_address, conf->metrics_port, BACKLOG,
 		                     err);
 	else if (fd < 0)
-		fd = do_file(metrics, SOCKWORK_OPEN, conf->metrics_address, key_of(conf),
-		             group_of(conf), err);
+		fd = sockwork_once(metrics->bounded, key_of(conf), SOCKWORK_OPEN, &file,
+		                   err);
 	if (fd < 0) {
 		err_prefix(err, "metrics.listen");
 		return fd;
@@ -205,12 +204,13 @@ metrics_open(struct metrics *metrics, const struct conf *conf, int *ret_fd,
 static void
 close_socket(struct metrics *metrics, uint64_t key, const char *unix_path, int *fd)
 {
+	const struct sock_file file = {.path = unix_path, .type = SOCK_STREAM};
 	struct err err;
 
 	if (*fd < 0)
 		return;
 	if (unix_path != NULL &&
-	    do_file(metrics, SOCKWORK_REMOVE, unix_path, key, (gid_t)-1, &err) < 0)
+	    sockwork_once(metrics->bounded, key, SOCKWORK_REMOVE, &file, &err) < 0)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
 	/* The walker has a copy until it is told: what is in the queue goes there. */
 	fd_close(fd);
@@ -244,8 +244,9 @@ stop_listening(struct metrics *metrics)
 void
 metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 {
+	struct sock_file file;
 	struct err err;
-	int r = 0;
+	int r;
 
 	if (!conf->has_metrics || take_fd >= 0) {
 		ev_timer_stop(metrics->loop, &metrics->again);
@@ -258,9 +259,10 @@ metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 			metrics->unix_path = strdup(conf->metrics_address);
 	}
 	tell(metrics);
-	if (metrics->unix_path != NULL)
-		r = do_file(metrics, SOCKWORK_ADJUST, metrics->unix_path, metrics->key,
-		            group_of(conf), &err);
+	if (metrics->unix_path == NULL)
+		return;
+	file = file_of(metrics->unix_path, conf);
+	r = sockwork_once(metrics->bounded, metrics->key, SOCKWORK_ADJUST, &file, &err);
 	if (r < 0)
 		(void)log_errno(r, "mode of %s", metrics->unix_path);
 }

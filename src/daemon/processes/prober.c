@@ -77,8 +77,7 @@ forget(struct asking *asking)
 	const struct helper_message message = {.kind = HELPER_FORGET, .id = asking->id};
 	struct helpers *helpers = asking->prober->room->sockets->helpers;
 
-	if (!asking->is_sent ||
-	    helpers_send(helpers, HELPER_PROBE, &message, NULL, 0) < 0)
+	if (!asking->is_sent || helpers_send(helpers, HELPER_PROBE, &message, NULL) < 0)
 		return false;
 	asking->number = helpers_sent(helpers, HELPER_PROBE);
 	return true;
@@ -281,7 +280,7 @@ put(struct asking *asking)
 	    (what->resource != NULL && helper_add_text(&message, what->resource) < 0) ||
 	    (what->resource != NULL && helper_add_text(&message, what->host) < 0))
 		return;
-	asking->is_sent = helpers_send(helpers, HELPER_PROBE, &message, NULL, 0) == 0;
+	asking->is_sent = helpers_send(helpers, HELPER_PROBE, &message, NULL) == 0;
 	asking->number = helpers_sent(helpers, HELPER_PROBE);
 }
 

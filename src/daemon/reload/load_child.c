@@ -24,11 +24,12 @@ send_result(int fd, const struct conf *conf)
 		frozen = conf_pack(conf, &head.err);
 	if (conf != NULL && frozen < 0)
 		head.code = frozen;
-	r = pass_send(fd, &head, sizeof(head), &frozen, frozen >= 0, 0);
+	r = pass_send(fd, &head, sizeof(head), &(struct pass_fds){&frozen, frozen >= 0},
+	              0);
 	/* Too many descriptors of this user are in flight: say so without one. */
 	if (r < 0 && frozen >= 0) {
 		head.code = r;
-		r = pass_send(fd, &head, sizeof(head), NULL, 0, 0);
+		r = pass_send(fd, &head, sizeof(head), NULL, 0);
 	}
 	fd_close(&frozen);
 	return r == 0;

@@ -58,15 +58,14 @@ static int
 take_head(int fd, struct conf **ret_conf, struct err *err)
 {
 	struct load_result head;
-	size_t n_fds = 0;
 	int frozen = -1;
-	ssize_t n =
-	    pass_receive(fd, MSG_DONTWAIT, &head, sizeof(head), &frozen, 1, &n_fds);
+	struct pass_fds fds = {&frozen, 1};
+	ssize_t n = pass_receive(fd, MSG_DONTWAIT, &head, sizeof(head), &fds);
 
 	if (n != sizeof(head))
 		return n < 0 ? (int)n : -ENOMEM; /* it has died */
 	*err = head.err;
-	if (n_fds == 0)
+	if (fds.n == 0)
 		return head.code;
 	*ret_conf = conf_unpack(frozen, err);
 	(void)close(frozen);
@@ -133,8 +132,11 @@ load_bounded(struct bounded *bounded, struct load *load, struct conf **ret_conf,
 	const struct conf_taker *taker = load->taker;
 	int id, fd, r;
 
-	id = bounded_open(bounded, BOUNDED_CONF, taker != NULL ? load_replicas : load_it,
-	                  load, &fd);
+	id =
+	    bounded_open(bounded,
+	                 &(struct bounded_task){
+	                     BOUNDED_CONF, taker != NULL ? load_replicas : load_it, load},
+	                 &fd);
 	if (id < 0)
 		return id;
 	r = taker != NULL ? take_replicas(fd, load, taker, reports, err)
@@ -369,8 +371,10 @@ loading_begin(struct reloader *reloader, const char *file, enum loading_use use,
 	conf_reports_init(&loading->reload.reports);
 	loading->load.options.wait = map_wait();
 	if (loading->load.options.wait != NULL)
-		loading->id = bounded_open(reloader->bounded, BOUNDED_CONF, load_it,
-		                           &loading->load, &loading->fd);
+		loading->id = bounded_open(
+		    reloader->bounded,
+		    &(struct bounded_task){BOUNDED_CONF, load_it, &loading->load},
+		    &loading->fd);
 	ev_io_init(&loading->io, on_readable, loading->fd, EV_READ);
 	ev_timer_init(&loading->timer, on_look, LOOK_MS / 1e3, LOOK_MS / 1e3);
 	loading->io.data = loading->timer.data = loading;

@@ -197,14 +197,14 @@ helpers_want(struct helpers *helpers, enum helper_name name)
  */
 int
 helpers_send(struct helpers *helpers, enum helper_name name,
-             const struct helper_message *message, const int *fds, size_t n_fds)
+             const struct helper_message *message, const struct pass_fds *fds)
 {
 	struct channel *channel = &helpers->at[name];
 	int r;
 
 	if (channel->fd < 0 || channel->is_new)
 		return -ENOTCONN;
-	r = channel->is_full ? -EAGAIN : helper_send(channel->fd, message, fds, n_fds);
+	r = channel->is_full ? -EAGAIN : helper_send(channel->fd, message, fds);
 	if (r == 0) {
 		if (channel->sent++ == channel->done)
 			wait_for_done(channel);

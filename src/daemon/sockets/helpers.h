@@ -48,7 +48,7 @@ void helpers_on_turn(struct helpers *helpers);
 int helpers_launch(struct helpers *helpers, enum helper_name name);
 void helpers_want(struct helpers *helpers, enum helper_name name);
 int helpers_send(struct helpers *helpers, enum helper_name name,
-                 const struct helper_message *message, const int *fds, size_t n_fds);
+                 const struct helper_message *message, const struct pass_fds *fds);
 uint64_t helpers_sent(const struct helpers *helpers, enum helper_name name);
 bool helpers_has_done(const struct helpers *helpers, enum helper_name name,
                       uint64_t number);

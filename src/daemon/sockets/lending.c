@@ -121,7 +121,7 @@ tell_return(struct lending *lending, uint32_t id)
 	struct loan *loan = &lending->at[id];
 
 	loan->state = LOAN_UNTOLD;
-	if (helpers_send(helpers, HELPER_LETTERS, &over, NULL, 0) < 0)
+	if (helpers_send(helpers, HELPER_LETTERS, &over, NULL) < 0)
 		return;
 	loan->state = LOAN_RETURNED;
 	loan->number = helpers_sent(helpers, HELPER_LETTERS);
@@ -163,8 +163,8 @@ send_mailbox(struct lending *lending, const struct mailbox *mailbox, uint32_t id
 		fds[1] = text_file(socket->reply);
 	if (give.mailbox.replies && fds[1] < 0)
 		return -ENOMEM;
-	r = helpers_send(lending->helpers, HELPER_LETTERS, &give, fds,
-	                 give.mailbox.replies ? 2 : 1);
+	r = helpers_send(lending->helpers, HELPER_LETTERS, &give,
+	                 &(struct pass_fds){fds, give.mailbox.replies ? 2 : 1});
 	fd_close(&fds[1]);
 	return r;
 }
@@ -241,7 +241,7 @@ tell_counted(struct lending *lending, uint32_t id)
 	const struct helper_message counted = {.kind = HELPER_COUNTED, .id = id};
 
 	lending->at[id].owes_count =
-	    helpers_send(lending->helpers, HELPER_LETTERS, &counted, NULL, 0) == -EAGAIN;
+	    helpers_send(lending->helpers, HELPER_LETTERS, &counted, NULL) == -EAGAIN;
 }
 
 static void
@@ -257,7 +257,8 @@ on_room(void *user, bool is_new)
 			(void)log_errno(fd, "memory to share with /system/letters");
 			return;
 		}
-		(void)helpers_send(lending->helpers, HELPER_LETTERS, &leases, &fd, 1);
+		(void)helpers_send(lending->helpers, HELPER_LETTERS, &leases,
+		                   &(struct pass_fds){&fd, 1});
 		(void)close(fd);
 	}
 	for (uint32_t id = 0; id < HELPER_MAILBOXES_MAX; id++) {

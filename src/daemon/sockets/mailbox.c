@@ -127,13 +127,23 @@ was_missing(const struct mailboxes *old, const struct mailbox *wanted)
 	return map_get(&old->by_key, wanted->key, &i) && old->at[i].fd < 0;
 }
 
+/* Sockets that are opened together. */
+struct opening {
+	struct sockets *sockets;
+	struct sockwork work;
+	const struct mailboxes
+	    *old;      /* of the configuration before; NULL: there is none */
+	bool is_added; /* for actors that are added at run time */
+};
+
 /* The path of the added or configured actor with that address; NULL: none. */
 static const char *
-find_owner(const struct sockets *sockets, const struct mailbox *wanted, bool is_added)
+find_owner(const struct opening *opening, const struct mailbox *wanted)
 {
+	const struct sockets *sockets = opening->sockets;
 	const struct mailbox *found = NULL;
 
-	if (is_added)
+	if (opening->is_added)
 		found = find_old(&sockets->mailboxes, wanted);
 	if (found != NULL)
 		return sockets->actors->conf->actors[found->actor].path;
@@ -149,34 +159,34 @@ find_owner(const struct sockets *sockets, const struct mailbox *wanted, bool is_
 
 /* The descriptor of a socket: kept from before, or newly opened; -errno. */
 static int
-open_one(struct sockets *sockets, struct sockwork *work, struct mailbox *mailbox,
-         const struct mailboxes *old, bool is_added, struct err *err)
+open_one(struct opening *opening, struct mailbox *mailbox, struct err *err)
 {
-	const struct mailbox *before = find_old(old, mailbox);
+	const struct mailbox *before = find_old(opening->old, mailbox);
+	struct keeper *keeper = opening->sockets->keeper;
 	const char *owner;
 	int fd;
 
 	if (mailbox->is_given)
 		return 0;
 	mailbox->is_kept = before != NULL && !before->is_given;
-	fd = mailbox->is_kept ? before->fd : keeper_take(sockets->keeper, mailbox->key);
+	fd = mailbox->is_kept ? before->fd : keeper_take(keeper, mailbox->key);
 	if (fd >= 0) {
 		mailbox->fd = fd;
 		if (!mailbox->is_kept)
-			adjust(work, mailbox, NULL);
+			adjust(&opening->work, mailbox, NULL);
 		return 0;
 	}
-	owner = find_owner(sockets, mailbox, is_added);
+	owner = find_owner(opening, mailbox);
 	if (owner != NULL) {
 		err_set(err, EADDRINUSE, "%s is the socket of %s",
 		        mailbox->socket->address, owner);
 		return -EADDRINUSE;
 	}
-	fd = open_new(work, mailbox, err);
+	fd = open_new(&opening->work, mailbox, err);
 	if (fd < 0)
 		return fd;
 	mailbox->fd = fd;
-	keeper_keep(sockets->keeper, mailbox->key, fd);
+	keeper_keep(keeper, mailbox->key, fd);
 	return 0;
 }
 
@@ -209,27 +219,30 @@ list_sockets(struct mailboxes *ret, const struct conf *conf)
  * the actor tries again (DECISIONS 62).
  */
 static int
-open_all(struct sockets *sockets, struct mailboxes *mailboxes, const struct conf *conf,
-         const struct mailboxes *old, bool is_added, struct err *err)
+open_all(struct opening *opening, struct mailboxes *mailboxes, const struct conf *conf,
+         struct err *err)
 {
-	struct sockwork work;
+	const struct mailboxes *old = opening->old;
 	bool is_fatal = false;
 	int r = 0;
 
-	sockwork_begin(&work, sockets->bounded, MAILBOX_FILES_MS);
+	sockwork_begin(&opening->work, opening->sockets->bounded, MAILBOX_FILES_MS);
 	for (uint32_t i = 0; i < mailboxes->n && !is_fatal; i++) {
 		struct mailbox *mailbox = &mailboxes->at[i];
 
-		r = open_one(sockets, &work, mailbox, old, is_added, err);
+		r = open_one(opening, mailbox, err);
 		if (r == 0)
 			continue;
 		err_prefix(err, "%s: socket %s", conf->actors[mailbox->actor].path,
 		           mailbox->socket->name);
-		is_fatal = is_added || (old != NULL && !was_missing(old, mailbox));
+		is_fatal =
+		    opening->is_added || (old != NULL && !was_missing(old, mailbox));
 		if (!is_fatal)
 			log_line(LOG_LEVEL_ERROR, "%s", err->text);
 	}
-	sockwork_done(&work);
+	sockwork_done(&opening->work);
+	if (is_fatal)
+		mailboxes_cancel(opening->sockets, mailboxes);
 	return is_fatal ? r : 0;
 }
 
@@ -299,15 +312,13 @@ int
 mailboxes_open(struct sockets *sockets, struct mailboxes *ret, const struct conf *conf,
                const struct mailboxes *old, struct err *err)
 {
+	struct opening opening = {.sockets = sockets, .old = old};
 	int r = make_table(ret, conf, err);
 
 	if (r < 0)
 		return r;
 	given_assign(sockets->given, ret);
-	r = open_all(sockets, ret, conf, old, false, err);
-	if (r < 0)
-		mailboxes_cancel(sockets, ret);
-	return r;
+	return open_all(&opening, ret, conf, err);
 }
 
 /* The same for actors that are added at run time: what supd was given is not for them. */
@@ -315,14 +326,10 @@ int
 mailboxes_open_added(struct sockets *sockets, struct mailboxes *ret,
                      const struct conf *conf, struct err *err)
 {
+	struct opening opening = {.sockets = sockets, .is_added = true};
 	int r = make_table(ret, conf, err);
 
-	if (r < 0)
-		return r;
-	r = open_all(sockets, ret, conf, NULL, true, err);
-	if (r < 0)
-		mailboxes_cancel(sockets, ret);
-	return r;
+	return r < 0 ? r : open_all(&opening, ret, conf, err);
 }
 
 static void
@@ -412,19 +419,19 @@ mailboxes_reopen(struct sockets *sockets, const struct actor *actor)
 {
 	uint32_t index = 0;
 	const struct mailboxes *mailboxes = mailboxes_for(sockets, actor, &index);
+	struct opening opening = {.sockets = sockets,
+	                          .is_added = mailboxes != &sockets->mailboxes};
 	struct mailbox *mailbox;
-	struct sockwork work;
 	struct err err;
 	int r = 0;
 
-	sockwork_begin(&work, sockets->bounded, MAILBOX_FILES_MS);
+	sockwork_begin(&opening.work, sockets->bounded, MAILBOX_FILES_MS);
 	for (size_t i = 0; mailboxes != NULL && r == 0 &&
 	                   (mailbox = mailboxes_of(mailboxes, index, i)) != NULL;
 	     i++)
 		if (mailbox->fd < 0)
-			r = open_one(sockets, &work, mailbox, NULL,
-			             mailboxes != &sockets->mailboxes, &err);
-	sockwork_done(&work);
+			r = open_one(&opening, mailbox, &err);
+	sockwork_done(&opening.work);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "%s: socket %s: %s", actor->path,
 		         mailbox->socket->name, err.text);

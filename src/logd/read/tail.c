@@ -223,17 +223,18 @@ tail_total(const struct tail *tail, struct tail_stream *stream, uint64_t known)
 
 /*
  * The last that the stream said, the newest at the end, at most size bytes of it: what
- * the log process took since the total was `begun`, and behind it what its pipe still
- * holds, which may be older.
+ * the log process took since the total was stream->begun, and behind it what its pipe
+ * still holds, which may be older.
  *
  * Returns how many bytes are in buf, 0 where nothing is known; *ret_total is how many
  * the stream said in all.  While the log process is between two steps of a batch, or
  * died there, the two parts may overlap.
  */
 size_t
-tail_read(struct tail *tail, struct tail_stream *stream, uint64_t begun, char *buf,
-          size_t size, uint64_t *ret_total)
+tail_read(struct tail *tail, struct tail_stream *stream, char *buf, size_t size,
+          uint64_t *ret_total)
 {
+	const uint64_t begun = stream->begun;
 	const struct state_entry *entry = find_entry(tail, stream);
 	char both[TAIL_MAX];
 	uint64_t total = 0;

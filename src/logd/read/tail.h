@@ -29,6 +29,7 @@ struct tail_stream {
 	uint64_t key;
 	int pipe_fd;    /* either end of its pipe, or -1 */
 	uint32_t entry; /* STATE_NONE at first: remembers where it was found */
+	uint64_t begun; /* the total when what is of interest began */
 };
 
 void tail_init(struct tail *tail);
@@ -37,7 +38,7 @@ void tail_close(struct tail *tail);
 bool tail_is_troubled(const struct tail *tail);
 int tail_blocked(const struct tail *tail, struct tail_stream *stream, uint64_t *ret_lost);
 uint64_t tail_total(const struct tail *tail, struct tail_stream *stream, uint64_t known);
-size_t tail_read(struct tail *tail, struct tail_stream *stream, uint64_t begun, char *buf,
-                 size_t size, uint64_t *ret_total);
+size_t tail_read(struct tail *tail, struct tail_stream *stream, char *buf, size_t size,
+                 uint64_t *ret_total);
 
 #endif

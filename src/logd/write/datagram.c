@@ -153,7 +153,7 @@ send_as_file(const struct sink *sink, const struct strbuf *text)
 	if (r == 0 && fcntl(fd, F_ADD_SEALS, seals) < 0)
 		r = -errno;
 	if (r == 0)
-		r = pass_send(sink->fd, "", 0, &fd, 1, MSG_DONTWAIT);
+		r = pass_send(sink->fd, "", 0, &(struct pass_fds){&fd, 1}, MSG_DONTWAIT);
 	(void)close(fd);
 	return r;
 }
@@ -177,7 +177,7 @@ send_line(struct delivery *delivery, struct stream *stream, const char *line, si
 		write_for_syslog(out, stream, &letter);
 	if (out->failed)
 		return -ENOMEM;
-	r = pass_send(sink->fd, out->data, out->len, NULL, 0, MSG_DONTWAIT);
+	r = pass_send(sink->fd, out->data, out->len, NULL, MSG_DONTWAIT);
 	if ((r == -EMSGSIZE || r == -ENOBUFS) && sink->target == FEED_TO_JOURNAL)
 		r = send_as_file(sink, out);
 	return r;

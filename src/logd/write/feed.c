@@ -90,8 +90,8 @@ feed_send(int fd, const struct feed_message *message, int pipe_fd)
 	int r;
 
 	ASSERT(message->text_len <= sizeof(message->text));
-	r = pass_send(fd, message, HEAD + message->text_len, &pipe_fd, pipe_fd >= 0,
-	              MSG_DONTWAIT);
+	r = pass_send(fd, message, HEAD + message->text_len,
+	              &(struct pass_fds){&pipe_fd, pipe_fd >= 0}, MSG_DONTWAIT);
 	return r == -ETOOMANYREFS || r == -ENOBUFS ? -EAGAIN : r;
 }
 
@@ -121,10 +121,9 @@ is_well_formed(const struct feed_message *message, size_t len)
 int
 feed_receive(int fd, struct feed_message *ret, int *ret_fd)
 {
-	size_t n_fds = 0;
 	int pipe_fd = -1;
-	ssize_t n =
-	    pass_receive(fd, MSG_DONTWAIT, ret, sizeof(*ret), &pipe_fd, 1, &n_fds);
+	struct pass_fds fds = {&pipe_fd, 1};
+	ssize_t n = pass_receive(fd, MSG_DONTWAIT, ret, sizeof(*ret), &fds);
 
 	if (n == 0)
 		return 0;
@@ -132,8 +131,6 @@ feed_receive(int fd, struct feed_message *ret, int *ret_fd)
 		return -EBADMSG;
 	if (n < 0)
 		return (int)n;
-	if (n_fds == 0)
-		pipe_fd = -1;
 	if (!is_well_formed(ret, (size_t)n)) {
 		if (pipe_fd >= 0)
 			(void)close(pipe_fd);

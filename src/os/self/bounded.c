@@ -28,9 +28,8 @@ enum { STACK_BYTES = 32 * 1024 };
 
 /* The work of a child, in its copy of our memory. */
 struct job {
+	const struct bounded_task *task;
 	pid_t parent;
-	bounded_fn *run;
-	void *data;
 	int fd;
 };
 
@@ -175,7 +174,7 @@ work(void *arg)
 	/* One that hangs is not to keep the descriptors of a parent that has died. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == job->parent)
-		job->run(job->fd, job->data);
+		job->task->run(job->fd, job->task->data);
 	_exit(0);
 }
 
@@ -192,10 +191,10 @@ work_alone(struct job *job)
 
 /* Start a child; the number of its place, or -errno. */
 static int
-begin(struct bounded *bounded, uint64_t owner, struct job *job)
+begin(struct bounded *bounded, struct job *job)
 {
 	_Alignas(64) char stack[STACK_BYTES];
-	const int place = find_place(bounded, owner);
+	const int place = find_place(bounded, job->task->owner);
 	sigset_t all, before;
 	pid_t pid;
 
@@ -215,7 +214,7 @@ begin(struct bounded *bounded, uint64_t owner, struct job *job)
 	if (pid < 0)
 		return -errno;
 	bounded->pids[place] = pid;
-	bounded->owners[place] = owner;
+	bounded->owners[place] = job->task->owner;
 	bounded->is_late[place] = false;
 	return place;
 }
@@ -226,11 +225,9 @@ begin(struct bounded *bounded, uint64_t owner, struct job *job)
  * -EAGAIN while too many children are at work, or another -errno.
  */
 int
-bounded_start(struct bounded *bounded, uint64_t owner, bounded_fn *run, void *data)
+bounded_start(struct bounded *bounded, const struct bounded_task *task)
 {
-	struct job job = {.run = run, .data = data, .fd = -1};
-
-	return begin(bounded, owner, &job);
+	return begin(bounded, &(struct job){.task = task, .fd = -1});
 }
 
 /*
@@ -239,16 +236,14 @@ bounded_start(struct bounded *bounded, uint64_t owner, bounded_fn *run, void *da
  * as bounded_start().
  */
 int
-bounded_open(struct bounded *bounded, uint64_t owner, bounded_fn *run, void *data,
-             int *ret_fd)
+bounded_open(struct bounded *bounded, const struct bounded_task *task, int *ret_fd)
 {
 	int ends[2];
 	int id;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	id =
-	    begin(bounded, owner, &(struct job){.run = run, .data = data, .fd = ends[1]});
+	id = begin(bounded, &(struct job){.task = task, .fd = ends[1]});
 	fd_close(&ends[1]);
 	if (id < 0)
 		fd_close(&ends[0]);
@@ -314,25 +309,20 @@ wait_until(int fd, uint64_t until_ms)
 }
 
 /*
- * Put one question to a child of bounded_open(), and take its answer of `size` bytes, and
- * the descriptor in it, if ret_fd is not NULL (-1: there is none).  0; -ETIMEDOUT: it has
- * not answered by then (clock_mono_ms()); -EPIPE: it has ended; or another -errno.
+ * Take the answer of `size` bytes of a child of bounded_open(), which was sent a
+ * question, and the descriptor in it (-1: there is none).  0; -ETIMEDOUT: it has not
+ * answered by then (clock_mono_ms()); -EPIPE: it has ended; or another -errno.
  */
 int
-bounded_ask(int fd, const void *question, size_t question_size, uint64_t until_ms,
-            void *ret_answer, size_t size, int *ret_fd)
+bounded_answer(int fd, uint64_t until_ms, void *ret_answer, size_t size, int *ret_fd)
 {
-	size_t n_fds = 0;
 	int received = -1;
-	ssize_t n = pass_send(fd, question, question_size, NULL, 0, MSG_DONTWAIT);
+	struct pass_fds fds = {&received, 1};
+	ssize_t n = wait_until(fd, until_ms);
 
 	if (n == 0)
-		n = wait_until(fd, until_ms);
-	if (n == 0)
-		n = pass_receive(fd, MSG_DONTWAIT, ret_answer, size, &received,
-		                 ret_fd != NULL, &n_fds);
-	if (ret_fd != NULL)
-		*ret_fd = n_fds > 0 ? fd_raise(received) : -1;
+		n = pass_receive(fd, MSG_DONTWAIT, ret_answer, size, &fds);
+	*ret_fd = received >= 0 ? fd_raise(received) : -1;
 	if (n < 0)
 		return (int)n;
 	return n == (ssize_t)size ? 0 : -EPIPE;
@@ -368,22 +358,23 @@ bounded_take(int fd, uint64_t until_ms, char *buf, size_t size)
  * time, also where others of this owner have not and are still there; else -errno.
  */
 ssize_t
-bounded_run(struct bounded *bounded, uint64_t owner, bounded_fn *run, void *data,
-            int timeout_ms, char *buf, size_t size)
+bounded_run(struct bounded *bounded, const struct bounded_task *task, int timeout_ms,
+            char *buf, size_t size)
 {
 	const uint64_t until_ms = clock_mono_ms() + (uint64_t)timeout_ms;
 	ssize_t n;
 	int fd = -1;
 	int id;
 
-	if (bounded_hangs(bounded, owner) && !bounded_has_room(bounded, owner))
+	if (bounded_hangs(bounded, task->owner) &&
+	    !bounded_has_room(bounded, task->owner))
 		return -ETIMEDOUT;
-	id = bounded_open(bounded, owner, run, data, &fd);
+	id = bounded_open(bounded, task, &fd);
 	if (id < 0)
 		return id;
 	n = bounded_take(fd, until_ms, buf, size);
 	if (n == -ETIMEDOUT)
-		bounded_end_late(bounded, owner, id, &fd);
+		bounded_end_late(bounded, task->owner, id, &fd);
 	else
 		bounded_end(bounded, id, &fd);
 	return n;

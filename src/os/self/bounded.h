@@ -9,7 +9,7 @@
  * caller chooses.
  *
  * Either nobody waits for the child (bounded_start()), or it has a channel to say what
- * came of it (bounded_open(), bounded_ask(), bounded_run()).
+ * came of it (bounded_open(), bounded_answer(), bounded_run()).
  */
 #ifndef OS_SELF_BOUNDED_H
 #define OS_SELF_BOUNDED_H
@@ -33,6 +33,12 @@ struct bounded {
 /* What a child does; `fd` is its end of the channel, -1 if it has none. */
 typedef void bounded_fn(int fd, void *data);
 
+struct bounded_task {
+	uint64_t owner;
+	bounded_fn *run;
+	void *data;
+};
+
 void bounded_init(struct bounded *bounded);
 void bounded_done(struct bounded *bounded);
 void bounded_reaped(struct bounded *bounded, pid_t pid);
@@ -41,17 +47,15 @@ bool bounded_works(struct bounded *bounded, int id);
 bool bounded_hangs(struct bounded *bounded, uint64_t owner);
 unsigned int bounded_count_late(struct bounded *bounded);
 
-int bounded_start(struct bounded *bounded, uint64_t owner, bounded_fn *run, void *data);
-int bounded_open(struct bounded *bounded, uint64_t owner, bounded_fn *run, void *data,
-                 int *ret_fd);
+int bounded_start(struct bounded *bounded, const struct bounded_task *task);
+int bounded_open(struct bounded *bounded, const struct bounded_task *task, int *ret_fd);
 void bounded_end(struct bounded *bounded, int id, int *fd);
 void bounded_leave(struct bounded *bounded, uint64_t owner, int id, int *fd);
 void bounded_end_late(struct bounded *bounded, uint64_t owner, int id, int *fd);
 
-int bounded_ask(int fd, const void *question, size_t question_size, uint64_t until_ms,
-                void *ret_answer, size_t size, int *ret_fd);
+int bounded_answer(int fd, uint64_t until_ms, void *ret_answer, size_t size, int *ret_fd);
 ssize_t bounded_take(int fd, uint64_t until_ms, char *buf, size_t size);
-ssize_t bounded_run(struct bounded *bounded, uint64_t owner, bounded_fn *run, void *data,
+ssize_t bounded_run(struct bounded *bounded, const struct bounded_task *task,
                     int timeout_ms, char *buf, size_t size);
 
 #endif

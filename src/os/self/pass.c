@@ -18,12 +18,13 @@ union pass_control {
 };
 
 /*
- * Send one message with n_fds descriptors, which stay the caller's.  `flags` as for
- * sendmsg(2): MSG_DONTWAIT to get -EAGAIN from a full socket.  Returns 0 or -errno.
+ * Send one message with descriptors (NULL: none), which stay the caller's.  `flags` as
+ * for sendmsg(2): MSG_DONTWAIT to get -EAGAIN from a full socket.  Returns 0 or -errno.
  */
 int
-pass_send(int fd, const void *data, size_t len, const int *fds, size_t n_fds, int flags)
+pass_send(int fd, const void *data, size_t len, const struct pass_fds *fds, int flags)
 {
+	const size_t n_fds = fds != NULL ? fds->n : 0;
 	struct iovec text = {.iov_base = (void *)(size_t)data, .iov_len = len};
 	struct msghdr header = {.msg_iov = &text, .msg_iovlen = 1};
 	union pass_control control;
@@ -40,7 +41,7 @@ pass_send(int fd, const void *data, size_t len, const int *fds, size_t n_fds, in
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
-		memcpy(CMSG_DATA(c), fds, sizeof(int) * n_fds);
+		memcpy(CMSG_DATA(c), fds->at, sizeof(int) * n_fds);
 	}
 	do {
 		n = sendmsg(fd, &header, flags | MSG_NOSIGNAL);
@@ -57,16 +58,17 @@ close_all(const int *fds, size_t n)
 
 /*
  * Receive one message of at most `size` bytes and its descriptors, close-on-exec, which
- * are the caller's from now on.  `flags` as for recvmsg(2).
+ * are the caller's from now on: there is room for fds->n of them, which says then how
+ * many came (NULL: there is room for none).  `flags` as for recvmsg(2).
  *
  * Returns its length; 0 at the end of the connection; -errno.  -EMSGSIZE: the message
- * was too long, or had more than fds_max descriptors, or there was no room for them: it
- * is gone and its descriptors are closed.
+ * was too long, or had more descriptors than there is room for: it is gone and its
+ * descriptors are closed.
  */
 ssize_t
-pass_receive(int fd, int flags, void *ret_data, size_t size, int *ret_fds, size_t fds_max,
-             size_t *ret_n_fds)
+pass_receive(int fd, int flags, void *ret_data, size_t size, struct pass_fds *fds)
 {
+	const size_t fds_max = fds != NULL ? fds->n : 0;
 	struct iovec text = {.iov_base = ret_data, .iov_len = size};
 	union pass_control control;
 	struct msghdr header = {
@@ -76,9 +78,11 @@ pass_receive(int fd, int flags, void *ret_data, size_t size, int *ret_fds, size_
 	    .msg_controllen = sizeof(control),
 	};
 	size_t n_fds = 0;
-	int fds[PASS_FDS_MAX];
+	int received[PASS_FDS_MAX];
 	ssize_t n;
 
+	if (fds != NULL)
+		fds->n = 0;
 	do {
 		n = recvmsg(fd, &header, flags | MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
@@ -89,14 +93,15 @@ pass_receive(int fd, int flags, void *ret_data, size_t size, int *ret_fds, size_
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
 		n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(c), n_fds * sizeof(int));
+		memcpy(received, CMSG_DATA(c), n_fds * sizeof(int));
 	}
 	if (n_fds > fds_max || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-		close_all(fds, n_fds);
+		close_all(received, n_fds);
 		return -EMSGSIZE;
 	}
-	if (n_fds > 0)
-		memcpy(ret_fds, fds, n_fds * sizeof(int));
-	*ret_n_fds = n_fds;
+	if (n_fds > 0) {
+		memcpy(fds->at, received, n_fds * sizeof(int));
+		fds->n = n_fds;
+	}
 	return n;
 }

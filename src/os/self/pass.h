@@ -8,9 +8,15 @@
 
 #define PASS_FDS_MAX 253 /* SCM_MAX_FD */
 
-int pass_send(int fd, const void *data, size_t len, const int *fds, size_t n_fds,
+/* The descriptors of a message. */
+struct pass_fds {
+	int *at;
+	size_t n;
+};
+
+int pass_send(int fd, const void *data, size_t len, const struct pass_fds *fds,
               int flags);
-ssize_t pass_receive(int fd, int flags, void *ret_data, size_t size, int *ret_fds,
-                     size_t fds_max, size_t *ret_n_fds);
+ssize_t pass_receive(int fd, int flags, void *ret_data, size_t size,
+                     struct pass_fds *fds);
 
 #endif

@@ -41,7 +41,9 @@ closer_close(struct bounded *bounded, uint64_t owner, const int *take_fds, size_
 	int r;
 
 	ASSERT(n <= CLOSER_FDS_MAX);
-	r = n == 0 ? 0 : bounded_start(bounded, owner, close_all, &rest);
+	r = n == 0
+	        ? 0
+	        : bounded_start(bounded, &(struct bounded_task){owner, close_all, &rest});
 	return r < 0 ? r : 0;
 }
 
@@ -65,5 +67,5 @@ closer_drop(struct bounded *bounded, uint64_t owner, int socket_fd, uint64_t sta
 {
 	struct rest rest = {.socket_fd = socket_fd, .stamp_ns = stamp_ns};
 
-	return bounded_start(bounded, owner, drop, &rest);
+	return bounded_start(bounded, &(struct bounded_task){owner, drop, &rest});
 }

@@ -144,7 +144,8 @@ carry_out(int fd, struct order *order)
 		opened = answer.r = watch_above(order->path, &answer.err);
 		break;
 	}
-	(void)pass_send(fd, &answer, sizeof(answer), &opened, opened >= 0, 0);
+	(void)pass_send(fd, &answer, sizeof(answer),
+	                &(struct pass_fds){&opened, opened >= 0}, 0);
 	if (opened >= 0)
 		(void)close(opened);
 }
@@ -153,11 +154,9 @@ static void
 serve(int fd, void *data)
 {
 	struct order order;
-	size_t n_fds;
 
 	(void)data;
-	while (pass_receive(fd, 0, &order, sizeof(order), NULL, 0, &n_fds) ==
-	       sizeof(order)) {
+	while (pass_receive(fd, 0, &order, sizeof(order), NULL) == sizeof(order)) {
 		order.file.path = order.path;
 		carry_out(fd, &order);
 	}
@@ -175,7 +174,7 @@ look_at(int fd, void *data)
 		seen.ino = st.st_ino;
 	}
 	seen.is_live = look->connects && sock_unix_is_live(look->path);
-	(void)pass_send(fd, &seen, sizeof(seen), NULL, 0, 0);
+	(void)pass_send(fd, &seen, sizeof(seen), NULL, 0);
 }
 
 /* ---- the parent -------------------------------------------------------------------- */
@@ -229,11 +228,14 @@ ask(struct sockwork *work, uint64_t owner, const struct order *order,
 	if (bounded_hangs(work->bounded, owner) || clock_mono_ms() >= work->until_ms)
 		return -ETIMEDOUT;
 	if (work->id < 0)
-		work->id = bounded_open(work->bounded, owner, serve, NULL, &work->fd);
+		work->id = bounded_open(
+		    work->bounded, &(struct bounded_task){owner, serve, NULL}, &work->fd);
 	if (work->id < 0)
 		return work->id;
-	r = bounded_ask(work->fd, order, sizeof(*order), until(work), ret_answer,
-	                sizeof(*ret_answer), ret_fd);
+	r = pass_send(work->fd, order, sizeof(*order), NULL, MSG_DONTWAIT);
+	if (r == 0)
+		r = bounded_answer(work->fd, until(work), ret_answer, sizeof(*ret_answer),
+		                   ret_fd);
 	if (r == 0)
 		return 0;
 	if (r == -ETIMEDOUT)
@@ -307,8 +309,8 @@ sockwork_look(struct bounded *bounded, uint64_t owner, const char *path, bool co
 
 	*ret = (struct sockwork_seen){0};
 	if (!bounded_hangs(bounded, owner))
-		n = bounded_run(bounded, owner, look_at, &look, PATIENCE_MS, (char *)ret,
-		                sizeof(*ret));
+		n = bounded_run(bounded, &(struct bounded_task){owner, look_at, &look},
+		                PATIENCE_MS, (char *)ret, sizeof(*ret));
 	if (n == (ssize_t)sizeof(*ret))
 		return 0;
 	return n < 0 ? (int)n : -EPIPE;
