@@ -71,7 +71,8 @@ leaves_make(struct procs *procs)
 		return;
 	*leaves = (struct leaves){.made = memory, .cap = procs->table->cap};
 	leaves->child =
-	    bounded_start(procs->room->bounded, BOUNDED_LEAVES, make_all, procs);
+	    bounded_start(procs->room->bounded,
+	                  &(struct bounded_task){BOUNDED_LEAVES, make_all, procs});
 }
 
 /* Was a cgroup made for the actor in this slot?  Then it is the caller's. */
