@@ -201,14 +201,12 @@ refuse(void *data, uint32_t back)
 {
 	struct search *search = data;
 	const struct conf_actor *actor = NULL;
-	const struct conf_key *key;
+	const struct lint lint = keys_lint(search->reader);
 	char name[CONF_PATH_MAX + 8] = "needs";
-	struct spot spot;
-	struct strbuf links, path, message;
+	struct strbuf links, message;
 
 	strbuf_init(&links, CIRCLE_TEXT_MAX);
 	strbuf_init(&message, 2 * CIRCLE_TEXT_MAX);
-	strbuf_init(&path, 65536);
 	for (uint32_t i = way_find(&search->way, back); i < search->way.n; i++) {
 		uint32_t k = 0;
 		const struct conf_need *need = tried_need(search, search->way.at[i], &k);
@@ -222,19 +220,10 @@ refuse(void *data, uint32_t back)
 	/* Without a need there is no circle. */
 	if (actor == NULL)
 		actor = actor_of(search, back);
-	key = conf_keys_find(actor, name);
-	spot = (struct spot){search->conf->files[actor->place.file], actor->place.line,
-	                     actor->column};
-	if (key != NULL)
-		spot =
-		    (struct spot){search->conf->files[key->file], key->line, key->column};
-	conf_keys_path(search->conf, actor, name, &path);
 	strbuf_addf(&message, "a cycle, of which no actor could ever start: %s%s",
 	            strbuf_str(&links), links.failed ? ", ..." : "");
-	reports_add(search->reader->reports, CONF_ERROR, &spot, strbuf_str(&path),
-	            strbuf_str(&message));
+	keys_add(&lint, CONF_ERROR, actor, name, strbuf_str(&message));
 	strbuf_done(&links);
-	strbuf_done(&path);
 	strbuf_done(&message);
 }
 

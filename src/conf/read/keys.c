@@ -270,26 +270,35 @@ keys_lint(const struct reader *reader)
 	return (struct lint){reader->conf, reader->options, reader->reports};
 }
 
-/* As keys_report(). */
+/* As keys_report(), of a message of any length. */
 void
-keys_vreport(const struct lint *lint, enum conf_severity severity,
-             const struct conf_actor *actor, const char *key, const char *fmt, va_list ap)
+keys_add(const struct lint *lint, enum conf_severity severity,
+         const struct conf_actor *actor, const char *key, const char *message)
 {
 	const struct conf *conf = lint->conf;
 	const struct conf_key *origin = conf_keys_find(actor, key);
 	struct spot spot = {conf->files[actor->place.file], actor->place.line,
 	                    actor->column};
-	char message[MESSAGE_MAX];
 	struct strbuf path;
 
 	if (origin != NULL)
 		spot = (struct spot){conf->files[origin->file], origin->line,
 		                     origin->column};
-	(void)vsnprintf(message, sizeof(message), fmt, ap);
 	strbuf_init(&path, 65536);
 	conf_keys_path(conf, actor, key, &path);
 	reports_add(lint->reports, severity, &spot, strbuf_str(&path), message);
 	strbuf_done(&path);
+}
+
+/* As keys_report(). */
+void
+keys_vreport(const struct lint *lint, enum conf_severity severity,
+             const struct conf_actor *actor, const char *key, const char *fmt, va_list ap)
+{
+	char message[MESSAGE_MAX];
+
+	(void)vsnprintf(message, sizeof(message), fmt, ap);
+	keys_add(lint, severity, actor, key, message);
 }
 
 /* Report about a key of an actor, where it is written, or else where the actor is. */

@@ -20,6 +20,8 @@ struct lint {
 
 void keys_make(struct reader *reader, const struct yaml *map,
                const struct schema_type *view, struct conf_actor *actor);
+void keys_add(const struct lint *lint, enum conf_severity severity,
+              const struct conf_actor *actor, const char *key, const char *message);
 void keys_report(const struct lint *lint, enum conf_severity severity,
                  const struct conf_actor *actor, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));

@@ -365,11 +365,11 @@ watch(struct notify *notify, struct ref ref, int take_fd)
 {
 	const int r = readables_add(&notify->readables, ref.slot, take_fd);
 
-	if (r < 0)
-		return r;
-	notify->at[ref.slot].fd = take_fd;
-	notify->at[ref.slot].drop_ns = 0;
-	return 0;
+	if (r == 0) {
+		notify->at[ref.slot].fd = take_fd;
+		notify->at[ref.slot].drop_ns = 0;
+	}
+	return r;
 }
 
 /* Go on with the socket that this actor had under a guardian before us, if it had. */
