@@ -39,6 +39,7 @@ TCase *new_case(const char *name);
 Suite *suite_attributes(void);
 Suite *suite_yaml(void);
 Suite *suite_faults(void);
+Suite *suite_reports(void);
 Suite *suite_values(void);
 Suite *suite_process_values(void);
 Suite *suite_compose(void);

@@ -13,6 +13,7 @@ main(void)
 	SRunner *runner = srunner_create(suite_yaml());
 
 	srunner_add_suite(runner, suite_faults());
+	srunner_add_suite(runner, suite_reports());
 	srunner_add_suite(runner, suite_values());
 	srunner_add_suite(runner, suite_process_values());
 	srunner_add_suite(runner, suite_attributes());

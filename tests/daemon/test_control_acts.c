@@ -13,24 +13,7 @@
 
 #include "base/assert.h"
 #include "daemon/state/post.h"
-#include "tests/lib/fake_rooms.h"
-
-static struct fake *fake;
-static struct client client;
-
-static void
-set_up(void)
-{
-	fake = fake_family();
-	client_open(&client, fake);
-}
-
-static void
-tear_down(void)
-{
-	client_close(&client);
-	fake_free(fake);
-}
+#include "tests/lib/family.h"
 
 START_TEST(stop_and_start_answer_when_done_with_the_actors_as_they_are)
 {

@@ -10,24 +10,7 @@
 
 #include "base/assert.h"
 #include "ledger/ledger.h"
-#include "tests/lib/fake_rooms.h"
-
-static struct fake *fake;
-static struct client client;
-
-static void
-set_up(void)
-{
-	fake = fake_family();
-	client_open(&client, fake);
-}
-
-static void
-tear_down(void)
-{
-	client_close(&client);
-	fake_free(fake);
-}
+#include "tests/lib/family.h"
 
 /* Make this call; the guardian dies before the core has it, or before it is answered. */
 static void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* test_events.c - the ring of events, patterns, and causes in words. */
+/* test_events.c - the ring of events. */
 #include "config.h"
 
 #include <check.h>
@@ -11,7 +11,6 @@
 
 #include "base/assert.h"
 #include "base/rng.h"
-#include "daemon/state/cause.h"
 #include "daemon/state/events.h"
 #include "daemon/state/glob.h"
 #include "tests/lib/check_main.h"
@@ -413,156 +412,6 @@ START_TEST(a_filter_matches_paths_across_levels_and_last_names)
 }
 END_TEST
 
-START_TEST(as_a_name_a_star_stays_within_its_level)
-{
-	ck_assert(glob_selects("app/*", "/user/app/api"));
-	ck_assert(glob_selects("/user/*/api", "/user/app/api"));
-	ck_assert(glob_selects("*", "/user/app"));
-	ck_assert(!glob_selects("*", "/user/app/api"));
-	ck_assert(!glob_selects("app/*", "/user/app/a/b"));
-	ck_assert(!glob_selects("app?api", "/user/app/api"));
-	ck_assert(!glob_selects("app[/]api", "/user/app/api"));
-	ck_assert(glob_selects("*/*/*", "/user/a/b/c"));
-	ck_assert(glob_selects("app/**", "/user/app/a/b"));
-	ck_assert(glob_selects("app/**", "/user/app/a"));
-	ck_assert(!glob_selects("app/**", "/user/app"));
-	ck_assert(!glob_selects("app/**", "/user/apps/a"));
-	ck_assert(glob_selects("**/web", "/user/web"));
-	ck_assert(glob_selects("**/web", "/user/a/b/web"));
-	ck_assert(!glob_selects("**/web", "/user/a/b/web2"));
-	ck_assert(glob_selects("**/a*c/b*", "/user/x/abd/abc/bad"));
-	ck_assert(glob_selects("**a*b**c", "/user/a/b/ab/d/c"));
-	ck_assert(!glob_selects("**a*b", "/user/a/b"));
-	ck_assert(glob_selects("**", "/user"));
-	ck_assert(glob_selects("**", "/user/a/b/c"));
-	ck_assert(glob_selects_last_name("a*", "/user/app/api"));
-	ck_assert(!glob_selects_last_name("app/a*", "/user/app/api"));
-}
-END_TEST
-
-START_TEST(sets_have_ranges_and_negation_and_may_be_broken)
-{
-	ck_assert(glob_filters("x@[0-4]", "/user/x@3"));
-	ck_assert(!glob_filters("x@[0-4]", "/user/x@5"));
-	ck_assert(glob_filters("x@[!0-4]", "/user/x@5"));
-	ck_assert(glob_filters("x@[^0-4]", "/user/x@5"));
-	ck_assert(glob_filters("[]x]", "/user/x"));
-	ck_assert(glob_filters("[a-]", "/user/-"));
-	ck_assert(!glob_filters("[", "/user/x"));
-	ck_assert(!glob_filters("[a", "/user/a"));
-	ck_assert(!glob_filters("[]", "/user/x"));
-	ck_assert(!glob_filters("[!", "/user/x"));
-	ck_assert(!glob_filters("", "/user/x"));
-	ck_assert(glob_is_pattern("x[") && glob_is_pattern("*") && glob_is_pattern("a?"));
-	ck_assert(!glob_is_pattern("/user/x@1"));
-}
-END_TEST
-
-START_TEST(a_pattern_full_of_stars_costs_no_more_than_any_other)
-{
-	char glob[2000];
-	char path[2000] = "/user/";
-
-	/* With backtracking over all stars this would outlive all of us. */
-	for (size_t i = 0; i + 2 < sizeof(glob); i += 2)
-		memcpy(glob + i, "*a", 3);
-	glob[sizeof(glob) - 2] = 'b';
-	glob[sizeof(glob) - 1] = '\0';
-	memset(path + 6, 'a', sizeof(path) - 7);
-	path[sizeof(path) - 1] = '\0';
-	ck_assert(!glob_filters(glob, path));
-}
-END_TEST
-
-static void
-check_cause(struct cause cause, const char *kind, const char *text)
-{
-	struct strbuf sb;
-	json_t *object;
-
-	strbuf_init(&sb, 1000);
-	cause_json(&sb, &cause, NULL);
-	object = json_loads(strbuf_str(&sb), 0, NULL);
-	ck_assert_msg(object != NULL, "%s", strbuf_str(&sb));
-	ck_assert_uint_eq(json_object_size(object), 7);
-	ck_assert_str_eq(json_string_value(json_object_get(object, "kind")), kind);
-	ck_assert_str_eq(json_string_value(json_object_get(object, "text")), text);
-	json_decref(object);
-	strbuf_done(&sb);
-}
-
-START_TEST(causes_are_told_in_plain_words)
-{
-	check_cause((struct cause){.kind = CAUSE_EXIT, .code = 3}, "exit",
-	            "exited with 3");
-	check_cause(
-	    (struct cause){.kind = CAUSE_CORE, .code = -1, .signal = 11, .core = true},
-	    "core", "killed by SIGSEGV (core dumped)");
-	check_cause((struct cause){.kind = CAUSE_SIGNAL, .code = -1, .signal = 9},
-	            "signal", "killed by SIGKILL");
-	check_cause((struct cause){.kind = CAUSE_SIGNAL, .code = -1, .signal = 36},
-	            "signal", "killed by SIGRTMIN+2");
-	check_cause((struct cause){.kind = CAUSE_EXEC, .code = -1, .error = ENOENT},
-	            "exec", "could not be executed: ENOENT (No such file or directory)");
-	check_cause((struct cause){.kind = CAUSE_START_TIMEOUT, .code = -1},
-	            "start_timeout", "did not become ready within its start_timeout");
-	check_cause((struct cause){.kind = CAUSE_EARLY_EXIT, .code = 0}, "early_exit",
-	            "ended before it was ready (exited with 0)");
-	check_cause((struct cause){.kind = CAUSE_NORMAL, .code = -1, .signal = 15},
-	            "normal", "ended by SIGTERM");
-	check_cause(
-	    (struct cause){
-	        .kind = CAUSE_SELF_REPORT, .code = -1, .error = EIO, .key = "disk"},
-	    "self_report", "reported a failure of its own: disk (Input/output error)");
-	check_cause((struct cause){.kind = CAUSE_STOPPED, .code = -1, .signal = 19},
-	            "stopped", "was stopped by SIGSTOP");
-	check_cause((struct cause){.kind = CAUSE_STOPPED, .code = -1}, "stopped",
-	            "stopped");
-	for (int kind = 0; kind < CAUSE_KIND_MAX; kind++) {
-		const struct cause cause = {.kind = (enum cause_kind)kind, .code = -1};
-		struct strbuf sb;
-
-		strbuf_init(&sb, 1000);
-		cause_json(&sb, &cause, NULL);
-		json_t *object = json_loads(strbuf_str(&sb), 0, NULL);
-		ck_assert_ptr_nonnull(object);
-		json_decref(object);
-		strbuf_done(&sb);
-	}
-}
-END_TEST
-
-static void
-check_rule(enum preset preset, struct place place, uint8_t reason, const char *expected)
-{
-	char name[] = "supd.yaml";
-	char *files[] = {name};
-	const struct conf conf = {.files = files, .n_files = 1};
-	struct strbuf sb;
-
-	strbuf_init(&sb, 1000);
-	rule_text(&sb, &conf, preset, place, reason);
-	ck_assert_str_eq(strbuf_str(&sb), expected);
-	strbuf_done(&sb);
-}
-
-START_TEST(a_rule_is_a_place_a_preset_or_a_reason)
-{
-	const struct place nowhere = {0, 0};
-
-	check_rule(PRESET_LIST, (struct place){0, 12}, DECIDED_BY_RULE, "supd.yaml:12");
-	check_rule(PRESET_OTP, (struct place){0, 12}, DECIDED_BY_RULE, "supd.yaml:12");
-	check_rule(PRESET_DEFAULT, nowhere, DECIDED_BY_RULE, "preset default");
-	check_rule(PRESET_LIST, nowhere, DECIDED_NO_RULE_MATCHED, "no rule matched");
-	check_rule(PRESET_DEFAULT, nowhere, DECIDED_LIMIT,
-	           "preset default (limit exceeded)");
-	check_rule(PRESET_LIST, (struct place){0, 12}, DECIDED_INTENSITY,
-	           "supd.yaml:12 (intensity exceeded)");
-	check_rule(PRESET_DEFAULT, (struct place){9, 12}, DECIDED_BY_RULE,
-	           "preset default");
-}
-END_TEST
-
 CHECK_MAIN("events", an_event_has_its_number_times_path_and_fields,
            an_event_that_is_not_put_into_the_ring_has_its_fields,
            the_ring_goes_on_where_another_process_left_it,
@@ -574,8 +423,4 @@ CHECK_MAIN("events", an_event_has_its_number_times_path_and_fields,
            an_event_mentions_the_paths_in_all_its_fields,
            a_nul_in_a_line_is_told_as_a_character_that_is_none,
            records_of_random_bytes_are_dropped_or_can_be_read,
-           a_filter_matches_paths_across_levels_and_last_names,
-           as_a_name_a_star_stays_within_its_level,
-           sets_have_ranges_and_negation_and_may_be_broken,
-           a_pattern_full_of_stars_costs_no_more_than_any_other,
-           causes_are_told_in_plain_words, a_rule_is_a_place_a_preset_or_a_reason)
+           a_filter_matches_paths_across_levels_and_last_names)

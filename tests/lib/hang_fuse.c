@@ -25,6 +25,8 @@
  */
 #include "config.h"
 
+#include "tests/lib/hang_fuse.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -80,8 +82,8 @@ static struct server {
 	size_t n_held;
 } server = {.names = NULL};
 
-static void
-fail(const char *what)
+void
+hang_fuse_fail(const char *what)
 {
 	(void)fprintf(stderr, "hang_fuse: %s: %s\n", what, strerror(errno));
 	exit(1);
@@ -93,7 +95,7 @@ write_file(const char *path, const char *text)
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		fail(path);
+		hang_fuse_fail(path);
 	(void)close(fd);
 }
 
@@ -113,7 +115,7 @@ reply(const struct fuse_in_header *in, int code, const void *data, size_t size)
 		memcpy(answer_buffer + sizeof(header), data, size);
 	/* ENOENT: the caller is gone. */
 	if (write(server.fd, answer_buffer, header.len) < 0 && errno != ENOENT)
-		fail("answer");
+		hang_fuse_fail("answer");
 }
 
 static struct fuse_attr
@@ -272,7 +274,7 @@ on_request(void)
 		exit(0);
 	/* ENOENT: the caller was killed before its request was read. */
 	if (n < 0 && errno != EINTR && errno != EAGAIN && errno != ENOENT)
-		fail("read a request");
+		hang_fuse_fail("read a request");
 	if (n > 0 && !hold(&incoming.header))
 		answer(&incoming.header);
 }
@@ -284,7 +286,7 @@ on_signal(int fd)
 	int status;
 
 	if (read(fd, &info, sizeof(info)) != sizeof(info))
-		fail("read a signal");
+		hang_fuse_fail("read a signal");
 	server.is_holding =
 	    info.ssi_signo == SIGUSR2 || (info.ssi_signo == SIGCHLD && server.is_holding);
 	if (info.ssi_signo == SIGCHLD && waitpid(-1, &status, WNOHANG) > 0) {
@@ -311,14 +313,14 @@ make_device(const char *dir, char *path, size_t size)
 	if (unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("device", dir, "tmpfs", MS_NOSUID, "mode=755,size=64k") < 0)
-		fail(dir);
+		hang_fuse_fail(dir);
 	(void)snprintf(path, size, "%s/fuse", dir);
 	(void)umask(0);
 	if (stat("/dev/fuse", &st) < 0 || mknod(path, S_IFCHR | 0666, st.st_rdev) < 0)
-		fail(path);
+		hang_fuse_fail(path);
 	if (setgroups(0, NULL) < 0 || setresgid(server.gid, server.gid, server.gid) < 0 ||
 	    setresuid(server.uid, server.uid, server.uid) < 0)
-		fail("change the user");
+		hang_fuse_fail("change the user");
 	/* Else other processes of the user do not get at /proc/PID/root. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
@@ -336,7 +338,7 @@ mount_for_all(const char *dir)
 	if (server.fd < 0 || unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("hang_fuse", dir, "fuse", MS_NOSUID | MS_NODEV, text) < 0)
-		fail("mount");
+		hang_fuse_fail("mount");
 }
 
 static void
@@ -352,7 +354,7 @@ mount_it(const char *dir)
 	if (geteuid() == 0)
 		make_device(dir, device, sizeof(device));
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-		fail("unshare");
+		hang_fuse_fail("unshare");
 	write_file("/proc/self/setgroups", "deny");
 	(void)snprintf(text, sizeof(text), "%u %u 1", server.uid, server.uid);
 	write_file("/proc/self/uid_map", text);
@@ -360,11 +362,11 @@ mount_it(const char *dir)
 	write_file("/proc/self/gid_map", text);
 	server.fd = open(device, O_RDWR | O_CLOEXEC);
 	if (server.fd < 0)
-		fail(device);
+		hang_fuse_fail(device);
 	(void)snprintf(text, sizeof(text), "fd=%d,rootmode=40000,user_id=%u,group_id=%u",
 	               server.fd, server.uid, server.gid);
 	if (mount("hang_fuse", dir, "fuse", MS_NOSUID | MS_NODEV, text) < 0)
-		fail("mount");
+		hang_fuse_fail("mount");
 }
 
 static void
@@ -375,7 +377,7 @@ read_content(const char *path)
 
 	server.content = malloc(CONTENT_MAX);
 	if (server.content == NULL || (path != NULL && fd < 0))
-		fail(path);
+		hang_fuse_fail(path);
 	if (path == NULL) {
 		server.size = strlen(strcpy(server.content, "hang\n"));
 		return;
@@ -384,76 +386,8 @@ read_content(const char *path)
 	       0)
 		server.size += (size_t)n;
 	if (n < 0)
-		fail(path);
+		hang_fuse_fail(path);
 	(void)close(fd);
-}
-
-/* ---- the child that MODE asks for -------------------------------------------------- */
-
-static void
-send_file(const char *path, const char *address, const char *text)
-{
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	size_t length = strlen(address);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct iovec iov = {.iov_base = strdup(text), .iov_len = strlen(text)};
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.bytes = {0}};
-	struct msghdr message = {
-	    .msg_name = &to,
-	    .msg_namelen = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length +
-	                               (address[0] != '@')),
-	    .msg_iov = &iov,
-	    .msg_iovlen = 1,
-	    .msg_control = &control,
-	    .msg_controllen = sizeof(control),
-	};
-
-	if (fd < 0 || sock < 0 || length >= sizeof(to.sun_path))
-		fail(path);
-	memcpy(to.sun_path, address, length);
-	if (address[0] == '@')
-		to.sun_path[0] = '\0';
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	if (sendmsg(sock, &message, 0) < 0)
-		fail(address);
-	printf("sent\n");
-	(void)fflush(stdout);
-	for (;;)
-		(void)pause();
-}
-
-static void
-run_child(const char *dir, char **mode)
-{
-	char path[4096], bytes[4096];
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "%s/f", dir);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (strcmp(mode[0], "exec") == 0) {
-		(void)execv(path, mode);
-		fail(path);
-	}
-	if (strcmp(mode[0], "send") == 0 && mode[1] != NULL && mode[2] != NULL)
-		send_file(path, mode[1], mode[2]);
-	if (strcmp(mode[0], "read") != 0) {
-		errno = EINVAL;
-		fail(mode[0]);
-	}
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		fail(path);
-	while (read(fd, bytes, sizeof(bytes)) > 0)
-		continue;
-	(void)close(fd);
-	exit(0);
 }
 
 int
@@ -498,11 +432,11 @@ main(int argc, char **argv)
 		/* Or the server's own end would not end the connection. */
 		(void)close(server.fd);
 		(void)sigprocmask(SIG_SETMASK, &none, NULL);
-		run_child(dir, argv);
+		hang_fuse_child(dir, argv);
 	}
 	for (;;) {
 		if (poll(polled, 2, -1) < 0 && errno != EINTR)
-			fail("poll");
+			hang_fuse_fail("poll");
 		if (polled[1].revents != 0)
 			on_signal(polled[1].fd);
 		if (polled[0].revents != 0)

@@ -235,26 +235,6 @@ struct words {
 	uint32_t n;
 };
 
-static enum strategy
-strategy_named(const char *name)
-{
-	enum strategy strategy = 0;
-
-	while (strategy < STRATEGY_MAX && strcmp(strategy_names[strategy], name) != 0)
-		strategy++;
-	return strategy;
-}
-
-static enum auto_shutdown
-auto_shutdown_named(const char *name)
-{
-	enum auto_shutdown when = 0;
-
-	while (when < AUTO_SHUTDOWN_MAX && strcmp(auto_shutdown_names[when], name) != 0)
-		when++;
-	return when;
-}
-
 /* The words behind the fixed ones: `significant`, `auto=WHEN`. */
 static void
 take_options(struct spec *spec, const struct words *words, uint32_t from)
@@ -263,8 +243,8 @@ take_options(struct spec *spec, const struct words *words, uint32_t from)
 		if (strcmp(words->at[i], "significant") == 0)
 			spec->significant = true;
 		else if (strncmp(words->at[i], "auto=", 5) == 0)
-			spec->policy.auto_shutdown =
-			    auto_shutdown_named(words->at[i] + 5);
+			spec->policy.auto_shutdown = (enum auto_shutdown)names_find(
+			    auto_shutdown_names, AUTO_SHUTDOWN_MAX, words->at[i] + 5);
 	}
 }
 
@@ -273,21 +253,12 @@ supervisor_spec(struct spec *spec, char *const *words)
 {
 	spec_default(spec, NODE_SUPERVISOR);
 	spec->backoff.none = true;
-	spec->policy.strategy = strategy_named(words[0]);
+	spec->policy.strategy =
+	    (enum strategy)names_find(strategy_names, STRATEGY_MAX, words[0]);
 	spec->policy.intensity.unlimited = false;
 	spec->policy.intensity.restarts = (uint32_t)atoi(words[1]);
 	spec->policy.intensity.within_ms = (uint64_t)atoi(words[2]) * 1000;
 	spec->policy.decider = (struct decider){.preset = PRESET_OTP};
-}
-
-static enum restart_type
-restart_named(const char *name)
-{
-	enum restart_type type = 0;
-
-	while (type < RESTART_TYPE_MAX && strcmp(restart_type_names[type], name) != 0)
-		type++;
-	return type;
 }
 
 static struct actor *
@@ -320,7 +291,8 @@ describe(struct stage *stage, const struct words *words)
 		actor->spec.backoff.none = true;
 		take_options(&actor->spec, words, 4);
 	}
-	actor->spec.restart = restart_named(words->at[3]);
+	actor->spec.restart = (enum restart_type)names_find(
+	    restart_type_names, RESTART_TYPE_MAX, words->at[3]);
 	actor->ref = rig_add(&stage->rig, parent->ref, REF_NONE, &actor->spec);
 }
 
@@ -400,7 +372,8 @@ add(struct stage *stage, const struct words *words)
 	actor = new_actor(stage, words->at[1], words->at[2]);
 	spec_default(&actor->spec, NODE_WORKER);
 	actor->spec.backoff.none = true;
-	actor->spec.restart = restart_named(words->at[3]);
+	actor->spec.restart = (enum restart_type)names_find(
+	    restart_type_names, RESTART_TYPE_MAX, words->at[3]);
 	take_options(&actor->spec, words, 4);
 	addition.at[0].spec = &actor->spec;
 	addition.at[0].incarnation = 1;

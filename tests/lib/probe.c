@@ -16,55 +16,23 @@
  */
 #include "config.h"
 
-#include <dirent.h>
+#include "tests/lib/probe.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-#define IOPRIO_WHO_PROCESS 1
-
-#define LATER_MAX  8
-#define TEXT_MAX   1024
 #define LISTEN_MAX 16
-#define FORKS_MAX  256
-#define HEADS_MAX                                                            \
-	5000 /* about ten seconds: a test that lets them live is not flooded \
-	      */
-
-struct later {
-	uint64_t due_ms; /* 0: free */
-	char text[TEXT_MAX];
-};
-
-struct probe {
-	const char *dir;
-	const char *name;
-	int log_fd;
-	int command_fd;
-	int signal_fd;
-	bool ignores_stop;
-	bool serves;
-	bool asks;      /* its clients for their orders */
-	long serve_max; /* exit 1 after that many clients, 0: never */
-	uint64_t stop_delay_ms;
-	struct later later[LATER_MAX];
-	pid_t forks[FORKS_MAX];
-	size_t n_forks;
-};
 
 static uint64_t
 now_ns(void)
@@ -75,8 +43,8 @@ now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
-static void
-tell(const struct probe *probe, char kind, const char *more)
+void
+probe_tell(const struct probe *probe, char kind, const char *more)
 {
 	char line[TEXT_MAX];
 	int len =
@@ -94,7 +62,7 @@ end(const struct probe *probe, int code)
 	char more[16];
 
 	snprintf(more, sizeof(more), "%d", code);
-	tell(probe, 'x', more);
+	probe_tell(probe, 'x', more);
 	_exit(code);
 }
 
@@ -108,173 +76,6 @@ signal_number(const char *name)
 			return signo;
 	}
 	return atoi(name);
-}
-
-/* ---- reports: what the process finds around itself --------------------------------- */
-
-static void
-report_copy(const char *dir, const char *file)
-{
-	char from[64];
-	char to[600];
-	char bytes[4096];
-	ssize_t n;
-
-	snprintf(from, sizeof(from), "/proc/self/%s", file);
-	snprintf(to, sizeof(to), "%s/%s", dir, file);
-	int in = open(from, O_RDONLY | O_CLOEXEC);
-	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	while (in >= 0 && out >= 0 && (n = read(in, bytes, sizeof(bytes))) > 0) {
-		if (write(out, bytes, (size_t)n) != n)
-			break;
-	}
-	close(in);
-	close(out);
-}
-
-static void
-report_descriptors(const char *dir)
-{
-	char to[600];
-	char text[8192];
-	size_t len = 0;
-	DIR *fds = opendir("/proc/self/fd");
-
-	if (fds == NULL)
-		return;
-	for (struct dirent *entry = readdir(fds); entry != NULL; entry = readdir(fds)) {
-		char target[256];
-		ssize_t n;
-
-		if (entry->d_name[0] == '.' || atoi(entry->d_name) == dirfd(fds))
-			continue;
-		n = readlinkat(dirfd(fds), entry->d_name, target, sizeof(target) - 1);
-		if (n < 0 || len + (size_t)n + 32 > sizeof(text))
-			continue;
-		target[n] = '\0';
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%.10s %s\n",
-		                        entry->d_name, target);
-	}
-	closedir(fds);
-	snprintf(to, sizeof(to), "%s/fds", dir);
-	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (out >= 0 && write(out, text, len) < 0)
-		_exit(99);
-	close(out);
-}
-
-static void
-report_number(const char *dir, const char *name, long number)
-{
-	char to[600];
-	char text[32];
-	int len = snprintf(text, sizeof(text), "%ld\n", number);
-
-	snprintf(to, sizeof(to), "%s/%s", dir, name);
-	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (out >= 0 && write(out, text, (size_t)len) < 0)
-		_exit(99);
-	close(out);
-}
-
-/* DIR/report.NAME.PID/ with copies of files of /proc/self; nothing is opened but them. */
-static void
-report(const struct probe *probe)
-{
-	static const char *const files[] = {"status",        "stat",   "environ",
-	                                    "limits",        "cgroup", "mountinfo",
-	                                    "oom_score_adj", "cmdline"};
-	char dir[512];
-	char cwd[600];
-	char target[512];
-	ssize_t n;
-
-	snprintf(dir, sizeof(dir), "%.300s/report.%.100s.%ld", probe->dir, probe->name,
-	         (long)getpid());
-	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
-		_exit(98);
-	report_descriptors(dir);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		report_copy(dir, files[i]);
-	report_number(dir, "io_priority", syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0));
-	n = readlink("/proc/self/cwd", target, sizeof(target) - 1);
-	target[n < 0 ? 0 : n] = '\0';
-	snprintf(cwd, sizeof(cwd), "%s/cwd", dir);
-	(void)!symlink(target, cwd);
-}
-
-/* ---- offspring that hides ---------------------------------------------------------- */
-
-static void
-ignore_polite_signals(void)
-{
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-}
-
-/*
- * A daemon of the old school: forked twice, a session of its own, deaf.  One that forks
- * on never has the same pid for long; a bare one has given up its environment as well.
- */
-static void
-daemonize(const struct probe *probe, bool forks_on, bool bare)
-{
-	pid_t child = fork();
-
-	if (child != 0)
-		return;
-	setsid();
-	if (fork() != 0)
-		_exit(0);
-	ignore_polite_signals();
-	tell(probe, 'd', forks_on ? "hydra" : "daemon");
-	if (bare)
-		execle("/bin/sleep", "sleep", "1000", (char *)NULL,
-		       (char *const[]){NULL});
-	for (int heads = 0; forks_on && heads < HEADS_MAX; heads++) {
-		const struct timespec pause_ts = {.tv_nsec = 2000000};
-
-		nanosleep(&pause_ts, NULL);
-		if (fork() > 0)
-			_exit(0);
-	}
-	for (;;)
-		pause();
-}
-
-/* Fork n children that only wait (0: until fork fails) and say how many there are. */
-static void
-fork_some(struct probe *probe, long n)
-{
-	char more[64];
-	int error = 0;
-
-	for (long i = 0; (n == 0 || i < n) && probe->n_forks < FORKS_MAX; i++) {
-		pid_t child = fork();
-
-		if (child == 0) {
-			for (;;)
-				pause();
-		}
-		if (child < 0) {
-			error = errno;
-			break;
-		}
-		probe->forks[probe->n_forks++] = child;
-	}
-	snprintf(more, sizeof(more), "%zu %d", probe->n_forks, error);
-	tell(probe, 'F', more);
-}
-
-static void
-end_forks(struct probe *probe)
-{
-	signal(SIGCHLD, SIG_IGN); /* not waited for */
-	for (size_t i = 0; i < probe->n_forks; i++)
-		kill(probe->forks[i], SIGKILL);
-	probe->n_forks = 0;
-	tell(probe, 'F', "0 0");
 }
 
 /* ---- actions ----------------------------------------------------------------------- */
@@ -293,7 +94,7 @@ notify(const struct probe *probe, const char *text)
 		to.sun_path[0] = '\0';
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (strstr(text, "READY=1") != NULL)
-		tell(probe, 'r', NULL);
+		probe_tell(probe, 'r', NULL);
 	(void)!sendto(fd, text, strlen(text), 0, (struct sockaddr *)&to,
 	              (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
 	close(fd);
@@ -375,8 +176,8 @@ static void
 do_report(struct probe *probe, const char *value)
 {
 	(void)value;
-	report(probe);
-	tell(probe, 'R', NULL);
+	probe_report(probe);
+	probe_tell(probe, 'R', NULL);
 }
 
 static void
@@ -404,7 +205,7 @@ do_drip(struct probe *probe, const char *value)
 	printf("drip %ld\n", n);
 	fflush(stdout);
 	if (n <= 1) {
-		tell(probe, 'E', "dry");
+		probe_tell(probe, 'E', "dry");
 		return;
 	}
 	snprintf(text, sizeof(text), "drip=%ld", n - 1);
@@ -446,33 +247,33 @@ do_alone(struct probe *probe, const char *value)
 	(void)value;
 	if (!bind_name(probe, socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "life",
 	               probe->name))
-		tell(probe, 'D', NULL);
+		probe_tell(probe, 'D', NULL);
 }
 
 /* The commands before this are done. */
 static void
 do_echo(struct probe *probe, const char *value)
 {
-	tell(probe, 'E', value);
+	probe_tell(probe, 'E', value);
 }
 
 static void
 do_daemon(struct probe *probe, const char *value)
 {
-	daemonize(probe, strcmp(value, "hydra") == 0, strcmp(value, "bare") == 0);
+	probe_daemonize(probe, strcmp(value, "hydra") == 0, strcmp(value, "bare") == 0);
 }
 
 static void
 do_fork(struct probe *probe, const char *value)
 {
-	fork_some(probe, strtol(value, NULL, 10));
+	probe_fork(probe, strtol(value, NULL, 10));
 }
 
 static void
 do_unfork(struct probe *probe, const char *value)
 {
 	(void)value;
-	end_forks(probe);
+	probe_end_forks(probe);
 }
 
 static void
@@ -538,10 +339,10 @@ on_signal(struct probe *probe)
 		return;
 	if (info.ssi_signo != SIGTERM && info.ssi_signo != SIGINT) {
 		snprintf(more, sizeof(more), "%u", info.ssi_signo);
-		tell(probe, 's', more);
+		probe_tell(probe, 's', more);
 		return;
 	}
-	tell(probe, 't', NULL);
+	probe_tell(probe, 't', NULL);
 	if (probe->ignores_stop)
 		return;
 	if (probe->stop_delay_ms > 0)
@@ -560,7 +361,7 @@ on_letter(struct probe *probe, int fd)
 
 	if (recvfrom(fd, text, sizeof(text) - 1, 0, sender, &from_len) < 0)
 		from_len = read(fd, text, sizeof(text) - 1) < 0;
-	tell(probe, 'a', NULL);
+	probe_tell(probe, 'a', NULL);
 	snprintf(text, sizeof(text), "%.100s %ld\n", probe->name, (long)getpid());
 	if (from_len > sizeof(from.ss_family))
 		(void)sendto(fd, text, strlen(text), 0, sender, from_len);
@@ -584,7 +385,7 @@ on_client(struct probe *probe, int listen_fd)
 	snprintf(answer, sizeof(answer), "%.100s %ld\n", probe->name, (long)getpid());
 	(void)!write(client, answer, strlen(answer));
 	close(client);
-	tell(probe, 'a', NULL);
+	probe_tell(probe, 'a', NULL);
 	if (probe->serve_max > 0 && --probe->serve_max == 0)
 		end(probe, 1);
 }
@@ -685,13 +486,13 @@ main(int argc, char **argv)
 	probe.dir = argv[1];
 	probe.name = argv[2];
 	if (reports)
-		report(&probe); /* before anything of its own is open or changed */
+		probe_report(&probe); /* before anything of its own is open or changed */
 	open_all(&probe);
 	if (probe.log_fd < 0)
 		return 95;
-	tell(&probe, 'S', NULL);
+	probe_tell(&probe, 'S', NULL);
 	if (reports)
-		tell(&probe, 'R', NULL);
+		probe_tell(&probe, 'R', NULL);
 	for (int i = reports ? 4 : 3; i < argc; i++)
 		obey(&probe, argv[i]);
 	run(&probe);

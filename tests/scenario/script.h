@@ -27,4 +27,18 @@ void script_end(struct script *script);
 bool expect_statement(struct stage *stage, const struct words *words);
 bool expect_all_read(struct stage *stage);
 
+/* script.c, for the statements that name new actors. */
+struct player *script_player(struct stage *stage, const char *name);
+void script_describe(struct stage *stage, struct player *player,
+                     const struct words *words, uint32_t from);
+
+/* script_command.c: the statements that give commands, and change the tree. */
+bool command_statement(struct stage *stage, struct player *player,
+                       const struct words *words);
+bool reload_statement(struct stage *stage, struct player *player,
+                      const struct words *words);
+void add_statement(struct stage *stage, const struct words *words);
+void grow_statement(struct stage *stage, const struct words *words);
+void system_statement(struct stage *stage, const struct words *words);
+
 #endif

@@ -121,4 +121,10 @@ void stage_blame(struct stage *stage, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 const char *stage_name(struct stage *stage, struct ref ref, char buf[STAGE_NAME_MAX]);
 
+/* stage.c and stage_act.c: what the core asks for, and what is noted of it. */
+void stage_note(struct stage *stage, struct notes *notes, const char *text);
+void stage_note_act(struct stage *stage, const char *what, struct ref ref);
+struct event stage_end_of(const struct player *player, int code, int signo);
+void stage_perform(struct stage *stage);
+
 #endif

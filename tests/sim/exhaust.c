@@ -26,26 +26,6 @@
 #include "base/units.h"
 
 #define LENGTH 4 /* of `make check` */
-#define LETTER_MAP(X)                                       \
-	X(LETTER_NORMAL, "normal")                          \
-	X(LETTER_ABNORMAL, "abnormal")                      \
-	X(LETTER_LEFTOVER, "leftover")                      \
-	X(LETTER_STOP, "stop")                              \
-	X(LETTER_HOLD, "hold")                              \
-	X(LETTER_START, "start")                            \
-	X(LETTER_RESTART, "restart")                        \
-	X(LETTER_DELETE, "delete")                          \
-	X(LETTER_KILL, "kill")                              \
-	X(LETTER_PAIR, "pair")                              \
-	X(LETTER_ADD, "add")                                \
-	X(LETTER_BREAK, "exec failure")                     \
-	X(LETTER_NEXT, "what is asked")                     \
-	X(LETTER_SECOND, "what is asked, the second first") \
-	X(LETTER_TIMER, "timer")
-enum letter { LETTER_MAP(AS_ENUM) LETTER_MAX };
-
-#define LETTER_WHOM LETTER_PAIR /* those before are for each actor */
-
 /* ---- the world --------------------------------------------------------------------- */
 
 static bool
@@ -60,8 +40,8 @@ is_over(const struct explorer *explorer)
 	return !is_fine(explorer) || explorer->run.witness.exited;
 }
 
-static void
-expect(struct explorer *explorer, struct event event)
+void
+explorer_expect(struct explorer *explorer, struct event event)
 {
 	struct branch *branch = &explorer->branch;
 
@@ -97,20 +77,20 @@ take_work(struct explorer *explorer)
 			event.kind = EVENT_EXITED;
 			event.signal = action->kind == ACTION_STOP ? SIGTERM : SIGKILL;
 		}
-		expect(explorer, event);
+		explorer_expect(explorer, event);
 	}
 	run->n_work = 0;
 }
 
-static void
-give(struct explorer *explorer, const struct event *event)
+void
+explorer_give(struct explorer *explorer, const struct event *event)
 {
 	explorer->inputs++;
 	(void)run_event(&explorer->run, event);
 }
 
-static void
-settle(struct explorer *explorer)
+void
+explorer_settle(struct explorer *explorer)
 {
 	if (is_fine(explorer))
 		(void)run_settle(&explorer->run);
@@ -134,8 +114,8 @@ comes_true(const struct explorer *explorer, const struct event *event)
 }
 
 /* The i-th thing that was asked for happens, in a turn of its own. */
-static bool
-happen(struct explorer *explorer, uint32_t i)
+bool
+explorer_happen(struct explorer *explorer, uint32_t i)
 {
 	struct branch *branch = &explorer->branch;
 	struct event event = branch->pending[i];
@@ -145,12 +125,12 @@ happen(struct explorer *explorer, uint32_t i)
 	        (branch->n_pending - i) * sizeof(event));
 	if (!comes_true(explorer, &event))
 		return false;
-	give(explorer, &event);
-	settle(explorer);
+	explorer_give(explorer, &event);
+	explorer_settle(explorer);
 	if (event.kind == EVENT_SPAWNED &&
 	    explorer->run.witness.nodes[event.ref.slot].spec->start.ready == READY_TOLD) {
 		event.kind = EVENT_READY;
-		expect(explorer, event);
+		explorer_expect(explorer, event);
 	}
 	return true;
 }
@@ -161,209 +141,29 @@ timer_is_due(const struct explorer *explorer)
 	return core_deadline(explorer->run.rig.core) <= explorer->run.rig.now_ms;
 }
 
-static void
-tick(struct explorer *explorer)
+void
+explorer_tick(struct explorer *explorer)
 {
 	const struct event event = {.kind = EVENT_TICK, .ref = REF_NONE};
 
-	give(explorer, &event);
-	settle(explorer);
+	explorer_give(explorer, &event);
+	explorer_settle(explorer);
 }
 
 /* Until nothing more is asked for at this instant. */
-static void
-answer_all(struct explorer *explorer)
+void
+explorer_answer_all(struct explorer *explorer)
 {
 	for (uint32_t n = 0; !is_over(explorer); n++) {
 		if (explorer->branch.n_pending > 0)
-			(void)happen(explorer, 0);
+			(void)explorer_happen(explorer, 0);
 		else if (timer_is_due(explorer))
-			tick(explorer);
+			explorer_tick(explorer);
 		else
 			return;
 		if (n > CALM_TURNS)
 			witness_blame(&explorer->run.witness, "I35 no rest");
 	}
-}
-
-/* ---- letters ----------------------------------------------------------------------- */
-
-static bool
-end(struct explorer *explorer, const struct witnessed *node, int code, bool gone)
-{
-	struct event event = {
-	    .kind = EVENT_EXITED, .ref = node->ref, .code = code, .gone = gone};
-
-	if (!node->process.there || !node->process.spawned || node->process.main_dead)
-		return false;
-	event.life = node->process.life;
-	give(explorer, &event);
-	if (!gone) {
-		event.kind = EVENT_GONE;
-		expect(explorer, event);
-	}
-	return true;
-}
-
-/* The first two that live die together. */
-static bool
-pair(struct explorer *explorer)
-{
-	const struct witnessed *two[2];
-	uint32_t n = 0;
-
-	for (uint32_t i = CORE_USER + 1; i < NODES_MAX && n < 2; i++) {
-		const struct witnessed *node = &explorer->run.witness.nodes[i];
-
-		if (node->used && node->process.there && node->process.spawned &&
-		    !node->process.main_dead)
-			two[n++] = node;
-	}
-	if (n < 2)
-		return false;
-	if (core_compare_order(explorer->run.rig.core, two[0]->ref, two[1]->ref) > 0) {
-		const struct witnessed *swap = two[0];
-
-		two[0] = two[1];
-		two[1] = swap;
-	}
-	return end(explorer, two[0], 1, true) && end(explorer, two[1], 1, true);
-}
-
-static bool
-command(struct explorer *explorer, const struct witnessed *node, enum event_kind kind,
-        bool hold)
-{
-	const struct event event = {.kind = kind,
-	                            .ref = node->ref,
-	                            .hold = hold,
-	                            .token = ++explorer->branch.token};
-	struct node_view view;
-
-	if (!core_valid(explorer->run.rig.core, node->ref))
-		return false;
-	view = rig_view(&explorer->run.rig, node->ref);
-	if (kind == EVENT_START && view.state == STATE_RUNNING)
-		return false;
-	if (kind == EVENT_KILL && view.state != STATE_RUNNING &&
-	    view.state != STATE_STARTING)
-		return false;
-	give(explorer, &event);
-	return true;
-}
-
-static bool
-change(struct explorer *explorer, enum op_kind kind, struct ref ref)
-{
-	const struct op op = {.kind = kind,
-	                      .now_ms = explorer->run.rig.now_ms,
-	                      .ref = ref,
-	                      .before = REF_NONE,
-	                      .spec = explorer->spare};
-	struct core_size room;
-
-	core_room(explorer->run.rig.core, &room);
-	if (kind == OP_ADD && explorer->run.rig.size.nodes - room.nodes >= NODES_MAX - 1)
-		return false;
-	return run_op(&explorer->run, &op);
-}
-
-static bool
-for_whom(struct explorer *explorer, enum letter letter, const struct witnessed *node)
-{
-	if (!node->used || !core_valid(explorer->run.rig.core, node->ref))
-		return false;
-	switch (letter) {
-	case LETTER_NORMAL:
-		return end(explorer, node, 0, true);
-	case LETTER_ABNORMAL:
-		return end(explorer, node, 1, true);
-	case LETTER_LEFTOVER:
-		return explorer->slow && end(explorer, node, 1, false);
-	case LETTER_STOP:
-	case LETTER_HOLD:
-		return command(explorer, node, EVENT_STOP, letter == LETTER_HOLD);
-	case LETTER_START:
-		return command(explorer, node, EVENT_START, false);
-	case LETTER_RESTART:
-		return command(explorer, node, EVENT_RESTART, false);
-	case LETTER_DELETE:
-		return change(explorer, OP_REMOVE, node->ref);
-	case LETTER_KILL:
-		return command(explorer, node, EVENT_KILL, false);
-	case LETTER_PAIR:
-	case LETTER_ADD:
-	case LETTER_BREAK:
-	case LETTER_NEXT:
-	case LETTER_SECOND:
-	case LETTER_TIMER:
-	case LETTER_MAX:
-		break;
-	}
-	return false;
-}
-
-/* The clock goes to the next timer, as far as an actor could wait. */
-static bool
-timer(struct explorer *explorer)
-{
-	uint64_t due_ms = core_deadline(explorer->run.rig.core);
-
-	if (due_ms == DURATION_INFINITE)
-		return false;
-	if (due_ms > explorer->run.rig.now_ms)
-		explorer->run.rig.now_ms = due_ms;
-	tick(explorer);
-	return true;
-}
-
-/* Carry out a letter; false: the letter means nothing in this state. */
-static bool
-play(struct explorer *explorer, enum letter letter, uint32_t whom)
-{
-	struct branch *branch = &explorer->branch;
-
-	switch (letter) {
-	case LETTER_PAIR:
-		if (!pair(explorer))
-			return false;
-		break;
-	case LETTER_ADD:
-		if (!change(explorer, OP_ADD,
-		            core_ref(explorer->run.rig.core, CORE_USER)))
-			return false;
-		break;
-	case LETTER_BREAK:
-		if (branch->breaks)
-			return false;
-		branch->breaks = true;
-		return true;
-	case LETTER_NEXT:
-		return branch->n_pending > 0 && happen(explorer, 0);
-	case LETTER_SECOND:
-		return branch->n_pending > 1 && happen(explorer, 1);
-	case LETTER_TIMER:
-		if (!timer(explorer))
-			return false;
-		break;
-	case LETTER_NORMAL:
-	case LETTER_ABNORMAL:
-	case LETTER_LEFTOVER:
-	case LETTER_STOP:
-	case LETTER_HOLD:
-	case LETTER_START:
-	case LETTER_RESTART:
-	case LETTER_DELETE:
-	case LETTER_KILL:
-	case LETTER_MAX:
-		if (!for_whom(explorer, letter, &explorer->run.witness.nodes[whom]))
-			return false;
-		break;
-	}
-	settle(explorer);
-	if (!explorer->slow)
-		answer_all(explorer);
-	return true;
 }
 
 /* ---- back and forth ---------------------------------------------------------------- */
@@ -428,7 +228,7 @@ epilogue(struct explorer *explorer)
 	uint64_t end_ms = run->rig.now_ms + CALM_MS;
 
 	explorer->branch.breaks = false;
-	answer_all(explorer);
+	explorer_answer_all(explorer);
 	for (uint32_t n = 0; !is_over(explorer); n++) {
 		uint64_t due_ms = core_deadline(run->rig.core);
 
@@ -437,15 +237,15 @@ epilogue(struct explorer *explorer)
 		if (due_ms > end_ms || n > CALM_TURNS)
 			witness_blame(&run->witness,
 			              "I35 a calm world never comes to rest");
-		(void)timer(explorer);
-		answer_all(explorer);
+		(void)explorer_timer(explorer);
+		explorer_answer_all(explorer);
 	}
 	if (is_over(explorer))
 		return;
 	witness_calm(&run->witness);
-	give(explorer, &shutdown);
-	settle(explorer);
-	answer_all(explorer);
+	explorer_give(explorer, &shutdown);
+	explorer_settle(explorer);
+	explorer_answer_all(explorer);
 	if (is_fine(explorer) && !run->witness.exited)
 		witness_blame(&run->witness, "I35 a shutdown that never ends");
 }
@@ -453,7 +253,7 @@ epilogue(struct explorer *explorer)
 static bool
 go_on(struct explorer *explorer, enum letter letter, uint32_t whom, struct saved *saved)
 {
-	bool played = play(explorer, letter, whom);
+	bool played = explorer_play(explorer, letter, whom);
 
 	if (!is_fine(explorer))
 		return false;
@@ -533,9 +333,9 @@ begin(struct explorer *explorer)
 {
 	const struct event boot = {.kind = EVENT_BOOT, .ref = REF_NONE};
 
-	give(explorer, &boot);
-	settle(explorer);
-	answer_all(explorer);
+	explorer_give(explorer, &boot);
+	explorer_settle(explorer);
+	explorer_answer_all(explorer);
 }
 
 /* All sequences on one tree, in a process of its own; how many, or 0: something is wrong.

@@ -13,6 +13,26 @@
 #define CALM_TURNS  400
 #define CALM_MS     UINT64_C(100000)
 
+#define LETTER_MAP(X)                                       \
+	X(LETTER_NORMAL, "normal")                          \
+	X(LETTER_ABNORMAL, "abnormal")                      \
+	X(LETTER_LEFTOVER, "leftover")                      \
+	X(LETTER_STOP, "stop")                              \
+	X(LETTER_HOLD, "hold")                              \
+	X(LETTER_START, "start")                            \
+	X(LETTER_RESTART, "restart")                        \
+	X(LETTER_DELETE, "delete")                          \
+	X(LETTER_KILL, "kill")                              \
+	X(LETTER_PAIR, "pair")                              \
+	X(LETTER_ADD, "add")                                \
+	X(LETTER_BREAK, "exec failure")                     \
+	X(LETTER_NEXT, "what is asked")                     \
+	X(LETTER_SECOND, "what is asked, the second first") \
+	X(LETTER_TIMER, "timer")
+enum letter { LETTER_MAP(AS_ENUM) LETTER_MAX };
+
+#define LETTER_WHOM LETTER_PAIR /* those before are for each actor */
+
 struct branch {
 	struct event pending[PENDING_MAX];
 	uint32_t n_pending;
@@ -45,6 +65,18 @@ struct explorer {
 	uint64_t inputs;
 	uint32_t spare; /* spec of who is added */
 };
+
+/* exhaust.c: the world */
+bool explorer_happen(struct explorer *explorer, uint32_t i);
+void explorer_give(struct explorer *explorer, const struct event *event);
+void explorer_tick(struct explorer *explorer);
+void explorer_expect(struct explorer *explorer, struct event event);
+void explorer_settle(struct explorer *explorer);
+void explorer_answer_all(struct explorer *explorer);
+
+/* exhaust_letters.c */
+bool explorer_play(struct explorer *explorer, enum letter letter, uint32_t whom);
+bool explorer_timer(struct explorer *explorer);
 
 /* exhaust_trees.c */
 struct shape {
