@@ -3,6 +3,7 @@
 """Processes that SIGKILL does not end: traced by one that never waits, or stuck in the
 kernel.  supd says so, starts no second one, and goes on without them."""
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -103,7 +104,8 @@ def uninterruptible(box):
     s.wait_for("v", state="stopped")
 
 
-@test("a hook that cannot be killed: the stop goes on without it, and the next one runs", root=True)
+@test("a hook that cannot be killed: the stop goes on without it, and the next stop does not start a "
+      "second one", root=True)
 def hook(box):
     fuse = Fuse(box, "read", uid=0, gid=0)
     s = box.supd({"v": {"kill_timeout": "300ms", "hooks": {"pre_stop": ["cat", fuse.path()]},
@@ -118,11 +120,59 @@ def hook(box):
     s.ctl_ok("start", "v")
     s.started("v", 2)
     s.ctl_ok("stop", "v")
-    equal(log(s).count("pre_stop of /user/v cannot be killed"), 2, "hooks left behind")
+    has(log(s), "hook_failed: pre_stop: could not be executed: EBUSY", "the second one")
     fuse.answer()
+    s.until(lambda: not alive(pid), "its end")
     s.ctl_ok("start", "v")
     s.ctl_ok("stop", "v")
-    equal(log(s).count("pre_stop of /user/v cannot be killed"), 2, "hooks left behind")
+    equal(log(s).count("pre_stop of /user/v cannot be killed"), 1, "hooks left behind")
+    equal(log(s).count("hook_failed"), 2, "hooks that failed")
+
+
+# What supd executes for an actor beside its process: the keys that name the file which hangs, and the
+# commands that have it executed again.
+HELPERS = {
+    "pre_start": (lambda command: {"hooks": {"pre_start": command}}, ["restart --no-wait h"]),
+    "post_start": (lambda command: {"hooks": {"post_start": command}}, ["stop h", "start h"]),
+    "stop_command": (lambda command: {"stop_command": command}, ["restart --no-wait h"]),
+    "reload_command": (lambda command: {"reload_command": command}, ["reload h"]),
+    "health": (lambda command: {"health": {"exec": command, "interval": "50ms", "failures": 1}},
+               ["restart --no-wait h"]),
+    "run": (lambda command: {"watch": {"other": {"run": command}}}, ["start other", "stop other"]),
+}
+
+
+def hangs_once(name, keys, commands):
+    """Such a helper process is given up: there is no second one until it is gone."""
+    @test(f"{name} that was given up and hangs: no second one is started beside it, not by the next "
+          "guardian either", root=True)
+    def once(box):
+        def go():
+            for command in commands:
+                s.ctl_ok(*command.split())
+
+        fuse, done = Fuse(box, "read", content=shutil.which("touch")), box.path("done")
+        s = box.supd({"h": {"kill_timeout": "100ms", "shutdown": "10s", "user": "nobody",
+                            "backoff": {"min": "100ms", "max": "100ms"}, **keys([fuse.path(), done])},
+                      "other": {}}, wait=False)
+        if name in ("stop_command", "reload_command", "run"):
+            s.started("other")
+            go()
+        fuse.held("read")
+        s.until(lambda: f"the {name} of /user/h cannot be killed" in log(s), "that it is given up")
+        for _ in range(2):
+            s.crash()
+            go()
+            s.until(lambda: "EBUSY" in s.ctl_ok("-o", "json", "events").out, "a second attempt")
+        equal(len([line for line in fuse.lines if line.startswith("held")]), 1, "what hangs")
+        fuse.answer()
+        # A start or the health of the actor has it executed without a command, if it is let.
+        s.until(lambda: os.path.exists(done) or name in ("pre_start", "health") or go(), "the commands")
+        s.until(lambda: os.path.exists(done), "what the helper does")
+
+
+for helper, how in HELPERS.items():
+    hangs_once(helper, *how)
 
 
 @test("leftovers of a supd that died: one that cannot be killed does not keep the next one from "

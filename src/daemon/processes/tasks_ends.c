@@ -28,7 +28,8 @@ count_kill(struct tasks *tasks, struct task *task)
 
 /*
  * SIGKILL does not end the task: it counts as ended, killed, so that its actor waits no
- * longer.  The place, its mark and its cgroup stay in use until the process is gone.
+ * longer.  The place, its mark and its cgroup stay in use until the process is gone, and
+ * until then the same command is not started again.
  */
 static void
 leave(struct tasks *tasks, struct task *task)

@@ -262,6 +262,20 @@ done:
 	return r;
 }
 
+/* True if a process of an earlier order like this one was given up, and is not gone. */
+static bool
+is_left(const struct tasks *tasks, const struct task_order *order)
+{
+	const struct task *task = tasks->at;
+
+	while (task < tasks->at + LEDGER_TASKS_MAX &&
+	       (!task->is_left || task->order.ref.slot != order->ref.slot ||
+	        task->order.ref.tenant != order->ref.tenant ||
+	        task->order.kind != order->kind || task->order.which != order->which))
+		task++;
+	return task < tasks->at + LEDGER_TASKS_MAX;
+}
+
 /* Begin to start what this place was given an order for.  As launch_begin(). */
 int
 task_begin(struct tasks *tasks, struct task *task, struct launching *launching)
@@ -273,6 +287,9 @@ task_begin(struct tasks *tasks, struct task *task, struct launching *launching)
 
 	if (argv == NULL || task->child.killing)
 		return -ECANCELED;
+	launching->result.step = SPAWN_STEP_EXEC;
+	if (is_left(tasks, &task->order))
+		return -EBUSY;
 	/* A new guardian that finds this place here and a pid knows the task of the
 	 * process.
 	 */
