@@ -73,7 +73,7 @@ def missing(box):
 
 @test("after `shutdown` the process is killed, and its stop_command with all that it forked")
 def hangs(box):
-    s = box.supd({"a": {"shutdown": "300ms"}}, wait=False)
+    s = box.supd({"a": {"shutdown": "300ms"}})
     s.write({"a": {"shutdown": "300ms", "stop_command": helper(s, "ignore", "fork=3")}})
     s.started("a")
     s.ctl_ok("apply")
@@ -100,7 +100,7 @@ def outlives(box):
 
 @test("what a stop_command leaves behind is killed")
 def leaves(box):
-    s = box.supd({"a": {}}, wait=False)
+    s = box.supd({"a": {}})
     s.write({"a": {"stop_command": helper(s, "daemon", "fork=2")}})
     s.started("a")
     s.ctl_ok("apply")
@@ -167,7 +167,7 @@ def reload_fails(box):
 
 @test("a reload_command that takes longer than hook_timeout is killed with all it forked")
 def reload_hangs(box):
-    s = box.supd({"a": {}}, wait=False)
+    s = box.supd({"a": {}})
     s.write({"a": {"hook_timeout": "400ms",
                    "reload_command": helper(s, "ignore", "daemon", "fork=2")}})
     a = s.started("a")
