@@ -65,7 +65,7 @@ shape_of_records(void)
 	    FIELD(ledger_record, life),
 	    FIELD(ledger_record, pid),
 	    FIELD(ledger_record, failed.step),
-	    FIELD(ledger_record, hung_start),
+	    FIELD(ledger_record, hung_since),
 	    FIELD(ledger_record, state),
 	    FIELD(ledger_record, asked.stop),
 	    FIELD(ledger_record, asked.stop_command),

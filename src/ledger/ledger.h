@@ -35,7 +35,7 @@
 #include "os/spawn/spawn.h"
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 29
+#define LEDGER_VERSION 30
 
 struct ledger;
 
@@ -116,7 +116,7 @@ struct ledger_record {
 	int32_t leader;      /* the process that `pid` replaced by MAINPID=; 0: none */
 	int32_t hung;        /* a child that was given up, and may not be gone; 0: none */
 	uint64_t main_start; /* when the leader was started */
-	uint64_t hung_start; /* … and the child that was given up */
+	uint64_t hung_since; /* when the child was given up */
 	/* 1 + how much its stdout and stderr had said before it; 0: not known */
 	uint64_t match_from[2];
 	uint8_t state; /* enum proc_state; `end` is how when it is LEFT or GONE */

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -193,6 +194,52 @@ START_TEST(an_orphan_in_the_midst_of_an_exec_is_not_taken_for_gone)
 }
 END_TEST
 
+/* A process that waits to be killed. */
+static pid_t
+fork_waiting(void)
+{
+	const pid_t pid = fork();
+
+	while (pid == 0)
+		(void)pause();
+	ck_assert_int_gt(pid, 0);
+	return pid;
+}
+
+START_TEST(a_process_is_known_by_its_pid_and_a_time_without_any_descriptor)
+{
+	const pid_t pid = fork_waiting();
+	struct rlimit before;
+	uint64_t since;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, before.rlim_max}),
+	                 0);
+	since = proc_ticks();
+	ck_assert(!proc_is_gone(pid, since));
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+	ck_assert(!proc_is_gone(pid, since));
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert(proc_is_gone(pid, since));
+}
+END_TEST
+
+START_TEST(a_later_process_with_the_same_pid_is_another_one)
+{
+	const uint64_t since = proc_ticks();
+	pid_t pid;
+
+	while (proc_ticks() == since)
+		continue;
+	pid = fork_waiting();
+	ck_assert(proc_is_gone(pid, since));
+	ck_assert(!proc_is_gone(pid, proc_ticks()));
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -208,6 +255,11 @@ main(void)
 	tcase = tcase_create("leftovers");
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, a_leftover_in_the_midst_of_an_exec_is_found);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("gone");
+	tcase_add_test(tcase,
+	               a_process_is_known_by_its_pid_and_a_time_without_any_descriptor);
+	tcase_add_test(tcase, a_later_process_with_the_same_pid_is_another_one);
 	suite_add_tcase(suite, tcase);
 	return check_run(srunner_create(suite));
 }

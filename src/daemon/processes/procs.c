@@ -84,9 +84,6 @@ proc_born(struct procs *procs, struct proc *proc, const struct spawn_result *res
 static void
 remember_hung(struct procs *procs, struct proc *proc, const struct spawn_result *result)
 {
-	int pidfd = result->pidfd;
-	pid_t parent;
-
 	if (result->pid <= 0)
 		return;
 	log_line(LOG_LEVEL_WARNING,
@@ -94,27 +91,9 @@ remember_hung(struct procs *procs, struct proc *proc, const struct spawn_result 
 	         "the actor is not started again before it is gone",
 	         actors_path(procs->room->actors, proc->ref), (int)result->pid,
 	         spawn_step_names[result->step]);
-	fd_close(&pidfd);
-	proc->hung.pid = result->pid;
-	if (proc_look(result->pid, &parent, &proc->hung.start) < 0)
-		proc->hung.pid = 0;
-}
-
-/* True if a child of this actor that was given up is not gone. */
-static bool
-is_hung(struct proc *proc)
-{
-	uint64_t start;
-	pid_t parent;
-	int r;
-
-	if (proc->hung.pid == 0)
-		return false;
-	r = proc_look(proc->hung.pid, &parent, &start);
-	/* While there is no descriptor to look with, it is taken for being there. */
-	if (r == -ENOENT || r == -ESRCH || (r == 0 && start != proc->hung.start))
-		proc->hung.pid = 0;
-	return proc->hung.pid > 0;
+	(void)close(result->pidfd);
+	/* No descriptor is needed: there may be none. */
+	proc->hung = (struct proc_hung){result->pid, proc_ticks()};
 }
 
 /* Begin to start the process of the actor in this slot. */
@@ -129,7 +108,7 @@ begin(struct procs *procs, struct proc *proc, struct launching *launching)
 	if (actor == NULL || actor->conf_owner != NULL)
 		return -ECANCELED;
 	launching->result.step = SPAWN_STEP_EXEC;
-	if (is_hung(proc))
+	if (proc->hung.pid > 0 && !proc_is_gone(proc->hung.pid, proc->hung.since))
 		return -EBUSY;
 	if (!proc->child.containment.is_cgroup && leaves_take(procs, proc->ref.slot)) {
 		proc->child.containment.is_cgroup = true;

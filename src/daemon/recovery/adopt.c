@@ -191,7 +191,7 @@ restore_process(struct processes *processes, const struct ledger_record *record)
 	    .match_from = {record->match_from[0], record->match_from[1]},
 	    .end = record->end,
 	    .failed = {record->failed.step, record->failed.which, record->failed.error},
-	    .hung = {record->hung, record->hung_start},
+	    .hung = {record->hung, record->hung_since},
 	    .stop_command = (enum stop_command)record->asked.stop_command,
 	    .reloads = record->asked.reloads,
 	};

@@ -80,7 +80,7 @@ struct proc_failure {
  */
 struct proc_hung {
 	pid_t pid;      /* 0: there is none */
-	uint64_t start; /* see proc_look() */
+	uint64_t since; /* it was there then, see proc_ticks() */
 };
 
 /* A process that supd started: of an actor, or a helper process; held.c. */

@@ -24,7 +24,7 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->leader = proc->leader;
 	record->main_start = proc->main_start;
 	record->hung = proc->hung.pid;
-	record->hung_start = proc->hung.start;
+	record->hung_since = proc->hung.since;
 	memcpy(record->match_from, proc->match_from, sizeof(record->match_from));
 	/* A start that is under way has not begun for a new guardian. */
 	record->state =

@@ -82,6 +82,31 @@ proc_look(pid_t pid, pid_t *ret_parent, uint64_t *ret_start)
 	return 0;
 }
 
+/* Now, as proc_look() tells when processes were started. */
+uint64_t
+proc_ticks(void)
+{
+	struct timespec now = {0};
+
+	(void)clock_gettime(CLOCK_BOOTTIME, &now);
+	return ((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000) *
+	       (uint64_t)sysconf(_SC_CLK_TCK) / 1000;
+}
+
+/*
+ * True if the process that had this pid then (proc_ticks()) is gone: there is none, or
+ * one that was started later.  While there is no descriptor to look with, it is taken for
+ * being there.
+ */
+bool
+proc_is_gone(pid_t pid, uint64_t since)
+{
+	struct proc_stat line;
+	int r = proc_stat_read(pid, &line);
+
+	return r == -ENOENT || r == -ESRCH || (r == 0 && line.start > since);
+}
+
 /* May we see what /proc says of this process to its owner only? */
 static bool
 is_open_to_us(pid_t pid)

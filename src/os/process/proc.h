@@ -18,6 +18,8 @@ bool proc_is_stopped(pid_t pid);
 bool proc_is_ending(pid_t pid);
 int proc_zombie(pid_t pid, pid_t *ret_parent, struct reap *ret);
 int proc_look(pid_t pid, pid_t *ret_parent, uint64_t *ret_start);
+uint64_t proc_ticks(void);
+bool proc_is_gone(pid_t pid, uint64_t since);
 bool proc_has_execed(pid_t pid);
 bool proc_program(pid_t pid, char ret[PROC_PROGRAM_MAX]);
 bool proc_has_mark(pid_t pid, const char *mark);
