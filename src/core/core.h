@@ -39,7 +39,8 @@
  */
 #define EVENT_KIND_MAP(X)                                                            \
 	X(EVENT_BOOT, "boot", top_of, boot(core, node))                              \
-	X(EVENT_TICK, "tick", top_of, core->ticking = true)                          \
+	X(EVENT_TICK, "tick", top_of,                                                \
+	  core->tick_ms = event->period_ms != 0 ? event->period_ms : turn->now_ms)   \
 	X(EVENT_SPAWNED, "spawned", process_of, process_spawned(turn, node))         \
 	X(EVENT_SPAWN_FAILED, "spawn_failed", process_of,                            \
 	  process_spawn_failed(turn, node, event))                                   \
@@ -145,8 +146,10 @@ struct event {
 	uint64_t addition_id;            /* ADD: the caller's own number of it, not 0 */
 	const struct addition *addition; /* ADD: borrowed during core_post() */
 	/* of a process that lives */
-	uint64_t period_ms; /* WATCHDOG_EVERY: 0 is none; EXTEND: from now on */
-	uint64_t stamp;     /* which message said it, not 0: the same is taken in once */
+	/* WATCHDOG_EVERY: 0 is none; EXTEND: from now on; TICK: what is due by then, 0:
+	 * by now */
+	uint64_t period_ms;
+	uint64_t stamp; /* which message said it, not 0: the same is taken in once */
 	/* what went wrong: SELF_REPORT, PROBED, SPAWN_FAILED, HOOK_DONE, REACT_DONE; its
 	 * errno is in `error` */
 	char key[CAUSE_KEY_MAX];

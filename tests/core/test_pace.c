@@ -160,6 +160,36 @@ START_TEST(what_goes_down_with_a_supervisor_far_above_does_not_wait_for_room)
 }
 END_TEST
 
+/* The time of events may be rounded up by a millisecond: a tick says what is due. */
+START_TEST(nothing_is_due_before_its_time_though_the_time_of_the_turn_is_ahead)
+{
+	const struct spec top = plain_supervisor();
+	struct spec worker = plain_worker();
+	struct event tick = {.kind = EVENT_TICK, .ref = REF_NONE};
+	struct family f;
+
+	family_init(&f, &top, &worker, 1);
+	worker.backoff.none = false;
+	family_add(&f, &worker);
+	family_boot(&f);
+	rig_exits(&f.rig, f.child[1], 1);
+	f.rig.now_ms = core_deadline(f.rig.core);
+	tick.period_ms = f.rig.now_ms - 1;
+	rig_forget(&f.rig);
+	rig_turn(&f.rig, &tick);
+	ck_assert_uint_eq(rig_count(&f.rig, ACTION_SPAWN, f.child[1]), 0);
+	/* What need not wait does not wait for that millisecond either. */
+	rig_exits(&f.rig, f.child[0], 1);
+	rig_turn(&f.rig, &tick);
+	ck_assert_uint_eq(rig_count(&f.rig, ACTION_SPAWN, f.child[0]), 1);
+	ck_assert_uint_eq(rig_count(&f.rig, ACTION_SPAWN, f.child[1]), 0);
+	tick.period_ms = f.rig.now_ms;
+	rig_turn(&f.rig, &tick);
+	ck_assert_uint_eq(rig_count(&f.rig, ACTION_SPAWN, f.child[1]), 1);
+	family_done(&f);
+}
+END_TEST
+
 Suite *
 suite_pace(void)
 {
@@ -174,6 +204,8 @@ suite_pace(void)
 	tcase_add_test(tcase, however_long_there_is_no_room_it_is_told_once);
 	tcase_add_test(tcase,
 	               what_goes_down_with_a_supervisor_far_above_does_not_wait_for_room);
+	tcase_add_test(
+	    tcase, nothing_is_due_before_its_time_though_the_time_of_the_turn_is_ahead);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

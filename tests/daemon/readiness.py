@@ -5,9 +5,11 @@ import json
 import os
 import signal
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import SUPD, check, equal, has, main, run, test
+from fuse import Fuse
+from harness import PROBE, SUPD, check, equal, has, main, run, test
 
 
 def check_file(box, **actor):
@@ -224,6 +226,19 @@ def log_crashes(box):
     s.until(lambda: s.ctl("status", "/user").out, "another guardian")
     s.wait_for("c", state="running", ready=True)
     equal([s.counts["S", name] for name in "abc"], [1] * 3, "starts")
+
+
+@test("ready: after counts from when the program was executed, not from when that was asked for",
+      root=True)
+def after_exec(box):
+    # For so short a time supd waits for the program and does nothing else.
+    fuse = Fuse(box, "open", content=PROBE, delay_us=1500)
+    s = box.supd({"a": {"binary": fuse.path(), "user": "nobody", "ready": {"after": "10ms"}}}, wait=False)
+    for n in range(1, 31):
+        opened = int(fuse.until("late open", n).split()[2])
+        lasted = s.event("ready", "a", n)["mono"] - opened
+        check(lasted >= 10e6, f"start {n}: ready after {lasted / 1e6} ms")
+        s.ctl_ok("restart", "--no-wait", "a")
 
 
 @test("ready: log: what cannot be is an error")

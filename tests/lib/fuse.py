@@ -15,10 +15,10 @@ from harness import PATIENCE, Failure, Skip, for_everybody, program
 class Fuse:
     """`holds`: the operations that get no answer, with commas ("read,flush"); `content`:
     the file whose bytes every file in it has; `mode`: as in hang_fuse.c; `everybody`: root
-    may use it, too, and sockets can be made in it."""
+    may use it, too, and sockets can be made in it; `delay_us`: they are answered so late."""
 
     def __init__(self, box, holds="", *, uid=65534, gid=65534, content=None, mode=(),
-                 everybody=False):
+                 everybody=False, delay_us=0):
         if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
             raise Skip("no FUSE here")
         self.dir = box.path(f"fuse{len(box.background)}")
@@ -27,6 +27,7 @@ class Fuse:
         binary = for_everybody(program("hang_fuse", "tests/lib", "."))
         self.process = box.popen(binary, *(["-a"] if everybody else []),
                                  "-u", f"{uid}:{gid}", *(["-h", holds] if holds else []),
+                                 *(["-d", str(delay_us)] if delay_us else []),
                                  *(["-c", content] if content else []), self.dir, *mode,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         os.set_blocking(self.process.stdout.fileno(), False)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* hang_fuse.c - a file system whose answers come late or never, as a hung network mount.
  *
- * usage: hang_fuse [-a] [-u UID:GID] [-h OP,OP...] [-c FILE] DIR [MODE]
+ * usage: hang_fuse [-a] [-u UID:GID] [-h OP,OP...] [-d US] [-c FILE] DIR [MODE]
  *
  * Mounts a FUSE file system on DIR in namespaces of its own, as the user UID:GID (root
  * only; default: the caller's).  Every name in it is a regular file of UID with mode 0755
@@ -14,8 +14,10 @@
  *
  * A request of a kind named by -h (see `operations`) gets no answer until SIGUSR1: then
  * the requests that are held are answered, and all later ones at once.  SIGUSR2: hold
- * again.  Lines on stdout, each flushed: "ready PID", "held OP PID-OF-CALLER", "done
- * STATUS" for the end of the child that MODE asks for:
+ * again.  With -d it is answered after so many microseconds, and that time
+ * (CLOCK_MONOTONIC) is told: "late OP NS".  Other lines on stdout, each flushed: "ready
+ * PID", "held OP PID-OF-CALLER", "done STATUS" for the end of the child that MODE asks
+ * for:
  *
  *   serve                  no child (the default)
  *   read                   reads the file DIR/f to its end
@@ -48,6 +50,7 @@
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { REQUEST_MAX = 1 << 17, CONTENT_MAX = 4 << 20, HELD_MAX = 256, HELD_BYTES = 512 };
@@ -75,6 +78,7 @@ static struct server {
 	const char *names; /* of the operations that are held, with commas; or NULL */
 	bool is_holding;
 	bool is_for_all;
+	long delay_us; /* the time that each takes; 0: until a signal */
 	uint32_t made; /* the mode of what was made last; 0: nothing is there */
 	char *content;
 	size_t size;
@@ -243,6 +247,19 @@ held_name(uint32_t opcode)
 	return NULL;
 }
 
+/* Let the time of the request go by. */
+static void
+delay(const char *name)
+{
+	const struct timespec time = {.tv_nsec = server.delay_us * 1000};
+	struct timespec now;
+
+	(void)nanosleep(&time, NULL);
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	printf("late %s %lld\n", name, (long long)now.tv_sec * 1000000000 + now.tv_nsec);
+	(void)fflush(stdout);
+}
+
 /* Keep the request for later and say so; false if it is to be answered now. */
 static bool
 hold(const struct fuse_in_header *in)
@@ -250,7 +267,9 @@ hold(const struct fuse_in_header *in)
 	const char *name = server.is_holding ? held_name(in->opcode) : NULL;
 	struct held *held = &server.held[server.n_held];
 
-	if (name == NULL || server.n_held == HELD_MAX)
+	if (name != NULL && server.delay_us > 0)
+		delay(name);
+	if (name == NULL || server.delay_us > 0 || server.n_held == HELD_MAX)
 		return false;
 	held->name = name;
 	memcpy(held->request, in, in->len < HELD_BYTES ? in->len : HELD_BYTES);
@@ -400,11 +419,13 @@ main(int argc, char **argv)
 
 	server.uid = getuid();
 	server.gid = getgid();
-	while ((option = getopt(argc, argv, "+au:h:c:")) != -1) {
+	while ((option = getopt(argc, argv, "+au:h:d:c:")) != -1) {
 		if (option == 'a')
 			server.is_for_all = true;
 		else if (option == 'h')
 			server.names = optarg;
+		else if (option == 'd')
+			server.delay_us = atol(optarg);
 		else if (option == 'c')
 			file = optarg;
 		else if (option != 'u' ||

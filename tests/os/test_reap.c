@@ -372,6 +372,16 @@ START_TEST(times_are_written_for_people)
 }
 END_TEST
 
+START_TEST(a_time_to_come_is_never_too_early)
+{
+	for (uint64_t ms = 0; ms < 1000; ms++) {
+		const uint64_t before_ns = clock_mono_ns();
+
+		ck_assert_uint_ge(clock_due_ms(ms) * 1000000, before_ns + ms * 1000000);
+	}
+}
+END_TEST
+
 CHECK_MAIN("reap", an_end_is_waited_for_whatever_signals_come_meanwhile,
            an_end_is_seen_as_often_as_one_peeks_and_once_when_reaped,
            a_living_process_has_no_end_to_collect,
@@ -382,4 +392,5 @@ CHECK_MAIN("reap", an_end_is_waited_for_whatever_signals_come_meanwhile,
            a_descriptor_that_cannot_be_raised_stays,
            the_limit_on_descriptors_is_raised_to_the_hard_one,
            directories_are_made_as_far_as_a_slash_goes,
-           all_of_it_is_written_or_an_error_told, times_are_written_for_people)
+           all_of_it_is_written_or_an_error_told, times_are_written_for_people,
+           a_time_to_come_is_never_too_early)

@@ -137,7 +137,7 @@ digest(const struct core *core)
 {
 	uint64_t hash = 1;
 
-	hash = mix(hash, core->ticking);
+	hash = mix(hash, core->tick_ms);
 	hash = mix(hash, core->shutting_down);
 	hash = mix(hash, core->exited);
 	hash = mix(hash, core->n_suspends);

@@ -85,16 +85,16 @@ run_deadlines(struct turn *turn)
 {
 	struct core *core = turn->core;
 
-	while (core->ticking) {
+	while (core->tick_ms != 0) {
 		uint32_t slot;
 		enum node_timer timer;
 
 		if (!turn_has_room(turn))
 			return true;
-		if (deadline_next(core, turn->now_ms, &slot, &timer))
+		if (deadline_next(core, core->tick_ms, &slot, &timer))
 			on_due(turn, node_at(core, slot), timer);
 		else
-			core->ticking = false;
+			core->tick_ms = 0;
 	}
 	return false;
 }

@@ -102,14 +102,15 @@ is_held(const struct node *node, enum node_timer timer)
 
 /*
  * Set a deadline of the node, delay_ms from now, in place of the one that this timer had.
- * DURATION_INFINITE: none.  While its clocks are held, from their release on.
+ * DURATION_INFINITE: none.  While its clocks are held, from their release on.  Without a
+ * delay it is past already: now may be rounded up, and must not be waited for.
  */
 void
 deadline_arm(struct core *core, struct node *node, enum node_timer timer, uint64_t now_ms,
              uint64_t delay_ms)
 {
 	struct deadline entry = {
-	    .due_ms = now_ms + delay_ms,
+	    .due_ms = now_ms + delay_ms - (delay_ms == 0),
 	    .rank = core->tick << DEADLINE_ID_BITS |
 	            (node_slot(core, node) * TIMER_MAX + (uint32_t)timer),
 	};

@@ -112,7 +112,7 @@ struct core {
 	uint64_t tick;
 	uint32_t hook_serial; /* of the newest hook */
 	uint32_t run_serial;  /* of the newest command of a watch */
-	bool ticking;
+	uint64_t tick_ms;     /* what is due by then is handed out; 0: nothing is */
 	bool shutting_down;
 	bool exited;
 	int32_t exit_status;

@@ -123,6 +123,8 @@ begin(struct loop *loop)
 	struct post *post = loop->post;
 	const struct queue queue = post->posted;
 
+	/* Not to before it happened: a start may have been waited for since. */
+	engine_set_time(&loop->supd->engine);
 	/* Performing posts: into the other array. */
 	post->posted = post->stepping;
 	post->stepping = queue;
@@ -216,7 +218,6 @@ take_turns(struct loop *loop)
 		       !supd->engine.exiting) {
 			begin(loop);
 			advance(loop, &budget);
-			engine_set_time(&supd->engine, post->posted.n > 0);
 		}
 	} while (!goes_on && budget > 0 && !supd->engine.exiting &&
 	         procs_bear(supd->processes->procs));
@@ -269,41 +270,22 @@ static void
 arm(struct loop *loop)
 {
 	struct supd *supd = loop->supd;
-	uint64_t due_ms = core_deadline(supd->engine.core);
-	int64_t left_ns;
+	const uint64_t due_ms = core_deadline(supd->engine.core);
+	const uint64_t now_ns = clock_mono_ns();
 
 	ev_timer_stop(supd->loop, &loop->timer);
 	/* A call that waited its turn behind another one may have posted just now. */
 	if (loop->post->is_stepping || loop->post->posted.n > 0 ||
-	    due_ms <= supd->engine.now_ms || control_is_waiting(supd->control) ||
+	    due_ms <= now_ns / 1000000 || control_is_waiting(supd->control) ||
 	    procs_wants_turn(supd->processes->procs)) {
 		ev_idle_start(supd->loop, &loop->idle);
 		return;
 	}
-	if (due_ms == UINT64_MAX) {
-		ev_idle_stop(supd->loop, &loop->idle);
-		return;
-	}
 	ev_idle_stop(supd->loop, &loop->idle);
-	left_ns = (int64_t)(due_ms * 1000000 - clock_mono_ns());
-	ev_timer_set(&loop->timer, left_ns > 0 ? (double)left_ns / 1e9 : 0., 0.);
+	if (due_ms == UINT64_MAX)
+		return;
+	ev_timer_set(&loop->timer, (double)(due_ms * 1000000 - now_ns) / 1e9, 0.);
 	ev_timer_start(supd->loop, &loop->timer);
-}
-
-/* What is due becomes an event. */
-static void
-post_due(struct loop *loop)
-{
-	struct supd *supd = loop->supd;
-	bool is_due;
-
-	/* What was put down early is dated ahead. */
-	is_due = core_deadline(supd->engine.core) <=
-	         (loop->post->n_written > 0 ? clock_mono_ms() : supd->engine.now_ms);
-	engine_set_time(&supd->engine, loop->post->posted.n > 0);
-	if (is_due)
-		(void)post_event(supd->post,
-		                 &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
 }
 
 /* The core has decided about all events: the work of the rooms at the end of a turn. */
@@ -340,9 +322,10 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 	struct supd *supd = loop->supd;
 
 	(void)revents;
-	engine_set_time(&supd->engine, false);
-	if (!loop->post->is_stepping)
-		post_due(loop);
+	engine_set_time(&supd->engine);
+	if (!loop->post->is_stepping &&
+	    core_deadline(supd->engine.core) <= clock_mono_ms())
+		post_tick(loop->post);
 	take_turns(loop);
 	if (!loop->post->is_stepping)
 		end_turn(supd);
@@ -366,7 +349,7 @@ on_check(struct ev_loop *ev, ev_check *watcher, int revents)
 	(void)ev;
 	(void)revents;
 	keeper_turn(supd->keeper, supd->exits, true);
-	engine_set_time(&supd->engine, false);
+	engine_set_time(&supd->engine);
 	procs_look(supd->processes->procs);
 }
 

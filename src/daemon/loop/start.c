@@ -405,7 +405,7 @@ take_over(struct supd *supd, struct start *start)
 	report_taken_over(supd->reporter, &start->story,
 	                  &keeper_handover(supd->keeper)->hello.last_end);
 	renew_log(supd);
-	post_event(supd->post, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
+	post_tick(supd->post);
 	return 0;
 }
 

@@ -383,8 +383,7 @@ births_done(struct procs *procs)
 		(void)kill(birth->pid, SIGKILL);
 		(void)os_spawn_await(birth->start, KILL_US);
 		(void)os_spawn_end(procs->room->spawner, birth->start, &result);
-		if (result.pidfd >= 0)
-			fd_close(&result.pidfd);
+		fd_close(&result.pidfd);
 	}
 	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++)
 		launch_done(&births->at[place].launch);

@@ -21,9 +21,8 @@ count_kill(struct tasks *tasks, struct task *task)
 
 	if (task->kill_until_ms == 0)
 		task->kill_until_ms =
-		    clock_mono_ms() + (actor == NULL
-		                           ? KILL_TIMEOUT_MS
-		                           : actor->conf->spec.stop.kill_timeout_ms);
+		    clock_due_ms(actor == NULL ? KILL_TIMEOUT_MS
+		                               : actor->conf->spec.stop.kill_timeout_ms);
 }
 
 /*

@@ -319,7 +319,7 @@ born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
 		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, task->child.pidfd,
 		                &event);
 	if (task->order.timeout_ms != DURATION_INFINITE)
-		task->deadline_ms = clock_mono_ms() + task->order.timeout_ms;
+		task->deadline_ms = clock_due_ms(task->order.timeout_ms);
 	task_record(tasks, task);
 }
 

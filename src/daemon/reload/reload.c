@@ -328,7 +328,7 @@ reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 	retired->next = reloader->retired;
 	reloader->retired = retired;
 	/* Have a turn, so that the marked actors move. */
-	post_event(reloader->post, &(struct event){.kind = EVENT_TICK, .ref = REF_NONE});
+	post_tick(reloader->post);
 	return 0;
 }
 

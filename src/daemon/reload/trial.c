@@ -340,7 +340,7 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_e
 	keeper_keep(reloader->keeper, KEY, trial->before_fd);
 	reloader->recording->facts.trial_since_ms = reloader->engine->now_ms;
 	/* Not from when it was asked for: to read the configuration took its time. */
-	reloader->recording->facts.trial_until_ms = clock_mono_ms() + ms;
+	reloader->recording->facts.trial_until_ms = clock_due_ms(ms);
 	reloader->recording->facts.trial_ends_early = ends_early;
 	reload->keeps_before = true;
 	r = reload_apply(reloader, reload, err);

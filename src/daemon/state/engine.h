@@ -18,9 +18,10 @@ struct engine {
 #define EXIT_UPGRADE (-1)    /* supd goes on with another binary */
 };
 
-/* Set the time of this turn.  Past events are dated to the end of their millisecond, due
- * deadlines to the beginning: so no delay is ever shorter than it should be. */
-void engine_set_time(struct engine *engine, bool something_happened);
+/* Set the time of this turn.  Events are dated to the end of their millisecond, and what
+ * is due is due when its millisecond has begun: no delay is ever shorter than it should
+ * be. */
+void engine_set_time(struct engine *engine);
 
 /* What the core knows of this actor now. */
 void engine_view(const struct engine *engine, struct ref ref, struct node_view *ret);

@@ -112,7 +112,7 @@ write_early(struct post *post)
 		return false;
 	events = post->posted.events + post->n_written;
 	if (post->n_written == 0) {
-		engine_set_time(post->engine, true);
+		engine_set_time(post->engine);
 		post->written_ms = post->engine->now_ms;
 	}
 	/* Room for the end of the turn, too. */
@@ -154,12 +154,20 @@ post_surely(struct post *post, const struct event *events, size_t n)
 }
 
 void
-engine_set_time(struct engine *engine, bool something_happened)
+engine_set_time(struct engine *engine)
 {
-	uint64_t now_ns = clock_mono_ns() + (something_happened ? 999999 : 0);
+	const uint64_t now_ms = clock_due_ms(0);
 
-	if (now_ns / 1000000 > engine->now_ms)
-		engine->now_ms = now_ns / 1000000;
+	if (now_ms > engine->now_ms)
+		engine->now_ms = now_ms;
+}
+
+void
+post_tick(struct post *post)
+{
+	(void)post_event(post, &(struct event){.kind = EVENT_TICK,
+	                                       .ref = REF_NONE,
+	                                       .period_ms = clock_mono_ms()});
 }
 
 void

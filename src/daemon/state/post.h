@@ -61,6 +61,9 @@ void post_checkpoint(struct post *post);
  * for a command that this turn has no room for; other events are always taken. */
 bool post_event(struct post *post, const struct event *event);
 
+/* Let the core have a turn, and what is due by now; nothing is ever due too early. */
+void post_tick(struct post *post);
+
 /* True if there is room for so many more events, besides urgent events. */
 bool post_has_room(const struct post *post, size_t n);
 

@@ -37,6 +37,13 @@ clock_mono_ms(void)
 	return clock_mono_ns() / 1000000;
 }
 
+/* When so much time will have passed: clock_mono_ms() is not that far any earlier. */
+uint64_t
+clock_due_ms(uint64_t delay_ms)
+{
+	return (clock_mono_ns() + 999999) / 1000000 + delay_ms;
+}
+
 /* CLOCK_REALTIME in microseconds since 1970: for people, never for a decision. */
 uint64_t
 clock_wall_us(void)

@@ -10,6 +10,7 @@
 
 uint64_t clock_mono_ns(void);
 uint64_t clock_mono_ms(void);
+uint64_t clock_due_ms(uint64_t delay_ms);
 uint64_t clock_wall_us(void);
 int clock_wait_ms(uint64_t now_ms, uint64_t until_ms);
 void clock_ignore_steps(void);
