@@ -126,6 +126,22 @@ def log_is_renewed(box):
     equal(lines, [f"line {n + 1}" for n in range(3000)], "what was logged")
 
 
+@test("the log process ends, is stopped or is about to be started at an upgrade: it runs the new binary "
+      "afterwards, and no line is lost")
+def log_is_hit(box):
+    s, binary = start(box, {"a": {"do": ["say=0"]}})
+    signals = [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM] * 4
+    for n, signo in enumerate(signals, 1):
+        os.kill(s.until(lambda: log_process(s), "a log process"), signo)
+        s.tell("a", f"say={n}")
+        replace(binary, of_version(OTHER if n % 2 else VERSION))
+        s.ctl_ok("upgrade")
+        s.until(lambda: log_process(s) and runs(log_process(s), binary), "the log process on the new binary",
+                timeout=30)
+    s.until(lambda: f"{n}\n" in s.ctl("logs", "-n", "1", "a").out, "the last line")
+    equal(s.ctl_ok("logs", "-n", "all", "a").out.split(), [str(i) for i in range(n + 1)], "what was logged")
+
+
 @test("a call over a plain connection is answered on it, in order, and it goes on")
 def plain(box):
     s, _ = start(box)
