@@ -801,3 +801,140 @@ reports
 after 1s
 reply restart s superseded
 expect x c, exit 5
+
+story DECISIONS 52 a temporary actor that the restart of its group forgets before it began is 70
+tree one_for_all
+  a ready=told
+  n temporary gives_exit
+boot
+expect S a
+exit a 1
+reports
+expect removed n, exit 70
+
+story DECISIONS 52 so is one below a temporary supervisor that did not start yet
+tree one_for_all
+  a ready=told
+  s one_for_one temporary
+    n never gives_exit
+boot
+expect S a
+exit a 1
+reports
+expect removed s, exit 70
+
+story DECISIONS 52 or that was about to start it
+tree rest_for_one
+  b
+  a
+  s one_for_one temporary
+    c ready=told
+    n never gives_exit
+boot
+expect S b, S a, S c
+exit a 1
+reports
+expect t c, x c, removed s, t b, x b, exit 70
+
+story DECISIONS 52 an actor that runs once is not started by the restart of its group, though it never began
+tree one_for_all
+  a ready=told
+  n never gives_exit
+boot
+expect S a
+exit a 1
+reports
+expect exit 70
+
+story DECISIONS 52 nor is one below a supervisor that runs once
+tree one_for_all
+  a ready=told
+  s one_for_one never
+    n gives_exit
+boot
+expect S a
+exit a 1
+reports
+expect exit 70
+
+story DECISIONS 52 but one that a command is to start is awaited
+tree one_for_all
+  a ready=told
+  n never disabled gives_exit
+boot
+expect S a
+exit a 1
+reports
+expect S a
+
+story DECISIONS 52 the stop of a group takes an actor along before it began: 70
+tree rest_for_one decider=stopping
+  z
+  a ready=told
+  n never gives_exit
+boot
+expect S z, S a
+exit a 1
+reports
+expect t z, x z, exit 70
+
+story DECISIONS 52 a death pact stops an actor for good
+tree
+  e never
+  n never gives_exit watch=e:stop
+boot
+expect S e, S n
+exit e 1
+reports
+expect t n, x n, exit 143
+
+story DECISIONS 52 or its supervisor
+tree
+  e never
+  a
+  s one_for_one watch=e:stop
+    n never gives_exit
+boot
+expect S e, S a, S n
+exit e 1
+reports
+expect t n, x n, t a, x a, exit 143
+
+story DECISIONS 52 it waits in vain for what a group took along for good
+tree
+  s one_for_all decider=stopping
+    db
+    c
+  n never gives_exit needs=db:completed
+boot
+expect S db, S c
+exit c 1
+report failure c exit:1 stop
+report failure n normal stop origin=db
+expect t db, x db, exit 70
+
+story DECISIONS 52 or for what never began
+tree
+  s one_for_all
+    a ready=told
+    db never
+  n never gives_exit needs=db:completed
+boot
+expect S a
+exit a 1
+reports
+expect S a
+ready a
+report failure n * stop origin=db
+expect t a, x a, exit 70
+
+story DECISIONS 52 or for what a death pact stopped
+tree
+  e never
+  db watch=e:stop ready=told
+  n never gives_exit needs=db:ready
+boot
+expect S e, S db
+exit e 1
+reports
+expect t db, x db, exit 70

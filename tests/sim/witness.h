@@ -82,6 +82,7 @@ struct witnessed {
 	uint64_t stop;      /* … being signalled */
 	uint64_t hold;
 	uint64_t own_stop;    /* … going down because of its own watch */
+	uint64_t taken;       /* … staying down with its group, or by a death pact */
 	uint64_t was_stopped; /* … seen as stopped */
 	uint64_t kept_down;   /* … not being started with its supervisor */
 	uint64_t started;     /* as a supervisor: seq of its newest start */

@@ -30,6 +30,23 @@ is_down(enum node_state state)
 	       state == STATE_UNKILLABLE;
 }
 
+/* Is it down for good with its group, or by a death pact, and not only by a command? That
+ * of this turn is not known yet. */
+static bool
+is_taken_along(const struct witness *witness, const struct witnessed *node)
+{
+	return state_of(witness, node) == STATE_STOPPED && node->spec->enabled &&
+	       !node->removing && (node->told_down < node->up || node->taken > node->up);
+}
+
+/* Has it ended for good? */
+static bool
+is_final(const struct witness *witness, const struct witnessed *node)
+{
+	return state_of(witness, node) == STATE_FAILED ||
+	       state_of(witness, node) == STATE_DONE || is_taken_along(witness, node);
+}
+
 /* Its main process ended, or never ran. */
 void
 witness_exit_status(struct witnessed *node, const struct event *event)
@@ -43,7 +60,8 @@ static bool
 is_end(const struct action *action)
 {
 	return action->kind == ACTION_REMOVED ||
-	       (action->kind == ACTION_REPORT && action->report == REPORT_TERMINATED);
+	       (action->kind == ACTION_REPORT && action->report == REPORT_TERMINATED &&
+	        action->death.watch == 0);
 }
 
 /* It is told that the actor waits for what has ended for good. */
@@ -101,10 +119,21 @@ is_below_ended(struct witness *witness, const struct witnessed *node)
 {
 	while ((node = witness_parent(witness, node)) != NULL &&
 	       node->ref.slot != CORE_USER)
-		if (state_of(witness, node) == STATE_FAILED ||
-		    state_of(witness, node) == STATE_DONE)
+		if (is_final(witness, node))
 			return true;
 	return false;
+}
+
+/* Of what is taken along before it began nothing is told but the failure. */
+static size_t
+find_failure(const struct rig *rig)
+{
+	size_t at = rig->n_log;
+
+	while (at > 0 && (rig->log[at - 1].kind != ACTION_REPORT ||
+	                  rig->log[at - 1].report != REPORT_FAILURE))
+		at--;
+	return at;
 }
 
 /* Before the core's actions are looked at: did it decide that supd ends by itself? */
@@ -122,6 +151,8 @@ witness_exit_look(struct witness *witness)
 	witness->ends = true;
 	witness->end_at = find_end(witness);
 	any_began = witness->end_at > 0;
+	if (find_failure(witness->rig) > witness->end_at)
+		witness->end_at = find_failure(witness->rig);
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		const struct witnessed *node = &witness->nodes[i];
 
@@ -134,7 +165,9 @@ witness_exit_look(struct witness *witness)
 		}
 		/* Also one that was told of earlier in this turn, and had only a hook. */
 		any_began = any_began || node->process.asked > 0 || node->started > 0 ||
-		            node->ended > 0 || is_below_ended(witness, node);
+		            node->ended > 0 || is_taken_along(witness, node) ||
+		            state_of(witness, node) == STATE_UNKILLABLE ||
+		            is_below_ended(witness, node);
 		if (!is_down(state_of(witness, node)))
 			witness_blame(witness, "I38 supd ends, and slot %u runs", i);
 		if (!node->has_status || node->spec->kind == NODE_SUPERVISOR)
@@ -157,7 +190,7 @@ is_missed(const struct witness *witness, const struct need_spec *need,
 	const enum node_state state = state_of(witness, target);
 
 	return target->used && target->name == need->target &&
-	       (state == STATE_FAILED ||
+	       (state == STATE_FAILED || is_taken_along(witness, target) ||
 	        (state == STATE_DONE && need->level == NEED_READY));
 }
 
@@ -192,7 +225,6 @@ witness_exit_in_vain(struct witness *witness, const struct action *report)
 {
 	const struct witnessed *node = witness_find(witness, report->ref);
 	const struct witnessed *ended = witness_find(witness, report->origin);
-	enum node_state state;
 
 	if (!is_in_vain(report))
 		return false;
@@ -201,8 +233,7 @@ witness_exit_in_vain(struct witness *witness, const struct action *report)
 		witness_blame(witness, "I38 supd ends for an actor that does not wait");
 		return true;
 	}
-	state = state_of(witness, ended);
-	if ((state != STATE_FAILED && state != STATE_DONE) ||
+	if (!is_final(witness, ended) ||
 	    (!is_lacked(witness, ended) && !witness_below(witness, node, ended)))
 		witness_blame(witness, "I38 slot %u may come, and supd ends for it",
 		              ended->ref.slot);
@@ -301,7 +332,8 @@ witness_exit_turn(struct witness *witness)
 
 		if (!is_named(node))
 			continue;
-		if (is_below_moving(witness, node))
+		if (is_below_moving(witness, node) ||
+		    state_of(witness, node) == STATE_UNKILLABLE)
 			return;
 		if (!is_down(state_of(witness, node))) {
 			if (!waits_in_vain(witness, node))
@@ -309,11 +341,8 @@ witness_exit_turn(struct witness *witness)
 			in_vain = true;
 			continue;
 		}
-		all_ended = all_ended && (state_of(witness, node) == STATE_DONE ||
-		                          state_of(witness, node) == STATE_FAILED);
-		has_one = has_one || (node->process.asked > 0 &&
-		                      node->ended >= node->process.asked &&
-		                      state_of(witness, node) != STATE_STOPPED &&
+		all_ended = all_ended && is_final(witness, node);
+		has_one = has_one || (is_final(witness, node) &&
 		                      core_valid(witness->rig->core, node->ref) &&
 		                      is_below_running(witness, node));
 	}

@@ -58,6 +58,7 @@ witness_restarted(struct witness *witness, struct witnessed *node, bool group)
 		witness_raise_barrier(witness, member);
 		if (spec_runs_once(member->spec)) {
 			witness_mark(witness, member, &member->down);
+			member->taken = witness->seq;
 			continue;
 		}
 		witness_mark(witness, member, &member->up);
@@ -91,6 +92,7 @@ witness_stopped(struct witness *witness, struct witnessed *node, bool group)
 			continue;
 		witness_mark(witness, member, &member->stop);
 		witness_mark(witness, member, &member->down);
+		member->taken = witness->seq;
 		/* A completed actor does not come back for its former work. */
 		member->retired = 0;
 	}

@@ -129,6 +129,7 @@ react(struct witness *witness, struct witnessed *node, const struct action *repo
 		    node->spec->kind != NODE_WORKER || node->spec->backoff.on_stop;
 		break;
 	case REACTION_STOP:
+		node->taken = witness->seq;
 		witness_mark(witness, node, &node->stop);
 		witness_mark(witness, node, &node->down);
 		witness_mark(witness, node, &node->told_down);

@@ -64,8 +64,7 @@ find_ended(const struct core *core, struct node *node)
 	for (; node != NULL; node = node_parent(core, node)) {
 		if (node->state == STATE_STOPPING || node_comes_back(node))
 			return NULL;
-		if (ended == NULL &&
-		    (node->state == STATE_FAILED || node->state == STATE_DONE))
+		if (ended == NULL && node_is_final(node))
 			ended = node;
 	}
 	return ended;

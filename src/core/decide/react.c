@@ -65,6 +65,14 @@ can_take(const struct core *core, const struct node *node, const struct watch *w
 	return true;
 }
 
+/* A death pact stops the watcher, for good. */
+static void
+stop(struct turn *turn, struct node *node)
+{
+	goal_down_by_policy(node);
+	command_want_down(turn, node);
+}
+
 /*
  * Restart, without a failure.  A watcher that starts after the end has been restarted by
  * that; a watcher that runs once is stopped instead (OTP O-15).  A supervisor waits out
@@ -79,7 +87,7 @@ restart(struct turn *turn, struct node *node, bool confirmed)
 	if (!confirmed || !node_is_live(node))
 		return;
 	if (spec_runs_once(spec_of(node))) {
-		command_want_down(turn, node);
+		stop(turn, node);
 		return;
 	}
 	goal_restart(node, START_BY_POLICY, RESTARTED_FOR_WATCH,
@@ -199,7 +207,7 @@ deliver(struct turn *turn, struct node *node, struct watch *watch)
 		restart(turn, node, watch->due.confirmed);
 		break;
 	case REACTION_STOP:
-		command_want_down(turn, node);
+		stop(turn, node);
 		break;
 	case REACTION_MAX:
 		break;

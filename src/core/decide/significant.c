@@ -186,14 +186,14 @@ supervisor_down(const struct core *core, const struct node *node)
 	return found;
 }
 
-/* True if the node was to start with a supervisor that has ended for good. */
+/* True if the node is down for good, or was to start with a supervisor that is. */
 static bool
 is_lost(const struct core *core, const struct node *node)
 {
 	const struct node *above = supervisor_down(core, node);
 
-	return is_to_start(node) && above != NULL &&
-	       (above->state == STATE_FAILED || above->state == STATE_DONE);
+	return node_is_final(node) ||
+	       (is_to_start(node) && above != NULL && node_is_final(above));
 }
 
 /* True if a named node was started at some time, or can never be started. */
@@ -247,8 +247,7 @@ significant_settled(struct turn *turn, struct node *top)
 		return;
 	/* A node that ends with its supervisor counts by the end of the supervisor. */
 	if (top->state == STATE_STOPPED &&
-	    (!top->plan.with_group ||
-	     node_supervisor(core, top)->state == STATE_STOPPING))
+	    (!top->plan.by_policy || node_supervisor(core, top)->state == STATE_STOPPING))
 		return;
 	if (is_for_another(core, top))
 		return;
@@ -277,8 +276,7 @@ is_in_vain(const struct core *core, const struct node *named, struct node **ret_
 		return false;
 	at = named;
 	if (node_is_down(named) && named->goal == GOAL_DOWN) {
-		if (named->state == STATE_DONE || named->state == STATE_FAILED ||
-		    named->plan.with_group)
+		if (node_is_final(named))
 			return true;
 		at = is_to_start(named) ? supervisor_down(core, named) : NULL;
 	}

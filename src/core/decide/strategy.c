@@ -119,7 +119,7 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 			if (member != node)
 				goal_forget_end(member);
 		} else {
-			goal_down_with_group(member);
+			goal_down_by_policy(member);
 			wait_state_changed(core, member);
 			if (node_is_down(member))
 				continue;
@@ -160,7 +160,7 @@ strategy_stop(struct turn *turn, struct node *node)
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;
-		goal_down_with_group(member);
+		goal_down_by_policy(member);
 		if (member != node)
 			goal_forget_end(member);
 		/* A stopped member changes no state, so its waiters are told here. */

@@ -118,7 +118,7 @@ mark_all(struct core *core, struct node *supervisor)
 		if (node_is_in_sequence(child) || node_is_down(child))
 			continue;
 		/* An actor that runs once is never started again (OTP O-20). */
-		goal_down_with_group(child);
+		goal_down_by_policy(child);
 	}
 }
 

@@ -55,19 +55,19 @@ goal_down(struct node *node)
 {
 	if (node->goal != GOAL_DOWN) {
 		node->plan.down_as = STATE_STOPPED;
-		node->plan.with_group = false;
+		node->plan.by_policy = false;
 	}
 	node->goal = GOAL_DOWN;
 }
 
-/* The same, as its group is stopped for good: a stop of before counts. */
+/* The same, with its group, or by a death pact: a stop by command before that counts. */
 void
-goal_down_with_group(struct node *node)
+goal_down_by_policy(struct node *node)
 {
 	const bool is_new = node->goal != GOAL_DOWN;
 
 	goal_down(node);
-	node->plan.with_group = node->plan.with_group || is_new;
+	node->plan.by_policy = node->plan.by_policy || is_new;
 }
 
 /* The node is to be down for good, in this state. */
@@ -76,7 +76,7 @@ goal_down_as(struct node *node, enum node_state down_as)
 {
 	node->goal = GOAL_DOWN;
 	node->plan.down_as = down_as;
-	node->plan.with_group = false;
+	node->plan.by_policy = false;
 }
 
 /* The node is down for good. */

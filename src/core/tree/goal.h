@@ -89,7 +89,7 @@ void goal_command(struct node *node);
 void goal_join(struct node *node);
 void goal_renew(struct node *node, bool is_wanted, enum restart_kind kind);
 void goal_down(struct node *node);
-void goal_down_with_group(struct node *node);
+void goal_down_by_policy(struct node *node);
 void goal_down_as(struct node *node, enum node_state down_as);
 void goal_settled(struct node *node);
 void goal_forget_failure(struct node *node);

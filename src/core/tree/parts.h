@@ -94,7 +94,7 @@ struct node_plan {
 	enum start_reason start_reason;
 	enum stop_how stop_how;
 	enum node_state down_as;
-	bool with_group; /* down for good with its group, and not by command */
+	bool by_policy; /* down for good with its group, or by a death pact */
 	enum comeback comeback;
 	enum stay stay;
 	bool start_now;    /* do not wait for the backoff */

@@ -31,6 +31,7 @@ struct node *node_next(const struct core *core, const struct node *top,
 bool node_takes_starts(const struct core *core, const struct node *node);
 bool node_is_doomed(const struct core *core, const struct node *node);
 bool node_revives(const struct node *member);
+bool node_is_final(const struct node *node);
 bool node_has_unkillable(const struct core *core, const struct node *top);
 
 /* node_queue.c */

@@ -188,6 +188,14 @@ node_revives(const struct node *member)
 	       node_is_pending(member);
 }
 
+/* True if the node is down for good, by itself or by policy, and not by command. */
+bool
+node_is_final(const struct node *node)
+{
+	return node->state == STATE_DONE || node->state == STATE_FAILED ||
+	       (node_is_down(node) && node->goal == GOAL_DOWN && node->plan.by_policy);
+}
+
 /* True if this node, or a node below, has an unkillable process. */
 bool
 node_has_unkillable(const struct core *core, const struct node *top)
