@@ -47,6 +47,7 @@ Suite *suite_pack(void);
 Suite *suite_output(void);
 Suite *suite_plan(void);
 Suite *suite_lint(void);
+Suite *suite_safety(void);
 Suite *suite_noise(void);
 
 #endif

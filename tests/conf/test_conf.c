@@ -22,6 +22,7 @@ main(void)
 	srunner_add_suite(runner, suite_output());
 	srunner_add_suite(runner, suite_plan());
 	srunner_add_suite(runner, suite_lint());
+	srunner_add_suite(runner, suite_safety());
 	srunner_add_suite(runner, suite_noise());
 	return check_run(runner);
 }

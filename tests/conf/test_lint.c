@@ -3,10 +3,7 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "tests/conf/support.h"
@@ -220,161 +217,6 @@ START_TEST(without_the_wish_there_are_no_warnings)
 }
 END_TEST
 
-/* Load main.yaml: its first report has this severity and message; NULL: there is none. */
-static void
-expect_safety(const char *message, enum conf_severity severity)
-{
-	struct conf_reports reports;
-	struct conf *conf = load_main(true, &reports);
-
-	ck_assert_uint_eq(reports.n, message != NULL);
-	if (message != NULL) {
-		ck_assert_int_eq(reports.at[0].severity, severity);
-		ck_assert_ptr_nonnull(strstr(reports.at[0].message, message));
-	}
-	ck_assert_int_eq(conf == NULL, message != NULL && severity == CONF_ERROR);
-	conf_free(conf);
-	conf_reports_done(&reports);
-}
-
-/* Root refuses what sshd would refuse; others are told. */
-START_TEST(a_file_that_others_can_write_is_refused_for_root)
-{
-	const enum conf_severity grave = geteuid() == 0 ? CONF_ERROR : CONF_WARNING;
-
-	put_file("main.yaml", "children: {}\n");
-	expect_safety(NULL, CONF_WARNING);
-	ck_assert_int_eq(chmod(support_path("main.yaml"), 0664), 0);
-	expect_safety("(mode 0664), and so change what supd runs; try chmod g-w", grave);
-	ck_assert_int_eq(chmod(support_path("main.yaml"), 0646), 0);
-	expect_safety("everybody can write to the file", grave);
-}
-END_TEST
-
-START_TEST(a_file_of_another_owner_is_doubtful)
-{
-	put_file("main.yaml", "children: {}\n");
-	if (geteuid() != 0)
-		return;
-	ck_assert_int_eq(chown(support_path("main.yaml"), 65534, 0), 0);
-	expect_safety("belongs to user 65534", CONF_WARNING);
-}
-END_TEST
-
-START_TEST(a_directory_on_the_way_that_others_can_write_is_refused_for_root)
-{
-	put_file("main.yaml", "children: {}\n");
-	if (geteuid() != 0)
-		return;
-	ck_assert_int_eq(chmod(support_path("."), 0777), 0);
-	expect_safety("everybody can write to the directory", CONF_ERROR);
-	/* As /tmp is: only root can replace files of root there. */
-	ck_assert_int_eq(chmod(support_path("."), 01777), 0);
-	expect_safety(NULL, CONF_WARNING);
-	ck_assert_int_eq(chown(support_path("main.yaml"), 65534, 0), 0);
-	expect_safety("everybody can write to the directory", CONF_ERROR);
-}
-END_TEST
-
-START_TEST(an_included_file_that_others_can_write_is_refused_for_root)
-{
-	put_file("main.yaml", "include: more.yaml\nchildren: {}\n");
-	put_file("more.yaml", "children: {}\n");
-	expect_safety(NULL, CONF_WARNING);
-	ck_assert_int_eq(chmod(support_path("more.yaml"), 0666), 0);
-	expect_safety("everybody can write to the file",
-	              geteuid() == 0 ? CONF_ERROR : CONF_WARNING);
-}
-END_TEST
-
-/* A user that replaces the link chooses the file, however safe the one there now is. */
-START_TEST(a_link_that_others_can_replace_is_refused_for_root)
-{
-	if (geteuid() != 0)
-		return;
-	put_file("good.yaml", "include: way/more.yaml\nchildren: {}\n");
-	put_file("more.yaml", "children: {}\n");
-	ck_assert_int_eq(mkdir(support_path("files"), 0755), 0);
-	ck_assert_int_eq(mkdir(support_path("ways"), 0755), 0);
-	ck_assert_int_eq(symlink("../good.yaml", support_path("files/link")), 0);
-	ck_assert_int_eq(symlink("..", support_path("ways/link")), 0);
-	ck_assert_int_eq(symlink("ways/link", support_path("way")), 0);
-	ck_assert_int_eq(symlink("files/link", support_path("main.yaml")), 0);
-	expect_safety(NULL, CONF_WARNING);
-	ck_assert_int_eq(chmod(support_path("files"), 0777), 0);
-	expect_safety("everybody can write to the directory", CONF_ERROR);
-	ck_assert_int_eq(chmod(support_path("files"), 01777), 0);
-	expect_safety(NULL, CONF_WARNING);
-	ck_assert_int_eq(lchown(support_path("files/link"), 65534, 0), 0);
-	expect_safety("everybody can write to the directory", CONF_ERROR);
-	ck_assert_int_eq(lchown(support_path("files/link"), 0, 0), 0);
-	ck_assert_int_eq(chmod(support_path("ways"), 0777), 0);
-	expect_safety("everybody can write to the directory", CONF_ERROR);
-	/* A link that leads to itself is an error like another, and ends. */
-	ck_assert_int_eq(unlink(support_path("main.yaml")), 0);
-	ck_assert_int_eq(symlink("main.yaml", support_path("main.yaml")), 0);
-	expect_safety("symbolic links", CONF_ERROR);
-}
-END_TEST
-
-/* The actor's own user may own it. */
-START_TEST(a_program_that_others_can_write_is_refused_for_root)
-{
-	char text[1024];
-
-	if (geteuid() != 0)
-		return;
-	put_file("prog", "#!/bin/sh\n");
-	put_file("variables", "A=b\n");
-	ck_assert_int_eq(chmod(support_path("prog"), 0755), 0);
-	(void)snprintf(
-	    text, sizeof(text),
-	    "children: {a: {command: [\"%s\"], user: \"65534\", group: \"0\"}}\n",
-	    support_path("prog"));
-	put_file("main.yaml", text);
-	expect_safety(NULL, CONF_WARNING);
-	ck_assert_int_eq(chown(support_path("prog"), 65534, 0), 0);
-	expect_safety(NULL, CONF_WARNING);
-	ck_assert_int_eq(chown(support_path("prog"), 65533, 0), 0);
-	expect_safety("belongs to user 65533", CONF_WARNING);
-	ck_assert_int_eq(chmod(support_path("prog"), 0775), 0);
-	expect_safety("its group can write", CONF_WARNING);
-	ck_assert_int_eq(chmod(support_path("prog"), 0757), 0);
-	expect_safety("everybody can write", CONF_ERROR);
-	(void)snprintf(text, sizeof(text),
-	               "children: {a: {command: [/bin/true], restart: transient, "
-	               "environment_file: \"%s\"}}\n",
-	               support_path("variables"));
-	put_file("main.yaml", text);
-	expect_safety(NULL, CONF_WARNING);
-	ck_assert_int_eq(chmod(support_path("variables"), 0666), 0);
-	expect_safety("everybody can write", CONF_ERROR);
-}
-END_TEST
-
-START_TEST(a_program_below_a_root_that_others_can_write_is_refused_for_root)
-{
-	char text[1024];
-
-	if (geteuid() != 0)
-		return;
-	ck_assert_int_eq(mkdir(support_path("tree"), 0755), 0);
-	put_file("tree/prog", "#!/bin/sh\n");
-	ck_assert_int_eq(chmod(support_path("tree/prog"), 0755), 0);
-	ck_assert_int_eq(symlink("/prog", support_path("tree/link")), 0);
-	(void)snprintf(text, sizeof(text),
-	               "children: {a: {command: [/link], root: \"%s\"}}\n",
-	               support_path("tree"));
-	put_file("main.yaml", text);
-	expect_safety(NULL, CONF_WARNING);
-	ck_assert_int_eq(chmod(support_path("tree/prog"), 0757), 0);
-	expect_safety("everybody can write to the file", CONF_ERROR);
-	ck_assert_int_eq(chmod(support_path("tree/prog"), 0755), 0);
-	ck_assert_int_eq(chmod(support_path("tree"), 0777), 0);
-	expect_safety("everybody can write to the directory", CONF_ERROR);
-}
-END_TEST
-
 Suite *
 suite_lint(void)
 {
@@ -385,15 +227,6 @@ suite_lint(void)
 	tcase_add_loop_test(tcase, what_is_fine_gives_no_warning, 0,
 	                    (int)ARRAY_SIZE(fine));
 	tcase_add_test(tcase, without_the_wish_there_are_no_warnings);
-	tcase_add_test(tcase, a_file_that_others_can_write_is_refused_for_root);
-	tcase_add_test(tcase, a_file_of_another_owner_is_doubtful);
-	tcase_add_test(tcase,
-	               a_directory_on_the_way_that_others_can_write_is_refused_for_root);
-	tcase_add_test(tcase, an_included_file_that_others_can_write_is_refused_for_root);
-	tcase_add_test(tcase, a_link_that_others_can_replace_is_refused_for_root);
-	tcase_add_test(tcase, a_program_that_others_can_write_is_refused_for_root);
-	tcase_add_test(tcase,
-	               a_program_below_a_root_that_others_can_write_is_refused_for_root);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

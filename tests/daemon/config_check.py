@@ -219,6 +219,33 @@ def writable(box):
     s.ctl_ok("apply")
 
 
+@test("for root, --check refuses a program, script or template that others can change", root=True)
+def changeable(box):
+    os.mkdir(box.path("own"), 0o755)  # the directory of the test is open to all, as /tmp is
+    script = box.file("own/script.sh", "#!/bin/sh\nexec sleep 1000\n")
+    os.chmod(script, 0o755)
+    texts = {"program": f"children: {{a: {{command: [{script}]}}}}\n",
+             "script": f"children: {{a: {{command: [/bin/sh, {script}]}}}}\n",
+             "template": f"templates: {{t: {{command: [{script}]}}}}\nchildren: {{}}\n"}
+    for what, text in texts.items():
+        result = checked(box, text)
+        equal((result.code, result.err), (0, ""), f"of the {what}")
+        os.chmod(script, 0o775)
+        result = checked(box, text)
+        equal(result.code, 78, f"exit status, of the {what}")
+        has(result.err, rf"supd\.yaml:1:\d+: error: .*: its group can write to the file {script}",
+            f"of the {what}")
+        os.chmod(script, 0o755)
+    os.chown(script, 65533, 0)
+    has(checked(box, texts["script"]).err, rf"error: .*{script} belongs to user 65533", "the owner")
+    equal(checked(box, "children: {a: {user: '65533', group: '0', "
+                       f"command: [{script}]}}}}\n").code, 0, "of an actor of that user")
+    path = box.file("own/supd.yaml", "children: {}\n")
+    os.chown(path, 65533, 0)
+    has(run(SUPD, "--check", "-c", path).err, f"error: the file {path} belongs to user 65533",
+        "the configuration")
+
+
 @test("--check tries ports and addresses: a warning where one cannot be had, and why")
 def ports(box):
     taken = {kind: socket.socket(socket.AF_INET, kind)

@@ -264,7 +264,9 @@ def of_every_file(box):
               *glob.glob(os.path.join(TOP_SRC, "tests", "fuzz", "corpus", "*", "*.yaml"))]
     check(len(others) > 5, f"other files: {others}")
     for path in (everything, os.path.join(TOP_SRC, "etc", "supd.yaml"), *examples, *others):
-        for mode in ("--check", "--simulate"):
+        # Root, in the directory of another user: --check refuses all files there.
+        is_own = os.stat(path).st_uid in (0, os.geteuid())
+        for mode in ("--check", "--simulate") if is_own else ("--simulate",):
             done = subprocess.run([SUPD, mode, "-c", path], capture_output=True, text=True,
                                   timeout=20, env=environment)
             check(done.returncode == 0 or path in others and done.returncode == 78,

@@ -13,35 +13,38 @@
 #define LINKS_MAX 40
 
 static bool
-is_owner(const struct stat *stat, uid_t trusted)
+is_owner(const struct stat *stat, const struct trust *trust)
 {
-	return stat->st_uid == 0 || stat->st_uid == trusted;
+	return stat->st_uid == 0 || stat->st_uid == trust->uid;
 }
 
 /* Of a file, or of a directory in which `below` is. */
 static enum safety
-look_at(const struct stat *stat, const struct stat *below, uid_t trusted)
+look_at(const struct stat *stat, const struct stat *below, const struct trust *trust)
 {
 	const bool is_kept =
-	    below != NULL && (stat->st_mode & S_ISVTX) != 0 && is_owner(below, trusted);
+	    below != NULL && (stat->st_mode & S_ISVTX) != 0 && is_owner(below, trust);
 
 	if ((stat->st_mode & S_IWOTH) != 0 && !is_kept)
 		return UNSAFE;
-	if ((stat->st_mode & S_IWGRP) != 0 && !is_kept)
+	if ((stat->st_mode & S_IWGRP) != 0 && !is_kept &&
+	    !(stat->st_uid == trust->uid && stat->st_gid == trust->gid &&
+	      trust->gid != TRUST_NO_GROUP))
 		return SAFE_BUT_FOR_GROUP;
-	return is_owner(stat, trusted) ? SAFE : SAFE_BUT_FOR_OWNER;
+	return is_owner(stat, trust) ? SAFE : SAFE_BUT_FOR_OWNER;
 }
 
 /* Look at a resolved path and at each directory on the way to it; `below`: of what is in
  * it, or NULL.  Cuts the path. */
 static void
-look_up(char *at, const struct stat *below, uid_t trusted, struct safety_report *ret)
+look_up(char *at, const struct stat *below, const struct trust *trust,
+        struct safety_report *ret)
 {
 	struct stat kept;
 	struct stat now;
 
 	while (lstat(at, &now) == 0) {
-		const enum safety safety = look_at(&now, below, trusted);
+		const enum safety safety = look_at(&now, below, trust);
 		char *slash = strrchr(at, '/');
 
 		if (safety > ret->safety) {
@@ -79,7 +82,7 @@ first_link(const char *path, struct stat *ret)
  * that replaces the link chooses the file.  false: there is no link.
  */
 static bool
-follow(char path[PATH_MAX], uid_t trusted, struct safety_report *ret)
+follow(char path[PATH_MAX], const struct trust *trust, struct safety_report *ret)
 {
 	struct stat stat;
 	const size_t len = first_link(path, &stat);
@@ -97,7 +100,7 @@ follow(char path[PATH_MAX], uid_t trusted, struct safety_report *ret)
 	if (n < 0 || realpath(head == 0 ? "." : directory, at) == NULL)
 		return false;
 	next[n] = '\0';
-	look_up(at, &stat, trusted, ret);
+	look_up(at, &stat, trust, ret);
 	total = snprintf(target, sizeof(target), "%s%s%s",
 	                 next[0] == '/' ? "" : directory, next, path + len);
 	if (total >= (int)sizeof(target))
@@ -112,26 +115,26 @@ follow(char path[PATH_MAX], uid_t trusted, struct safety_report *ret)
  * path that cannot be examined counts as safe, as another message reports the failure.
  */
 enum safety
-safety_of(const char *path, uid_t trusted, struct safety_report *ret)
+safety_of(const char *path, const struct trust *trust, struct safety_report *ret)
 {
 	char at[PATH_MAX];
 
 	ret->safety = SAFE;
 	if (realpath(path, at) == NULL)
 		return SAFE;
-	look_up(at, NULL, trusted, ret);
+	look_up(at, NULL, trust, ret);
 	if (snprintf(at, sizeof(at), "%s", path) < (int)sizeof(at))
-		for (int n = 0; n < LINKS_MAX && follow(at, trusted, ret); n++)
+		for (int n = 0; n < LINKS_MAX && follow(at, trust, ret); n++)
 			;
 	return ret->safety;
 }
 
 /* The same of an open file alone, not of the way to it. */
 void
-safety_of_file(const char *path, const struct stat *stat, uid_t trusted,
+safety_of_file(const char *path, const struct stat *stat, const struct trust *trust,
                struct safety_report *ret)
 {
-	ret->safety = look_at(stat, NULL, trusted);
+	ret->safety = look_at(stat, NULL, trust);
 	ret->stat = *stat;
 	(void)snprintf(ret->path, sizeof(ret->path), "%s", path);
 }
@@ -146,7 +149,7 @@ safety_format(const struct safety_report *report, char *buf, size_t size)
 	if (report->safety == SAFE_BUT_FOR_OWNER)
 		(void)snprintf(buf, size,
 		               "the %s %.300s belongs to user %u, who can change what "
-		               "supd runs",
+		               "supd runs; try chown root",
 		               kind, report->path, (unsigned int)report->stat.st_uid);
 	else
 		(void)snprintf(buf, size,

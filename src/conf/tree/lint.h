@@ -12,7 +12,8 @@ void lint_ends(const struct lint *lint);
 void lint_files(const struct lint *lint, const struct conf_actor *actor);
 void lint_warn(const struct lint *lint, const struct conf_actor *actor, const char *key,
                const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-void lint_file(const char *name, const struct stat *stat_buf, bool warn,
-               struct conf_reports *reports);
+void lint_file(const char *name, const struct stat *stat_buf,
+               const struct conf_options *options, struct conf_reports *reports);
+void lint_templates(struct reader *reader, const struct yaml *templates);
 
 #endif

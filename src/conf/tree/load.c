@@ -108,7 +108,7 @@ load_file(struct file_load *load, const char *path, const struct yaml *from)
 		load->roots[source.file] = root;
 	else if (from == NULL && reader->reports->n_errors == 0)
 		report_at(load, NULL, "the file is empty; write at least `children: {}`");
-	lint_file(source.name, &file.stat, reader->options->warn, reader->reports);
+	lint_file(source.name, &file.stat, reader->options, reader->reports);
 }
 
 static bool
@@ -365,6 +365,9 @@ load_all(struct file_load *load, const char *file)
 	needs_check(reader);
 	if (reader->options->warn && reader->reports->n_errors == 0)
 		lint_tree(&(struct lint){reader->conf, reader->options, reader->reports});
+	/* Those in use were looked at as their actors. */
+	if (reader->options->look && reader->reports->n_errors == 0)
+		lint_templates(reader, input.templates);
 }
 
 static void

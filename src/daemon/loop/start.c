@@ -68,7 +68,8 @@ is_safe_place(const char *directory)
 	struct safety_report safety;
 	char text[SAFETY_TEXT_MAX];
 
-	if (geteuid() != 0 || safety_of(directory, 0, &safety) < SAFE_BUT_FOR_GROUP)
+	if (geteuid() != 0 ||
+	    safety_of(directory, &TRUST_ROOT, &safety) < SAFE_BUT_FOR_GROUP)
 		return true;
 	log_line(LOG_LEVEL_ERROR, "the runtime directory %s: %s", directory,
 	         safety_format(&safety, text, sizeof(text)));
