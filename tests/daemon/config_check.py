@@ -267,10 +267,10 @@ metrics: {{listen: "tcp:127.0.0.1:{tcp}"}}
     place = box.path("run")
     result = run(SUPD, "--check", "-r", place, "-c", path)
     equal(result.code, 0, "exit status")
-    for line, words in ((5, f"127.0.0.1 port {tcp} of /user/a .*another process has it"),
-                        (6, f"127.0.0.1 port {udp} of /user/a .*another process has it"),
+    for line, words in ((5, f"127.0.0.1 port {tcp} of /user/a .*another process has this port"),
+                        (6, f"127.0.0.1 port {udp} of /user/a .*another process has this port"),
                         (7, "192.0.2.1 port 4711 .*no network interface"),
-                        (9, f"127.0.0.1 port {tcp} of metrics .*another process has it")):
+                        (9, f"127.0.0.1 port {tcp} of metrics .*another process has this port")):
         has(result.err, rf"{path}:{line}:\d+: warning: .*{words}", "what it says")
     check(not os.path.exists(place) and not os.path.exists(box.path("four.sock")),
           "it left a file")
