@@ -35,6 +35,11 @@ CALM = {"user": "nobody", "backoff": {"min": "100ms", "max": "100ms"}}
 OTHERS = {"other": {}, "clock": {"do": ["exit=1"], "backoff": {"min": "50ms", "max": "50ms"}}}
 
 
+# As nobody: a program, begun with a file that closes as it begins; the file, the program.
+EXEC_WITH = ("import os, sys\nos.setgid(65534)\nos.setuid(65534)\nos.open(sys.argv[1], os.O_RDONLY)\n"
+             "os.execvp(sys.argv[2], sys.argv[2:])")
+
+
 @test("a program that cannot be read fails in time; it is started once, when it can be",
       root=True)
 def program(box):
@@ -181,6 +186,14 @@ def taken_over(box):
     events = s.ctl_ok("-o", "json", "events", "--type", "exited").out
     equal(events.count('"/user/b"'), 2, "ends of b")
     equal(s.counts["S", "b"], runs + 1, "runs of b")
+
+
+@test("a process that hangs in its exec holds up no start: /proc does not answer for it", root=True)
+def stranger(box):
+    fuse = Fuse(box, "flush", content=PROBE)
+    box.popen(sys.executable, "-c", EXEC_WITH, fuse.path(), "sleep", "1000")
+    fuse.held("flush")
+    others_work(box.supd({"a": {"user": "nobody"}, **OTHERS}))
 
 
 @test("a directory, an output and an environment file that do not answer: the same, also "
