@@ -20,8 +20,6 @@
 #include "os/self/bounded.h"
 #include "os/self/clock.h"
 
-/* How long the kernel may take to end all that were killed. */
-#define DEATH_TIMEOUT_MS 3000
 /* How long a child may look at one process, and how often there is a sign of life
  * meanwhile. */
 #define SILENT_MS 500

@@ -24,11 +24,10 @@
 #include "os/self/clock.h"
 
 #define ENVIRON_MAX (128 * 1024)
-/* How long the kernel may take to end all that were killed, and to end an exec; how often
- * that is seen, and after how many times all processes are looked at again. */
-#define DEATH_TIMEOUT_MS 3000
-#define LOOK_AGAIN_MS    5
-#define LOOKS            20
+/* How often the ends of the killed are looked for, and after how many times all processes
+ * are looked at again. */
+#define LOOK_AGAIN_MS 5
+#define LOOKS         20
 
 /* A search for the processes of some users. */
 struct hunt {

@@ -11,6 +11,8 @@
 
 #include "os/process/leftover.h"
 
+/* How long the kernel may take to end all that were killed, and to end an exec. */
+#define DEATH_TIMEOUT_MS 3000
 /* So many processes are left out before a search is given up. */
 #define SILENT_MAX 16
 #define KILLED_MAX 65536
