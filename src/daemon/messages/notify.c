@@ -130,7 +130,7 @@ post_ready(struct notify *notify, const struct actor *actor)
 static void
 pause_place(struct notify *notify, uint32_t slot)
 {
-	struct epoll_event event = {.events = 0, .data.u32 = slot};
+	struct epoll_event event = {.events = 0, .data.u64 = slot};
 	struct notify_slot *place = &notify->at[slot];
 
 	if (place->is_paused)
@@ -279,8 +279,9 @@ take_message(struct notify *notify, struct actor *actor)
 }
 
 static void
-drain_one(void *data, uint32_t slot)
+drain_one(void *data, uint64_t key)
 {
+	const uint32_t slot = (uint32_t)key;
 	struct notify *notify = data;
 	const struct actors *actors = notify->messages->actors;
 
@@ -311,7 +312,7 @@ resume_all(struct notify *notify)
 	while (notify->paused != NO_SLOT) {
 		struct notify_slot *place = &notify->at[notify->paused];
 		struct epoll_event event = {.events = EPOLLIN,
-		                            .data.u32 = notify->paused};
+		                            .data.u64 = notify->paused};
 
 		notify->paused = place->next;
 		place->is_paused = false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* readables.c - descriptors of actors, by slot, that are read when they can be. */
+/* readables.c - descriptors of actors that are read when they can be, or dropped when
+ * their other end hangs up. */
 #include "config.h"
 
 #include "daemon/messages/readables.h"
@@ -35,29 +36,36 @@ readables_close(struct readables *readables)
 	fd_close(&readables->epoll_fd);
 }
 
-/* Read this one, too; on an error it is closed.  0 or -errno. */
+/* Drain this one, too, at these events, and when it hangs up.  0 or -errno. */
 int
-readables_add(struct readables *readables, uint32_t slot, int take_fd)
+readables_watch(struct readables *readables, uint64_t key, uint32_t events, int fd)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.u32 = slot};
+	struct epoll_event event = {.events = events, .data.u64 = key};
 
-	if (epoll_ctl(readables->epoll_fd, EPOLL_CTL_ADD, take_fd, &event) < 0) {
-		int r = -errno;
-
-		(void)close(take_fd);
-		return r;
-	}
+	if (epoll_ctl(readables->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+		return -errno;
 	readables->n_open++;
 	return 0;
 }
 
-/* Close this one. */
+/* Read this one, too; on an error it is closed.  0 or -errno. */
+int
+readables_add(struct readables *readables, uint64_t key, int take_fd)
+{
+	const int r = readables_watch(readables, key, EPOLLIN, take_fd);
+
+	if (r < 0)
+		(void)close(take_fd);
+	return r;
+}
+
+/* Close this one, watched or not. */
 void
 readables_remove(struct readables *readables, int *fd)
 {
-	(void)epoll_ctl(readables->epoll_fd, EPOLL_CTL_DEL, *fd, NULL);
+	if (epoll_ctl(readables->epoll_fd, EPOLL_CTL_DEL, *fd, NULL) == 0)
+		readables->n_open--;
 	fd_close(fd);
-	readables->n_open--;
 }
 
 /* Each that can be read once: the kernel moves one that was reported to the end. */
@@ -70,7 +78,7 @@ readables_drain(struct readables *readables, readables_fn *drain, void *data)
 		int n = epoll_wait(readables->epoll_fd, events, DRAIN_BATCH, 0);
 
 		for (int i = 0; i < n; i++)
-			drain(data, events[i].data.u32);
+			drain(data, events[i].data.u64);
 		if (n < DRAIN_BATCH)
 			return;
 	}

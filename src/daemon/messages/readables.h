@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* readables.h - descriptors of actors, by slot, that are read when they can be. */
+/* readables.h - descriptors of actors that are read when they can be, or dropped when
+ * their other end hangs up. */
 #ifndef DAEMON_READABLES_H
 #define DAEMON_READABLES_H
 
@@ -13,13 +14,14 @@ struct readables {
 	uint32_t n_open;
 };
 
-typedef void readables_fn(void *data, uint32_t slot);
+typedef void readables_fn(void *data, uint64_t key);
 typedef void readables_io(struct ev_loop *loop, ev_io *io, int revents);
 
 int readables_open(struct readables *readables, struct ev_loop *loop, readables_io *on_io,
                    void *data);
 void readables_close(struct readables *readables);
-int readables_add(struct readables *readables, uint32_t slot, int take_fd);
+int readables_watch(struct readables *readables, uint64_t key, uint32_t events, int fd);
+int readables_add(struct readables *readables, uint64_t key, int take_fd);
 void readables_remove(struct readables *readables, int *fd);
 void readables_drain(struct readables *readables, readables_fn *drain, void *data);
 

@@ -84,7 +84,7 @@ readiness_close(struct readiness *readiness, struct ref ref)
  * closed it.
  */
 static void
-listen_to(void *data, uint32_t slot)
+listen_to(void *data, uint64_t slot)
 {
 	struct readiness *readiness = data;
 	const struct ref ref = readiness->messages->actors->at[slot].ref;

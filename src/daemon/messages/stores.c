@@ -17,19 +17,18 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/log_pace.h"
+#include "daemon/messages/readables.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/harmless.h"
 
-#define EVENTS_AT_ONCE 32
 /* Newer than the headers that we build with: are two descriptors of the same file? */
 #ifndef F_DUPFD_QUERY
 #define F_DUPFD_QUERY (1024 + 3)
@@ -59,12 +58,10 @@ struct store {
 
 struct stores {
 	struct keeper *keeper;
-	struct ev_loop *loop;
 	struct store **at; /* by slot, NULL: none */
 	uint32_t cap;
-	int epoll_fd;
-	ev_io io;
-	struct log_pace pace; /* of lines about what is refused */
+	struct readables readables; /* for what hangs up */
+	struct log_pace pace;       /* of lines about what is refused */
 };
 
 _Static_assert(CONF_FD_STORE_MAX <= 1 << PLACE_BITS, "places have too many bits");
@@ -151,25 +148,19 @@ have_store(struct stores *stores, struct ref ref)
 static void
 poll_entry(struct stores *stores, const struct store *store, size_t place)
 {
-	struct epoll_event event = {
-	    .events = 0,
-	    .data.u64 = (uint64_t)store->ref.slot << PLACE_BITS | place,
-	};
+	const uint64_t key = (uint64_t)store->ref.slot << PLACE_BITS | place;
 
 	if (store->shelf->entries[place].is_polled &&
 	    fd_is_socket_or_pipe(store->fds[place]))
-		(void)epoll_ctl(stores->epoll_fd, EPOLL_CTL_ADD, store->fds[place],
-		                &event);
+		(void)readables_watch(&stores->readables, key, 0, store->fds[place]);
 }
 
 static void
 drop_entry(struct stores *stores, struct store *store, size_t place)
 {
 	atomic_store(&store->shelf->entries[place].is_stored, 0);
-	if (store->shelf->entries[place].is_polled)
-		(void)epoll_ctl(stores->epoll_fd, EPOLL_CTL_DEL, store->fds[place], NULL);
 	/* The walker has a copy until it is told: not the last one goes here. */
-	fd_close(&store->fds[place]);
+	readables_remove(&stores->readables, &store->fds[place]);
 	keeper_release(stores->keeper, entry_key(store->ref, place));
 	store->n--;
 }
@@ -388,21 +379,24 @@ stores_adopt(struct stores *stores, struct ref ref)
 
 /* A descriptor with a hung-up other end is useless (systemd's FDPOLL). */
 static void
+drop_hung_up(void *data, uint64_t key)
+{
+	struct stores *stores = data;
+	const size_t place = key & ((1 << PLACE_BITS) - 1);
+	struct store *store = stores->at[key >> PLACE_BITS];
+
+	if (store != NULL && store->fds[place] >= 0)
+		drop_entry(stores, store, place);
+}
+
+static void
 on_hang_up(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct stores *stores = io->data;
-	struct epoll_event events[EVENTS_AT_ONCE];
-	int n = epoll_wait(stores->epoll_fd, events, EVENTS_AT_ONCE, 0);
 
 	(void)loop;
 	(void)revents;
-	for (int i = 0; i < n; i++) {
-		const size_t place = events[i].data.u64 & ((1 << PLACE_BITS) - 1);
-		struct store *store = stores->at[events[i].data.u64 >> PLACE_BITS];
-
-		if (store != NULL && store->fds[place] >= 0)
-			drop_entry(stores, store, place);
-	}
+	readables_drain(&stores->readables, drop_hung_up, stores);
 }
 
 int
@@ -425,19 +419,16 @@ struct stores *
 stores_new(struct ev_loop *loop, struct keeper *keeper, struct err *err)
 {
 	struct stores *stores = calloc(1, sizeof(*stores));
+	const int r = stores == NULL
+	                  ? -ENOMEM
+	                  : readables_open(&stores->readables, loop, on_hang_up, stores);
 
-	if (stores != NULL)
-		stores->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
-	if (stores == NULL || stores->epoll_fd < 0) {
-		err_set(err, stores == NULL ? ENOMEM : errno, "stores of descriptors");
+	if (r < 0) {
+		err_set(err, -r, "stores of descriptors");
 		free(stores);
 		return NULL;
 	}
 	stores->keeper = keeper;
-	stores->loop = loop;
-	ev_io_init(&stores->io, on_hang_up, stores->epoll_fd, EV_READ);
-	stores->io.data = stores;
-	ev_io_start(loop, &stores->io);
 	return stores;
 }
 
@@ -446,11 +437,10 @@ stores_free(struct stores *stores)
 {
 	if (stores == NULL)
 		return;
-	ev_io_stop(stores->loop, &stores->io);
 	for (uint32_t slot = 0; slot < stores->cap; slot++)
 		if (stores->at[slot] != NULL)
 			stores_clear(stores, stores->at[slot]->ref);
-	fd_close(&stores->epoll_fd);
+	readables_close(&stores->readables);
 	free(stores->at);
 	free(stores);
 }
