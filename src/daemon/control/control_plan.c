@@ -14,7 +14,6 @@
 #include "daemon/report/describe.h"
 #include "daemon/sockets/grown.h"
 #include "daemon/state/actors.h"
-#include "daemon/state/cause.h"
 #include "daemon/state/engine.h"
 #include "daemon/state/options.h"
 #include "daemon/state/recording.h"
@@ -43,26 +42,17 @@ reply_plan(struct conn *conn, const char *plan)
 static void
 reply_taken_back(struct conn *conn, const struct trial_result *result)
 {
-	const struct control_uses *uses = &conn->control->uses;
 	char since[CLOCK_TEXT_MAX];
-	struct strbuf cause;
 
 	(void)clock_format(result->since_wall_us, 3, since);
-	if (!result->has_failed) {
+	if (result->has_failed)
+		reply_start_failed(conn, result->path, &result->cause, result->who,
+		                   since);
+	else
 		reply_error(conn, CONTROL_INTERFACE ".Timeout",
 		            json_pack("{s:s,s:s,s:s}", "name", result->path, "state",
 		                      node_state_names[result->state], "rolled_back_to",
 		                      since));
-		return;
-	}
-	strbuf_init(&cause, 4096);
-	cause_json(&cause, &result->cause,
-	           cause_about(uses->actors, &result->cause, result->who));
-	reply_error(conn, CONTROL_INTERFACE ".StartFailed",
-	            json_pack("{s:s,s:o*,s:s}", "name", result->path, "cause",
-	                      json_loads(strbuf_str(&cause), 0, NULL), "rolled_back_to",
-	                      since));
-	strbuf_done(&cause);
 }
 
 static void

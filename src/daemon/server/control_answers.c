@@ -85,20 +85,22 @@ name_of(const struct conn *conn, const struct target *target)
 	           : actors_path(conn->control->uses.actors, target->ref);
 }
 
-static void
-reply_start_failed(struct conn *conn, const struct target *target)
+/* The start of an actor failed; where it was part of a configuration on trial, the time
+ * of the one that is in force again, else NULL. */
+void
+reply_start_failed(struct conn *conn, const char *name, const struct cause *cause,
+                   struct ref origin, const char *rolled_back_to)
 {
-	struct strbuf cause;
-	json_t *object;
+	struct strbuf *out = reply_begin_error(conn, CONTROL_INTERFACE ".StartFailed");
 
-	strbuf_init(&cause, 4096);
-	cause_json(&cause, &target->cause,
-	           cause_about(conn->control->uses.actors, &target->cause, target->ref));
-	object = json_loads(strbuf_str(&cause), 0, NULL);
-	strbuf_done(&cause);
-	reply_error(
-	    conn, CONTROL_INTERFACE ".StartFailed",
-	    json_pack("{s:s,s:o}", "name", name_of(conn, target), "cause", object));
+	strbuf_adds(out, "{\"name\":");
+	strbuf_add_json(out, name);
+	strbuf_adds(out, ",\"cause\":");
+	cause_json(out, cause, cause_about(conn->control->uses.actors, cause, origin));
+	if (rolled_back_to != NULL)
+		strbuf_addf(out, ",\"rolled_back_to\":\"%s\"", rolled_back_to);
+	strbuf_addc(out, '}');
+	reply_end(conn, false);
 }
 
 /* What is in the way of a command, and what to do about it. */
@@ -155,7 +157,8 @@ reply_target_error(struct conn *conn, const struct target *target)
 		if (target->cause.kind == CAUSE_UNKILLABLE)
 			reply_unkillable(conn, target->ref);
 		else if (cause_is_failure(&target->cause))
-			reply_start_failed(conn, target);
+			reply_start_failed(conn, name_of(conn, target), &target->cause,
+			                   target->ref, NULL);
 		else
 			reply_invalid_state(conn, target->ref,
 			                    "it ended, and what was waited for can no "

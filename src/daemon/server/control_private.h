@@ -361,6 +361,7 @@ void call_finish(struct conn *conn);
 
 /* control_reply.c */
 struct strbuf *reply_begin(struct conn *conn);
+struct strbuf *reply_begin_error(struct conn *conn, const char *error);
 void reply_end(struct conn *conn, bool continues);
 void reply_empty(struct conn *conn);
 void reply_json(struct conn *conn, json_t *take_parameters);
@@ -408,6 +409,8 @@ void reply_no_such_actor(struct conn *conn, const char *name,
                          const struct candidates *candidates);
 void reply_invalid_parameter(struct conn *conn, const char *name);
 void reply_invalid_state(struct conn *conn, struct ref ref, const char *message);
+void reply_start_failed(struct conn *conn, const char *name, const struct cause *cause,
+                        struct ref origin, const char *rolled_back_to);
 void reply_limit(struct conn *conn, const char *name, int limit);
 void reply_outcome_unknown(struct conn *conn);
 void reply_target_error(struct conn *conn, const struct target *target);

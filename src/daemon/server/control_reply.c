@@ -74,6 +74,15 @@ reply_begin(struct conn *conn)
 	return &conn->out;
 }
 
+/* An error, in the same way. */
+struct strbuf *
+reply_begin_error(struct conn *conn, const char *error)
+{
+	reply_set_mark(conn);
+	strbuf_addf(&conn->out, "{\"error\":\"%s\",\"parameters\":", error);
+	return &conn->out;
+}
+
 /* The message since the mark is complete: keep it, unless the connection gets no replies.
  */
 static void
