@@ -100,7 +100,6 @@ struct core_layout {
 /* Lists of waiters: wait/wait.c. */
 struct core_waiters {
 	uint32_t vacant;
-	uint32_t n_fired;
 	uint32_t fired_head, fired_tail;
 };
 
