@@ -312,6 +312,17 @@ def control_socket(box):
     fuse.answer()
 
 
+@test("a control socket the path of which is slow, as on a busy machine, is waited for at a start",
+      root=True)
+def slow_control_socket(box):
+    fuse = Fuse(box, "lookup", everybody=True, delay_us=900000)
+    s = box.supd(OTHERS, control={"socket": fuse.path("sock")})
+    fuse.until("late lookup", 2)
+    fuse.answer()
+    s.socket = fuse.path("sock")
+    others_work(s)
+
+
 @test("a probed path that hangs is a bad answer in time; others are asked meanwhile, by the "
       "same helper process", root=True)
 def probes(box):

@@ -6,7 +6,6 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -20,22 +19,11 @@
 
 #define DESCRIPTORS_MAX 160
 #define FILLERS_MAX     200
+#define PATIENCE_MS     60000
 
 static struct fake *fake;
 static char directory[64];
 static char path[sizeof(directory) + 16];
-
-/* A busy machine is no fault of the child that looks at the socket and makes it. */
-static struct control *
-begin_control(struct err *err)
-{
-	struct control *control;
-
-	while ((control = control_new(&fake->uses, err)) == NULL &&
-	       err->code == ETIMEDOUT)
-		(void)poll(NULL, 0, 10);
-	return control;
-}
 
 static void
 set_up(void)
@@ -49,9 +37,10 @@ set_up(void)
 	(void)fake_add(fake, "/user/a", NODE_WORKER);
 	fake_boot(fake);
 	control_free(fake->supd.control);
-	fake->control_file = (struct control_file){&fake->supd.bounded, path, 0};
+	fake->control_file = (struct control_file){
+	    .bounded = &fake->supd.bounded, .path = path, .timeout_ms = PATIENCE_MS};
 	fake->conf.control_mode = 0600;
-	fake->supd.control = begin_control(&err);
+	fake->supd.control = control_new(&fake->uses, &err);
 	ck_assert_msg(fake->supd.control != NULL, "%s", err.text);
 }
 
@@ -91,7 +80,7 @@ START_TEST(a_live_socket_is_never_taken_over)
 	struct err err = {0};
 	struct client client;
 
-	ck_assert_ptr_null(begin_control(&err));
+	ck_assert_ptr_null(control_new(&fake->uses, &err));
 	ck_assert_int_eq(err.code, EADDRINUSE);
 	/* The holder of the socket still serves. */
 	connect_client(&client);

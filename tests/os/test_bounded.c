@@ -182,6 +182,26 @@ START_TEST(a_socket_is_made_adjusted_restored_and_removed)
 }
 END_TEST
 
+static void
+look(int timeout_ms, int result)
+{
+	struct sockwork_seen seen;
+
+	ck_assert_int_eq(
+	    sockwork_look(&bounded, 1,
+	                  &(struct sockwork_query){directory, false, timeout_ms}, &seen),
+	    result);
+	ck_assert_uint_eq(seen.ino, 0);
+}
+
+START_TEST(a_look_takes_as_long_as_it_may_and_what_was_late_is_not_looked_at_again)
+{
+	look(PATIENCE_MS, 0);
+	look(0, -ETIMEDOUT);
+	look(PATIENCE_MS, -ETIMEDOUT);
+}
+END_TEST
+
 START_TEST(what_is_in_the_way_is_told_and_without_time_nothing_is_tried)
 {
 	struct sock_file file = {
@@ -213,6 +233,9 @@ main(void)
 	tcase_add_test(tcase, each_owner_has_few_children_and_all_together_have_a_bound);
 	tcase_add_test(tcase, a_child_that_others_have_reaped_is_forgotten);
 	tcase_add_loop_test(tcase, a_socket_is_made_adjusted_restored_and_removed, 0, 2);
+	tcase_add_test(
+	    tcase,
+	    a_look_takes_as_long_as_it_may_and_what_was_late_is_not_looked_at_again);
 	tcase_add_test(tcase,
 	               what_is_in_the_way_is_told_and_without_time_nothing_is_tried);
 	suite_add_tcase(suite, tcase);

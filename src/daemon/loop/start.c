@@ -58,6 +58,9 @@
 /* A supd that was killed holds its socket no longer than so long. */
 #define DYING_MS      1000
 #define DYING_LOOK_MS 20
+/* Before there is anything to supervise, so long for what is done with the file of the
+ * control socket, three times at most: well within WALKER_ADOPT_MS. */
+#define FIRST_FILE_MS 40000
 
 /* ---- which way --------------------------------------------------------------------- */
 
@@ -429,8 +432,8 @@ start_control_path(const struct conf *conf, const char *runtime_dir)
 	return strbuf_take(&sb);
 }
 
-int
-start_begin(struct supd *supd, struct start *start)
+static int
+begin(struct supd *supd, struct start *start)
 {
 	struct err err = {0};
 	int status;
@@ -467,4 +470,18 @@ start_begin(struct supd *supd, struct start *start)
 	/* Reading the configuration took more memory than keeping it does. */
 	(void)malloc_trim(0);
 	return 0;
+}
+
+int
+start_begin(struct supd *supd, struct start *start)
+{
+	int status;
+
+	/* There is nothing yet that would have to wait: on a busy machine it is better to
+	 * be late than not to begin. */
+	if (start->how == START_FRESH)
+		supd->control_file->timeout_ms = FIRST_FILE_MS;
+	status = begin(supd, start);
+	supd->control_file->timeout_ms = CONTROL_FILE_MS;
+	return status;
 }

@@ -15,8 +15,9 @@ int
 control_file_look(const struct control_file *file, bool connects,
                   struct sockwork_seen *ret)
 {
-	return sockwork_look(file->bounded, VAULT_KEY(VAULT_CONTROL, 0), file->path,
-	                     connects, ret);
+	return sockwork_look(
+	    file->bounded, VAULT_KEY(VAULT_CONTROL, 0),
+	    &(struct sockwork_query){file->path, connects, file->timeout_ms / 2}, ret);
 }
 
 /* The same for what is to be done with it. */
@@ -33,7 +34,11 @@ control_file_do(const struct control_file *file, enum sockwork_kind kind,
 	    .gid = gid,
 	    .refuses_rights = true,
 	};
+	struct sockwork work;
+	int r;
 
-	return sockwork_once(file->bounded, VAULT_KEY(VAULT_CONTROL, 0), kind, &wanted,
-	                     err);
+	sockwork_begin(&work, file->bounded, file->timeout_ms);
+	r = sockwork_do(&work, VAULT_KEY(VAULT_CONTROL, 0), kind, &wanted, err);
+	sockwork_done(&work);
+	return r;
 }

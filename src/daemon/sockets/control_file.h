@@ -15,6 +15,10 @@
 /* So many clients at most are connected, and wait to be. */
 #define CONTROL_CONNS_MAX 512
 
+/* All that is done with it at once takes so long at most: half of it for the child that
+ * works, and the rest for its end. */
+#define CONTROL_FILE_MS 2000
+
 struct bounded;
 struct conf;
 
@@ -24,6 +28,7 @@ struct control_file {
 	/* So many connections leave the actors their descriptors; 0: CONTROL_CONNS_MAX.
 	 */
 	uint32_t clients_max;
+	int timeout_ms; /* CONTROL_FILE_MS */
 };
 
 /* Look at the file of the socket, and with `connects` whether it is live: as

@@ -20,9 +20,7 @@
 #include "os/self/pass.h"
 #include "os/socket/sockfile.h"
 
-/* The time for an operation, halved with each late operation; and how often it is halved.
- */
-#define PATIENCE_MS  1000
+/* How often the time for an operation is halved, once with each late operation. */
 #define HALVINGS_MAX 5
 /* All that sockwork_once() does may take so long. */
 #define ONCE_MS 2000
@@ -40,12 +38,6 @@ struct order {
 struct answer {
 	int r;
 	struct err err;
-};
-
-/* What sockwork_look() is about. */
-struct sockwork_query {
-	const char *path;
-	bool connects;
 };
 
 /* ---- the child --------------------------------------------------------------------- */
@@ -179,11 +171,13 @@ look_at(int fd, void *data)
 
 /* ---- the parent -------------------------------------------------------------------- */
 
-/* What is asked for takes at most this time altogether, and then sockwork_done(). */
+/* What is asked for takes at most this time altogether, each operation at most half of
+ * it, and then sockwork_done(). */
 void
 sockwork_begin(struct sockwork *work, struct bounded *bounded, int timeout_ms)
 {
 	*work = (struct sockwork){.bounded = bounded,
+	                          .patience_ms = timeout_ms / 2,
 	                          .until_ms = clock_mono_ms() + (uint64_t)timeout_ms,
 	                          .id = -1,
 	                          .fd = -1};
@@ -212,8 +206,8 @@ until(const struct sockwork *work)
 {
 	const unsigned int n_late = bounded_count_late(work->bounded);
 	const uint64_t until_ms =
-	    clock_mono_ms() +
-	    (PATIENCE_MS >> (n_late < HALVINGS_MAX ? n_late : HALVINGS_MAX));
+	    clock_mono_ms() + ((uint64_t)work->patience_ms >>
+	                       (n_late < HALVINGS_MAX ? n_late : HALVINGS_MAX));
 
 	return until_ms < work->until_ms ? until_ms : work->until_ms;
 }
@@ -301,16 +295,16 @@ sockwork_once(struct bounded *bounded, uint64_t owner, enum sockwork_kind kind,
  * it is live.  0; or -errno, also -ETIMEDOUT, as sockwork_do(): then nothing is known.
  */
 int
-sockwork_look(struct bounded *bounded, uint64_t owner, const char *path, bool connects,
+sockwork_look(struct bounded *bounded, uint64_t owner, const struct sockwork_query *query,
               struct sockwork_seen *ret)
 {
-	struct sockwork_query look = {.path = path, .connects = connects};
+	struct sockwork_query look = *query;
 	ssize_t n = -ETIMEDOUT;
 
 	*ret = (struct sockwork_seen){0};
 	if (!bounded_hangs(bounded, owner))
 		n = bounded_run(bounded, &(struct bounded_task){owner, look_at, &look},
-		                PATIENCE_MS, (char *)ret, sizeof(*ret));
+		                look.timeout_ms, (char *)ret, sizeof(*ret));
 	if (n == (ssize_t)sizeof(*ret))
 		return 0;
 	return n < 0 ? (int)n : -EPIPE;

@@ -33,8 +33,16 @@ struct sockwork_seen {
 	bool is_live; /* as sock_unix_is_live() */
 };
 
+/* What sockwork_look() is about. */
+struct sockwork_query {
+	const char *path;
+	bool connects; /* see whether it is live, too */
+	int timeout_ms;
+};
+
 struct sockwork {
 	struct bounded *bounded;
+	int patience_ms; /* of an operation */
 	uint64_t until_ms;
 	int id; /* -1: no child yet */
 	int fd;
@@ -47,7 +55,7 @@ void sockwork_done(struct sockwork *work);
 
 int sockwork_once(struct bounded *bounded, uint64_t owner, enum sockwork_kind kind,
                   const struct sock_file *file, struct err *err);
-int sockwork_look(struct bounded *bounded, uint64_t owner, const char *path,
-                  bool connects, struct sockwork_seen *ret);
+int sockwork_look(struct bounded *bounded, uint64_t owner,
+                  const struct sockwork_query *query, struct sockwork_seen *ret);
 
 #endif
