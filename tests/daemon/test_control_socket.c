@@ -89,6 +89,23 @@ START_TEST(a_live_socket_is_never_taken_over)
 }
 END_TEST
 
+START_TEST(a_file_that_was_not_seen_in_time_is_no_file_that_was_removed)
+{
+	struct control *control = fake->supd.control;
+	struct err err = {0};
+
+	ck_assert(control_is_found(control));
+	/* As after a look that was late. */
+	control->file = (struct sockwork_seen){0};
+	ck_assert(control_is_found(control));
+	ck_assert_uint_ne(control->file.ino, 0);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert(!control_is_found(control));
+	ck_assert_int_eq(control_listen_again(control, &err), 0);
+	ck_assert(control_is_found(control));
+}
+END_TEST
+
 static size_t
 fill_descriptors(int fillers[FILLERS_MAX])
 {
@@ -197,6 +214,8 @@ main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, the_socket_has_its_mode_serves_and_is_removed_at_the_end);
 	tcase_add_test(tcase, a_live_socket_is_never_taken_over);
+	tcase_add_test(tcase,
+	               a_file_that_was_not_seen_in_time_is_no_file_that_was_removed);
 	tcase_add_test(tcase, clients_that_send_noise_do_no_harm);
 	suite_add_tcase(suite, tcase);
 	tcase_set_tags(limits, "kernel_limits");

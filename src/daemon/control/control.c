@@ -156,7 +156,6 @@ open_socket(struct control *control, struct err *err)
 	const struct conf *conf = control->uses.actors->conf;
 	gid_t gid = conf->has_control_group ? conf->control_gid : (gid_t)-1;
 	int fd = control_file_do(control->uses.file, SOCKWORK_OPEN, conf, gid, err);
-	struct sockwork_seen seen;
 
 	if (fd < 0)
 		return fd;
@@ -164,8 +163,7 @@ open_socket(struct control *control, struct err *err)
 	(void)listen(fd, CONTROL_CONNS_MAX);
 	keeper_keep(control->uses.keeper, VAULT_KEY(VAULT_CONTROL, 0), fd);
 	control->owns_path = true;
-	(void)control_file_look(control->uses.file, false, &seen);
-	control->file = seen;
+	control->file = (struct sockwork_seen){0};
 	return fd;
 }
 
@@ -173,35 +171,33 @@ static int
 listen_at(struct control *control, struct err *err)
 {
 	int fd = keeper_take(control->uses.keeper, VAULT_KEY(VAULT_CONTROL, 0));
-	struct sockwork_seen seen;
 
 	control->owns_path = fd >= 0;
-	control->listen_fd = fd;
 	/* An older supd may have made it; and clients are to see another process at the
 	 * other end. */
 	if (fd >= 0) {
 		rights_refuse(fd);
 		(void)listen(fd, CONTROL_CONNS_MAX);
 	}
-	if (fd < 0) {
+	if (fd < 0)
 		fd = open_socket(control, err);
-		control->listen_fd = fd;
-	} else if (control_file_look(control->uses.file, true, &seen) == 0 &&
-	           seen.is_live) {
-		/* A guardian may have died between making its file and telling. */
-		control->file = seen;
-	}
+	control->listen_fd = fd;
 	return fd < 0 ? fd : 0;
 }
 
 bool
-control_is_found(const struct control *control)
+control_is_found(struct control *control)
 {
+	const bool is_known = control->file.ino != 0;
 	struct sockwork_seen seen;
 
 	/* Where nothing can be seen, nothing can be made anew. */
-	if (control_file_look(control->uses.file, false, &seen) < 0)
+	if (control_file_look(control->uses.file, !is_known, &seen) < 0)
 		return true;
+	/* Whether it is live says that it is ours: a guardian may have died between
+	 * making its file and telling. */
+	if (!is_known && seen.is_live)
+		control->file = seen;
 	return seen.ino != 0 && seen.dev == control->file.dev &&
 	       seen.ino == control->file.ino;
 }

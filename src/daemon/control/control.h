@@ -18,9 +18,9 @@ struct upgrade_story;
 struct control *control_new(const struct control_uses *uses, struct err *err);
 void control_free(struct control *control);
 
-/* True if the socket's file, by which clients find it, exists, or
- * it cannot be looked at now. */
-bool control_is_found(const struct control *control);
+/* True if the socket's file, by which clients find it, exists, or it cannot be looked at
+ * now.  The first file that is seen and live is taken for it. */
+bool control_is_found(struct control *control);
 
 /* Make that file anew, with a socket of its own; connections that are open stay.  0, or
  * -errno with a sentence. */
