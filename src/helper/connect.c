@@ -40,7 +40,7 @@ serve(int fd, void *data)
 
 /* Give the connection that is due to a child; 0, or an errno: it is not tried. */
 static int
-begin(struct connecting *connecting)
+begin_connection(struct connecting *connecting)
 {
 	struct connector *connector = connecting->connector;
 	struct bounded *children = &connector->children;
@@ -80,7 +80,7 @@ go_on(struct connector *connector)
 
 		connector->waiting = connecting->next;
 		connecting->waits = false;
-		error = begin(connecting);
+		error = begin_connection(connecting);
 		if (error != 0) {
 			connecting->done(connecting->arg, error);
 			continue;

@@ -112,7 +112,7 @@ on_again(struct ev_loop *loop, ev_timer *timer, int revents)
 }
 
 static void
-begin(struct open_question *open, const struct helper_message *message)
+begin_question(struct open_question *open, const struct helper_message *message)
 {
 	const char *address = helper_next_text(message, NULL);
 	const char *resource = helper_next_text(message, address);
@@ -155,7 +155,7 @@ on_message(void *own, const struct helper_message *message, const int *take_fds,
 	struct open_question *open = &questions->at[message->id % HELPER_QUESTIONS_MAX];
 
 	if (message->kind == HELPER_QUESTION)
-		begin(open, message);
+		begin_question(open, message);
 	else if (message->kind == HELPER_FORGET && open->id == message->id)
 		forget(open);
 	for (size_t i = 0; i < n_fds; i++)

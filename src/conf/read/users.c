@@ -41,7 +41,7 @@ users_done(struct users *users)
 
 /* The user database may be a server, which answers when it likes. */
 static void
-begin(const struct users *users, const char *kind, const char *name)
+begin_lookup(const struct users *users, const char *kind, const char *name)
 {
 	wait_begin(users->options, true, "the user database (%s %.100s)", kind, name);
 }
@@ -63,7 +63,7 @@ users_groups_with(struct users *users, const struct user *user, gid_t gid,
 
 		if (groups == NULL)
 			return -ENOMEM;
-		begin(users, "user", user->name);
+		begin_lookup(users, "user", user->name);
 		r = getgrouplist(user->name, gid, groups, &n);
 		wait_end(users->options);
 		if (r >= 0) {
@@ -112,7 +112,7 @@ ask_user(struct users *users, const char *name, struct user *user)
 
 		if (buffer == NULL)
 			return -ENOMEM;
-		begin(users, "user", name);
+		begin_lookup(users, "user", name);
 		if (id_parse(name, &id))
 			r = getpwuid_r(id, &entry, buffer, size, &found);
 		else
@@ -236,7 +236,7 @@ users_find_group(struct users *users, const char *name, gid_t *ret_gid, struct e
 
 		if (buffer == NULL)
 			return -ENOMEM;
-		begin(users, "group", name);
+		begin_lookup(users, "group", name);
 		r = getgrnam_r(name, &entry, buffer, size, &found);
 		wait_end(users->options);
 		if (found != NULL)

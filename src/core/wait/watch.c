@@ -135,7 +135,7 @@ watch_is_coming(const struct core *core, const struct node *node)
 
 /* The watcher runs: from now on it is told of the end, or at once if that was before. */
 static void
-begin(struct core *core, struct watch *watch)
+begin_watching(struct core *core, struct watch *watch)
 {
 	const struct node *target = node_at(core, watch->target);
 
@@ -225,7 +225,7 @@ watch_register(struct core *core, struct node *node)
 	for (struct watch *own = watch_at(core, node->watch.first); own != NULL;
 	     own = watch_at(core, own->next))
 		if (own->state == WATCH_NEW)
-			begin(core, own);
+			begin_watching(core, own);
 	node->watch.is_new = false;
 }
 

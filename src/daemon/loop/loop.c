@@ -118,7 +118,7 @@ write_journal(struct loop *loop, const struct event *events, uint32_t n)
 
 /* Begin a turn with all events that are posted by now. */
 static void
-begin(struct loop *loop)
+begin_turn(struct loop *loop)
 {
 	struct post *post = loop->post;
 	const struct queue queue = post->posted;
@@ -216,7 +216,7 @@ take_turns(struct loop *loop)
 	do {
 		while (!goes_on && post->posted.n > 0 && budget > 0 &&
 		       !supd->engine.exiting) {
-			begin(loop);
+			begin_turn(loop);
 			advance(loop, &budget);
 		}
 	} while (!goes_on && budget > 0 && !supd->engine.exiting &&

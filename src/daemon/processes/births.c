@@ -91,7 +91,7 @@ enter(struct procs *procs, uint8_t place, uint32_t who, pid_t pid, bool is_slow)
 }
 
 static void
-begin(struct procs *procs, uint32_t who)
+begin_birth(struct procs *procs, uint32_t who)
 {
 	struct births *births = &procs->births;
 	const uint8_t place = free_place(births);
@@ -215,7 +215,7 @@ begin_waiting(struct procs *procs)
 			births->n_prepared--;
 		births->first = (births->first + 1) % births->cap;
 		births->n_waiting--;
-		begin(procs, who);
+		begin_birth(procs, who);
 	}
 	if (births->n_waiting == 0)
 		leaves_end(procs);

@@ -39,7 +39,7 @@ put_off(struct procs *procs, struct proc *proc)
 
 /* Freeze or thaw what can be done at once; the rest is put off. */
 static void
-begin(struct procs *procs, struct proc *proc)
+begin_freezing(struct procs *procs, struct proc *proc)
 {
 	int r;
 
@@ -68,7 +68,7 @@ procs_freeze(struct procs *procs, struct ref ref, uint32_t life)
 		return;
 	proc->freeze.is_wanted = true;
 	proc_record(procs, proc);
-	begin(procs, proc);
+	begin_freezing(procs, proc);
 }
 
 /* Action of the core: it goes on. */
@@ -80,7 +80,7 @@ procs_thaw(struct procs *procs, struct ref ref, uint32_t life)
 	if (proc == NULL)
 		return;
 	proc->freeze.is_wanted = false;
-	begin(procs, proc);
+	begin_freezing(procs, proc);
 	proc_record(procs, proc);
 }
 
@@ -91,7 +91,7 @@ freezing_adopt(struct procs *procs, struct proc *proc, bool freeze)
 	if (!freeze && !proc->freeze.is_wanted)
 		return;
 	proc->freeze.is_wanted = freeze;
-	begin(procs, proc);
+	begin_freezing(procs, proc);
 	proc_record(procs, proc);
 }
 

@@ -148,8 +148,8 @@ next_waiting(struct prober *prober, struct action *ret)
 	return false;
 }
 
-static void begin(struct prober *prober, const struct action *action,
-                  const struct conf_probe *what);
+static void begin_probe(struct prober *prober, const struct action *action,
+                        const struct conf_probe *what);
 
 /* Places have become free. */
 static void
@@ -161,7 +161,7 @@ go_on(struct prober *prober)
 		const struct conf_probe *what = what_is_asked(prober, &action);
 
 		if (what != NULL && what->kind != PROBE_EXEC && what->kind != PROBE_NONE)
-			begin(prober, &action, what);
+			begin_probe(prober, &action, what);
 	}
 }
 
@@ -327,7 +327,8 @@ free_place(struct prober *prober)
 
 /* Begin a probe in a free place. */
 static void
-begin(struct prober *prober, const struct action *action, const struct conf_probe *what)
+begin_probe(struct prober *prober, const struct action *action,
+            const struct conf_probe *what)
 {
 	struct asking *asking = free_place(prober);
 	const uint32_t place = (uint32_t)(asking - prober->at);
@@ -390,7 +391,7 @@ prober_ask(struct prober *prober, const struct action *action)
 	else if (what->kind == PROBE_EXEC)
 		probe_order_command(prober->room->tasks, action, what->timeout_ms);
 	else if (prober->n < PROBER_MAX)
-		begin(prober, action, what);
+		begin_probe(prober, action, what);
 	else if (!wait_for_turn(prober, action->ref))
 		probe_answer(prober->room, action, PROBED_UNKNOWN, ENOMEM, "%s", "");
 }

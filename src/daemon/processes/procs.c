@@ -98,7 +98,7 @@ remember_hung(struct procs *procs, struct proc *proc, const struct spawn_result 
 
 /* Begin to start the process of the actor in this slot. */
 static int
-begin(struct procs *procs, struct proc *proc, struct launching *launching)
+begin_process(struct procs *procs, struct proc *proc, struct launching *launching)
 {
 	struct ledger_spawn *intent = launching->intent;
 	const struct actor *actor = actors_get(procs->actors, proc->ref);
@@ -150,7 +150,7 @@ on_begin(struct procs *procs, uint32_t who, struct launching *launching)
 
 	if ((who & PROCS_TASK) != 0)
 		return task_begin(tasks, &tasks->at[who & ~PROCS_TASK], launching);
-	return begin(procs, &procs->table->at[who], launching);
+	return begin_process(procs, &procs->table->at[who], launching);
 }
 
 /* Say in the log what is wrong with a file of variables, if that is why it failed. */

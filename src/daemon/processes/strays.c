@@ -39,7 +39,7 @@ owner_of(const struct procs *procs, const struct leftover *left)
 
 /* The actor has nothing of its own yet: this is its first life. */
 static void
-begin(struct procs *procs, struct ref ref)
+begin_first_life(struct procs *procs, struct ref ref)
 {
 	struct processes *room = procs->room;
 	struct proc *proc = &procs->table->at[ref.slot];
@@ -100,6 +100,6 @@ strays_take(struct procs *procs, const struct leftovers *found)
 		const struct actor *actor = owner_of(procs, &found->left[i]);
 
 		if (actor != NULL)
-			begin(procs, actor->ref);
+			begin_first_life(procs, actor->ref);
 	}
 }

@@ -61,7 +61,7 @@ apply_it(struct reloader *reloader)
 static void on_ready(void *user);
 
 static void
-begin(struct reloader *reloader)
+begin_reload(struct reloader *reloader)
 {
 	reloader->hangup_again = false;
 	reloader->for_hangup = loading_begin(reloader, reloader->origin->conf_file,
@@ -84,7 +84,7 @@ on_ready(void *user)
 	loading_end(reloader->for_hangup);
 	reloader->for_hangup = NULL;
 	if ((is_stale || reloader->hangup_again) && may_reload(reloader))
-		begin(reloader);
+		begin_reload(reloader);
 	else if (!reloader->recording->facts.shutting_down)
 		systemd_reloaded(reloader->reporter);
 }
@@ -99,7 +99,7 @@ reload_now(struct reloader *reloader)
 	if (reloader->for_hangup != NULL)
 		reloader->hangup_again = true;
 	else
-		begin(reloader);
+		begin_reload(reloader);
 }
 
 /* True while the file is read for that: an upgrade waits, so that it is not forgotten. */

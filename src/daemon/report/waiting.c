@@ -115,7 +115,7 @@ next(struct waiting *waiting)
 }
 
 static struct waiting
-begin(const struct reporter *reporter, const struct node_view *view)
+waiting_of(const struct reporter *reporter, const struct node_view *view)
 {
 	return (struct waiting){.reporter = reporter, .view = view, .at = REF_NONE};
 }
@@ -124,7 +124,7 @@ void
 waiting_json(struct strbuf *sb, const struct reporter *reporter,
              const struct node_view *view)
 {
-	struct waiting waiting = begin(reporter, view);
+	struct waiting waiting = waiting_of(reporter, view);
 	char separator = '[';
 
 	if (ref_is_none(view->waits_for) && view->unmet == 0) {
@@ -143,7 +143,7 @@ bool
 waiting_text(struct strbuf *sb, const struct reporter *reporter,
              const struct node_view *view)
 {
-	struct waiting waiting = begin(reporter, view);
+	struct waiting waiting = waiting_of(reporter, view);
 	const char *separator = "";
 
 	while (next(&waiting)) {
@@ -157,7 +157,7 @@ bool
 waiting_has(const struct reporter *reporter, const struct node_view *view,
             const char *path)
 {
-	struct waiting waiting = begin(reporter, view);
+	struct waiting waiting = waiting_of(reporter, view);
 
 	while (next(&waiting))
 		if (strcmp(waiting.path, path) == 0)

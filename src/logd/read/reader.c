@@ -296,7 +296,7 @@ tell_all(struct log_reader *reader)
 }
 
 static int
-begin(struct log_reader *reader)
+begin_reading(struct log_reader *reader)
 {
 	const struct reader_line nothing = {.text = ""};
 
@@ -324,7 +324,7 @@ serve(struct log_reader *reader)
 {
 	int inotify_fd = reader->follow ? watch_open() : -1;
 	bool more = reader->follow;
-	int r = begin(reader);
+	int r = begin_reading(reader);
 
 	do {
 		if (r == 0)

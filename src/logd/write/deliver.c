@@ -74,7 +74,7 @@ undo(struct delivery *delivery, const struct piece *piece, int error)
 }
 
 static int
-begin(struct delivery *delivery, const struct piece *piece)
+begin_piece(struct delivery *delivery, const struct piece *piece)
 {
 	const struct sink *sink = piece->stream->sink;
 
@@ -94,7 +94,7 @@ move_piece(struct delivery *delivery, const struct piece *piece)
 	struct batch *batch = &delivery->batch;
 	struct sink *sink = piece->stream->sink;
 	size_t done = 0;
-	int r = begin(delivery, piece);
+	int r = begin_piece(delivery, piece);
 
 	if (r < 0)
 		return r;
@@ -197,7 +197,7 @@ write_lines(struct delivery *delivery, struct piece *piece, size_t used)
 	const char *data = is_plain ? batch->data : delivery->text.data;
 	const size_t len = is_plain ? used : delivery->text.len;
 	const size_t tail = used < STATE_RING_BYTES ? used : STATE_RING_BYTES;
-	int r = begin(delivery, piece);
+	int r = begin_piece(delivery, piece);
 
 	if (r < 0)
 		return r;
@@ -363,7 +363,7 @@ add_note(struct delivery *delivery, struct piece *piece)
 	if (r > 0)
 		strbuf_addc(text, '\n');
 	if (r >= 0)
-		r = begin(delivery, piece);
+		r = begin_piece(delivery, piece);
 	if (r < 0)
 		return r;
 	piece->is_begun = true;

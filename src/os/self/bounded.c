@@ -191,7 +191,7 @@ work_alone(struct job *job)
 
 /* Start a child; the number of its place, or -errno. */
 static int
-begin(struct bounded *bounded, struct job *job)
+begin_child(struct bounded *bounded, struct job *job)
 {
 	_Alignas(64) char stack[STACK_BYTES];
 	const int place = find_place(bounded, job->task->owner);
@@ -227,7 +227,7 @@ begin(struct bounded *bounded, struct job *job)
 int
 bounded_start(struct bounded *bounded, const struct bounded_task *task)
 {
-	return begin(bounded, &(struct job){.task = task, .fd = -1});
+	return begin_child(bounded, &(struct job){.task = task, .fd = -1});
 }
 
 /*
@@ -243,7 +243,7 @@ bounded_open(struct bounded *bounded, const struct bounded_task *task, int *ret_
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	id = begin(bounded, &(struct job){.task = task, .fd = ends[1]});
+	id = begin_child(bounded, &(struct job){.task = task, .fd = ends[1]});
 	fd_close(&ends[1]);
 	if (id < 0)
 		fd_close(&ends[0]);
