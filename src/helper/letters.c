@@ -229,7 +229,7 @@ give_reply(const struct lent_mailbox *mailbox, struct served *client)
 /* ---- one mailbox ------------------------------------------------------------------- */
 
 static void
-tell(struct lent_mailbox *mailbox)
+tell_dead(struct lent_mailbox *mailbox)
 {
 	const struct helper_message dead = {
 	    .kind = HELPER_DEAD, .id = mailbox->id, .n = mailbox->untold};
@@ -251,7 +251,7 @@ on_tell_again(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	(void)loop;
 	(void)revents;
-	tell(timer->data);
+	tell_dead(timer->data);
 }
 
 static void
@@ -348,7 +348,7 @@ on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	}
 	/* Tell the guardian before the client sees the end: a client that was sent away
 	 * finds itself counted. */
-	tell(mailbox);
+	tell_dead(mailbox);
 	atomic_store(lease, LEASE_GIVEN);
 	for (size_t i = 0; i < n; i++)
 		if (clients[i].fd >= 0)
@@ -379,7 +379,7 @@ give_back(struct letters *letters, uint32_t id)
 
 	if (mailbox == NULL)
 		return;
-	tell(mailbox);
+	tell_dead(mailbox);
 	ev_io_stop(letters->loop, &mailbox->io);
 	ev_timer_stop(letters->loop, &mailbox->pause);
 	ev_timer_stop(letters->loop, &mailbox->tell_again);

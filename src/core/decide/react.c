@@ -110,7 +110,8 @@ send(struct turn *turn, const struct node *node, int32_t signal)
 
 /* Say what is told, in an action about the watcher. */
 static void
-tell(struct action *action, const struct watch *watch, const struct telling *telling)
+fill_telling(struct action *action, const struct watch *watch,
+             const struct telling *telling)
 {
 	action->death.watch = watch->index + 1;
 	action->origin = telling->ended;
@@ -126,7 +127,7 @@ tell(struct action *action, const struct watch *watch, const struct telling *tel
 static void
 describe_run(const struct node *node, const struct watch *watch, struct action *action)
 {
-	tell(action, watch, &watch->run);
+	fill_telling(action, watch, &watch->run);
 	action->death.reaction = REACTION_RUN;
 	action->serial = watch->run_serial;
 	action->life = node->process.life;
@@ -191,7 +192,7 @@ deliver(struct turn *turn, struct node *node, struct watch *watch)
 	const struct cause pact = {
 	    .kind = CAUSE_DEATH_PACT, .code = -1, .watch = watch->index + 1};
 
-	tell(turn_report(turn, REPORT_TERMINATED, node), watch, &watch->due);
+	fill_telling(turn_report(turn, REPORT_TERMINATED, node), watch, &watch->due);
 	watch_was_told(turn->core, watch);
 	switch (watch->reaction) {
 	case REACTION_FAIL:

@@ -368,7 +368,7 @@ tell_last_lines(struct ctl *ctl, const char *path)
 
 /* Print the actors that failed: CTL_FAILED if an actor did. */
 static int
-tell(struct settle *settle)
+print_failed(struct settle *settle)
 {
 	size_t n_failed = 0;
 
@@ -420,5 +420,5 @@ settle_wait(struct settle *settle)
 			settle->in_ms = LOOKS_PART * took_ms;
 		(void)poll(NULL, 0, (int)settle->in_ms + 1);
 	}
-	return status != 0 ? status : tell(settle);
+	return status != 0 ? status : print_failed(settle);
 }

@@ -181,7 +181,7 @@ add_object(struct strbuf *sb, const struct remark *remark)
 
 /* All that supd said, on standard error as it was and with the source, or as an array. */
 static void
-tell(struct ctl *ctl, char *text)
+print_remarks(struct ctl *ctl, char *text)
 {
 	struct strbuf lines;
 	char *rest = NULL;
@@ -271,7 +271,7 @@ verb_check(struct ctl *ctl, char **names, uint32_t n)
 	if (said.failed)
 		status = ctl_no_memory(ctl);
 	else if (status != CTL_FAILED)
-		tell(ctl, said.len > 0 ? said.data : (char[]){""});
+		print_remarks(ctl, said.len > 0 ? said.data : (char[]){""});
 	strbuf_done(&said);
 	if (status == EXIT_CONFIG_ERRORS)
 		complain(ctl, file, "the configuration has errors (exit status 78)");

@@ -68,7 +68,7 @@ is_wanted(const struct event_stream *stream, const json_t *event, int64_t seq)
 
 /* Print an event, or keep it, as JSON. */
 static int
-tell(struct event_stream *stream, struct span raw, const json_t *event)
+print_event(struct event_stream *stream, struct span raw, const json_t *event)
 {
 	struct ctl *ctl = stream->ctl;
 
@@ -124,7 +124,7 @@ take_event(void *user, const struct call *call, const struct reply *reply)
 	stream->again = false;
 	stream->progress = true;
 	if (is_wanted(stream, event, seq))
-		status = tell(stream, raw, event);
+		status = print_event(stream, raw, event);
 	json_decref(event);
 	return status;
 }

@@ -152,7 +152,7 @@ is_wanted(struct log_stream *stream, const struct log_line *line)
 
 /* Print the line now, or keep what is to be printed. */
 static int
-tell(struct log_stream *stream, struct log_place *place, const struct log_line *line)
+print_log(struct log_stream *stream, struct log_place *place, const struct log_line *line)
 {
 	struct out *out = &stream->ctl->out;
 	const size_t start = out->buf.len;
@@ -180,7 +180,7 @@ logs_take(struct log_stream *stream, struct log_place *place, const struct log_l
 	stream->done = is_too_late(stream, line);
 	if (stream->done)
 		return CTL_FAILED;
-	if (is_wanted(stream, line) && tell(stream, place, line) < 0)
+	if (is_wanted(stream, line) && print_log(stream, place, line) < 0)
 		return ctl_no_memory(stream->ctl);
 	return 0;
 }

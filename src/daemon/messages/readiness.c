@@ -42,7 +42,7 @@ key_of(struct ref ref)
 
 /* It is ready: put down first, then told. */
 static void
-tell(const struct readiness *readiness, struct ref ref)
+tell_ready(const struct readiness *readiness, struct ref ref)
 {
 	const struct event event = {
 	    .kind = EVENT_READY,
@@ -99,7 +99,7 @@ listen_to(void *data, uint64_t slot)
 	n = look(readiness, fd, buf);
 	if ((n > 0 && memchr(buf, '\n', (size_t)n) != NULL) ||
 	    (n == 0 && !proctable_is_ending(readiness->messages->proctable, ref)))
-		tell(readiness, ref);
+		tell_ready(readiness, ref);
 	if (n > 0)
 		(void)!read(fd, buf, (size_t)n);
 	else if (n != -EAGAIN)

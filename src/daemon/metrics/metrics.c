@@ -50,7 +50,7 @@ struct metrics {
 /* Say which socket is to be served; without a socket the process ends, or goes on with
  * its clients. */
 static void
-tell(struct metrics *metrics)
+tell_socket(struct metrics *metrics)
 {
 	const struct helper_message message = {.kind = HELPER_LISTEN};
 
@@ -101,7 +101,7 @@ on_room(void *user, bool is_new)
 	struct metrics *metrics = user;
 
 	if (is_new || !metrics->is_told)
-		tell(metrics);
+		tell_socket(metrics);
 	if (metrics->is_owed)
 		collect(metrics);
 }
@@ -258,7 +258,7 @@ metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 		if (conf->metrics_kind == SOCKET_UNIX)
 			metrics->unix_path = strdup(conf->metrics_address);
 	}
-	tell(metrics);
+	tell_socket(metrics);
 	if (metrics->unix_path == NULL)
 		return;
 	file = file_of(metrics->unix_path, conf);

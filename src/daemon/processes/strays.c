@@ -64,7 +64,7 @@ begin_first_life(struct procs *procs, struct ref ref)
 
 /* A leftover without an actor: log the process and go on. */
 static void
-tell(const struct leftover *left, const struct actor *actor)
+log_leftover(const struct leftover *left, const struct actor *actor)
 {
 	log_line(LOG_LEVEL_ERROR, "pid %d%s%s, of a supd that died, cannot be killed; %s",
 	         (int)left->pid, left->path[0] != '\0' ? " of " : "", left->path,
@@ -85,7 +85,7 @@ strays_take(struct procs *procs, const struct leftovers *found)
 
 		if (actor != NULL && !leftovers_add(&procs->strays, left))
 			actor = NULL;
-		tell(left, actor);
+		log_leftover(left, actor);
 	}
 	if (found->n_left > found->n)
 		log_line(

@@ -86,8 +86,8 @@ tell_core(struct tasks *tasks, enum event_kind kind, const struct task_order *or
 
 /* Tell the core, or the owner of what the core does not know of. */
 static void
-tell(struct tasks *tasks, const struct task_order *order,
-     const struct task_result *result)
+tell_result(struct tasks *tasks, const struct task_order *order,
+            const struct task_result *result)
 {
 	if (order->kind == TASK_HOOK)
 		tell_core(tasks, EVENT_HOOK_DONE, order, result);
@@ -109,7 +109,7 @@ tasks_finish(struct tasks *tasks, struct task *task)
 	task->told = true;
 	tasks->n_told++;
 	if (actors_get(tasks->actors, order.ref) != NULL)
-		tell(tasks, &order, &result);
+		tell_result(tasks, &order, &result);
 	map_remove(&tasks->owners, task_key(order.ref, order.kind));
 }
 
@@ -235,7 +235,7 @@ tasks_order(struct tasks *tasks, const struct task_order *order)
 	if (r < 0) {
 		const struct task_result result = {.step = SPAWN_STEP_CLONE, .error = -r};
 
-		tell(tasks, order, &result);
+		tell_result(tasks, order, &result);
 		return;
 	}
 	if (tasks->n < LEDGER_TASKS_MAX)
@@ -293,7 +293,7 @@ tasks_kill(struct tasks *tasks, struct ref ref, enum task_kind kind, bool is_lat
 		    .is_late = is_late, .step = SPAWN_STEP_CLONE, .error = ECANCELED};
 
 		queue_remove(tasks, at);
-		tell(tasks, &order, &result);
+		tell_result(tasks, &order, &result);
 	}
 	if (task != NULL)
 		task_kill(tasks, task, is_late);

@@ -18,7 +18,7 @@
 
 /* Tell of what was not told yet. */
 static void
-tell(struct deadletters *dead)
+tell_dead_letters(struct deadletters *dead)
 {
 	struct sockets *sockets = dead->sockets;
 	struct event_head head = {.kind = NOTICE_DEAD_LETTER};
@@ -44,7 +44,7 @@ on_tell(struct ev_loop *loop, ev_timer *watcher, int revents)
 {
 	(void)loop;
 	(void)revents;
-	tell(watcher->data);
+	tell_dead_letters(watcher->data);
 }
 
 void
@@ -59,7 +59,7 @@ void
 deadletters_done(struct deadletters *dead)
 {
 	ev_timer_stop(dead->sockets->loop, &dead->tell);
-	tell(dead);
+	tell_dead_letters(dead);
 }
 
 /* So many more came.  The first is told at once, those of the next moment together. */
@@ -77,7 +77,7 @@ deadletters_count(struct deadletters *dead, const struct mailbox *mailbox, uint3
 	dead->socket = mailbox->socket->name;
 	if (ev_is_active(&dead->tell))
 		return;
-	tell(dead);
+	tell_dead_letters(dead);
 	ev_timer_set(&dead->tell, TELL_EVERY_S, 0.);
 	ev_timer_start(sockets->loop, &dead->tell);
 }

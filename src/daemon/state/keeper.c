@@ -49,7 +49,7 @@ struct keeper {
 
 /* A message without a descriptor: 0, also to a walker that is gone, or -errno. */
 static int
-tell(struct keeper *keeper, const struct link_message *message)
+tell_walker(struct keeper *keeper, const struct link_message *message)
 {
 	int r = link_send(keeper->link_fd, message, NULL, 0);
 
@@ -344,7 +344,7 @@ keeper_has_room(struct keeper *keeper, uint32_t n)
 	if (keeper->unsent == NULL || keeper->is_gone)
 		return true;
 	/* Descriptors that wait to be sent count, too. */
-	if (unsent_flush(keeper->unsent) < 0 || tell(keeper, &room) < 0)
+	if (unsent_flush(keeper->unsent) < 0 || tell_walker(keeper, &room) < 0)
 		return false;
 	return wait_for_ack(keeper) == 0;
 }
@@ -357,7 +357,7 @@ tell_alive(struct keeper *keeper, bool is_answer)
 
 	alive.kind = LINK_ALIVE;
 	alive.n = is_answer;
-	(void)tell(keeper, &alive);
+	(void)tell_walker(keeper, &alive);
 }
 
 void
@@ -400,7 +400,7 @@ keeper_settled(struct keeper *keeper)
 {
 	const struct link_message adopted = {.kind = LINK_ADOPTED};
 
-	(void)tell(keeper, &adopted);
+	(void)tell_walker(keeper, &adopted);
 	(void)handover_drop_rest(keeper->handover);
 	keeper->handover = NULL;
 }
@@ -410,7 +410,7 @@ keeper_status(struct keeper *keeper, int status)
 {
 	const struct link_message message = {.kind = LINK_STATUS, .n = (uint32_t)status};
 
-	return tell(keeper, &message);
+	return tell_walker(keeper, &message);
 }
 
 int
@@ -435,5 +435,5 @@ keeper_notify(struct keeper *keeper, const char *text)
 	message.n = (uint32_t)n;
 	if (message.n >= sizeof(message.text))
 		message.n = sizeof(message.text) - 1;
-	(void)tell(keeper, &message);
+	(void)tell_walker(keeper, &message);
 }

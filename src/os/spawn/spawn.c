@@ -334,7 +334,7 @@ late_step(const struct spawn_trace *trace)
 
 /* Fill in what became of the start; 0 or -errno. */
 static int
-tell(const struct spawn_place *place, struct spawn_result *ret)
+tell_outcome(const struct spawn_place *place, struct spawn_result *ret)
 {
 	struct spawn_trace *trace = place->child.trace;
 
@@ -370,7 +370,7 @@ os_spawn_end(struct spawner *spawner, struct spawn_place *take_place,
 {
 	struct spawn_place *place = take_place;
 	const bool is_over = os_spawn_is_over(place);
-	const int r = tell(place, ret);
+	const int r = tell_outcome(place, ret);
 	struct reap reap;
 
 	if (place->in_memory) {
