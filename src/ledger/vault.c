@@ -58,7 +58,7 @@ home(const struct vault *vault, uint64_t key)
 
 /* Where the key is, or the free slot where it belongs. */
 static size_t
-find(const struct vault *vault, uint64_t key)
+find_slot(const struct vault *vault, uint64_t key)
 {
 	size_t i = home(vault, key);
 
@@ -78,7 +78,7 @@ grow(struct vault *vault)
 	vault->mask = 2 * size - 1;
 	for (size_t i = 0; i < size; i++)
 		if (old[i].fd != 0)
-			vault->slots[find(vault, old[i].key)] = old[i];
+			vault->slots[find_slot(vault, old[i].key)] = old[i];
 }
 
 /* Give the waiting descriptors to a child that closes them, if there is a child now. */
@@ -158,7 +158,7 @@ vault_has_room(const struct vault *vault, size_t n)
 bool
 vault_store(struct vault *vault, uint64_t key, int take_fd)
 {
-	struct vault_slot *slot = &vault->slots[find(vault, key)];
+	struct vault_slot *slot = &vault->slots[find_slot(vault, key)];
 	const size_t max = is_among(vital_kinds, key) ? vault->max : ordinary_max(vault);
 
 	if (slot->fd == 0 && in_use(vault) >= max) {
@@ -167,7 +167,7 @@ vault_store(struct vault *vault, uint64_t key, int take_fd)
 	}
 	if (slot->fd == 0 && 2 * (vault->n + 1) > vault->mask + 1) {
 		grow(vault);
-		slot = &vault->slots[find(vault, key)];
+		slot = &vault->slots[find_slot(vault, key)];
 	}
 	if (slot->fd == 0)
 		vault->n++;
@@ -193,7 +193,7 @@ vault_store_all(struct vault *vault, const uint64_t *keys, const int *take_fds, 
 int
 vault_peek(const struct vault *vault, uint64_t key)
 {
-	const struct vault_slot *slot = &vault->slots[find(vault, key)];
+	const struct vault_slot *slot = &vault->slots[find_slot(vault, key)];
 
 	return slot->fd == 0 ? -1 : slot->fd;
 }
@@ -202,7 +202,7 @@ vault_peek(const struct vault *vault, uint64_t key)
 void
 vault_drop(struct vault *vault, uint64_t key)
 {
-	size_t hole = find(vault, key);
+	size_t hole = find_slot(vault, key);
 
 	if (vault->slots[hole].fd == 0)
 		return;

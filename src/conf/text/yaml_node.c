@@ -11,7 +11,7 @@
 #include "base/assert.h"
 
 static const struct node_pair *
-find(const struct yaml *map, const char *key)
+find_pair(const struct yaml *map, const char *key)
 {
 	if (map == NULL || map->type != NODE_MAP)
 		return NULL;
@@ -27,7 +27,7 @@ find(const struct yaml *map, const char *key)
 const struct yaml *
 node_get(const struct yaml *map, const char *key)
 {
-	const struct node_pair *pair = find(map, key);
+	const struct node_pair *pair = find_pair(map, key);
 
 	return pair != NULL ? pair->value : NULL;
 }
@@ -36,7 +36,7 @@ node_get(const struct yaml *map, const char *key)
 const struct yaml *
 node_key(const struct yaml *map, const char *key)
 {
-	const struct node_pair *pair = find(map, key);
+	const struct node_pair *pair = find_pair(map, key);
 
 	return pair != NULL ? pair->key : NULL;
 }
@@ -166,7 +166,8 @@ merge_pairs(const struct merge *merge, struct arena *arena, struct merge *work,
 	if (out->pairs == NULL)
 		return;
 	for (size_t i = 0; i < base->n; i++) {
-		const struct node_pair *winner = find(over, base->pairs[i].key->text);
+		const struct node_pair *winner =
+		    find_pair(over, base->pairs[i].key->text);
 		const struct yaml *below = base->pairs[i].value;
 		struct yaml *both;
 
@@ -182,7 +183,7 @@ merge_pairs(const struct merge *merge, struct arena *arena, struct merge *work,
 	}
 	out->n = base->n;
 	for (size_t i = 0; i < over->n; i++)
-		if (find(base, over->pairs[i].key->text) == NULL)
+		if (find_pair(base, over->pairs[i].key->text) == NULL)
 			out->pairs[out->n++] = over->pairs[i];
 }
 

@@ -205,7 +205,8 @@ program_look_at(const struct program_search *program, const char *path,
 
 /* Find the program, and where it is for this process; "": it cannot be told. */
 static enum found
-find(const struct program_search *program, const char *name, char ret_outside[PATH_MAX])
+search_program(const struct program_search *program, const char *name,
+               char ret_outside[PATH_MAX])
 {
 	const struct conf_world *world = &program->process->world;
 	char where[PATH_MAX];
@@ -266,7 +267,7 @@ look_at_program(const struct program_search *program, const char *name,
 	enum found first = FOUND_NOTHING;
 
 	for (int n = 0; n <= INTERPRETERS_MAX && name != NULL; n++) {
-		found = find(program, name, outside);
+		found = search_program(program, name, outside);
 		first = n == 0 ? found : first;
 		if (found != FOUND_PROGRAM || outside[0] == '\0')
 			break;

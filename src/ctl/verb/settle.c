@@ -76,7 +76,7 @@ settle_done(struct settle *settle)
 }
 
 static struct settle_entry *
-find(const struct settle *settle, const char *path)
+find_settle_entry(const struct settle *settle, const char *path)
 {
 	uint32_t i;
 
@@ -86,7 +86,7 @@ find(const struct settle *settle, const char *path)
 static struct settle_entry *
 add(struct settle *settle, const char *path)
 {
-	struct settle_entry *entry = find(settle, path);
+	struct settle_entry *entry = find_settle_entry(settle, path);
 
 	if (entry != NULL)
 		return entry;
@@ -247,14 +247,14 @@ look_at(struct settle *settle, struct settle_entry *entry, const struct actor_vi
 static struct settle_entry *
 entry_of(struct settle *settle, char *path)
 {
-	struct settle_entry *entry = find(settle, path);
+	struct settle_entry *entry = find_settle_entry(settle, path);
 
 	for (char *slash = strrchr(path, '/');
 	     entry == NULL && slash != NULL && slash != path;) {
 		const struct settle_entry *above;
 
 		*slash = '\0';
-		above = find(settle, path);
+		above = find_settle_entry(settle, path);
 		*slash = '/';
 		if (above != NULL && above->is_below)
 			entry = add(settle, path);

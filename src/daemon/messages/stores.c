@@ -79,7 +79,7 @@ entry_key(struct ref ref, size_t place)
 }
 
 static struct store *
-find(const struct stores *stores, struct ref ref)
+find_store(const struct stores *stores, struct ref ref)
 {
 	struct store *store = ref.slot < stores->cap ? stores->at[ref.slot] : NULL;
 
@@ -123,7 +123,7 @@ make_store(struct stores *stores, struct ref ref, int take_fd)
 static struct store *
 have_store(struct stores *stores, struct ref ref)
 {
-	struct store *store = find(stores, ref);
+	struct store *store = find_store(stores, ref);
 	int fd;
 
 	if (store != NULL)
@@ -280,7 +280,7 @@ put_down(struct stores *stores, const struct actor *actor, struct notify_message
 static void
 take_back(struct stores *stores, struct ref ref, const char *name)
 {
-	struct store *store = find(stores, ref);
+	struct store *store = find_store(stores, ref);
 
 	for (size_t i = 0; store != NULL && i < CONF_FD_STORE_MAX; i++)
 		if (store->fds[i] >= 0 &&
@@ -314,7 +314,7 @@ size_t
 stores_of(const struct stores *stores, struct ref ref, int fds[CONF_FD_STORE_MAX],
           const char *names[CONF_FD_STORE_MAX])
 {
-	const struct store *store = find(stores, ref);
+	const struct store *store = find_store(stores, ref);
 	size_t places[CONF_FD_STORE_MAX];
 	size_t n = 0;
 
@@ -341,7 +341,7 @@ stores_of(const struct stores *stores, struct ref ref, int fds[CONF_FD_STORE_MAX
 void
 stores_clear(struct stores *stores, struct ref ref)
 {
-	struct store *store = find(stores, ref);
+	struct store *store = find_store(stores, ref);
 
 	if (store == NULL)
 		return;

@@ -103,7 +103,7 @@ drop(struct asking *asking)
 }
 
 static struct asking *
-find(struct prober *prober, struct ref ref)
+find_asking(struct prober *prober, struct ref ref)
 {
 	uint32_t place;
 
@@ -141,7 +141,7 @@ next_waiting(struct prober *prober, struct action *ret)
 		prober->first = (prober->first + 1) % prober->cap;
 		prober->n_waiting--;
 		if (core_valid(prober->room->engine->core, ref) &&
-		    find(prober, ref) == NULL &&
+		    find_asking(prober, ref) == NULL &&
 		    core_probe(prober->room->engine->core, ref, ret))
 			return true;
 	}
@@ -377,7 +377,7 @@ void
 prober_ask(struct prober *prober, const struct action *action)
 {
 	const struct conf_probe *what = what_is_asked(prober, action);
-	struct asking *before = find(prober, action->ref);
+	struct asking *before = find_asking(prober, action->ref);
 
 	/* What is to be asked still is known when all is replayed: tasks_adopt(). */
 	if (prober->room->engine->is_replaying)
@@ -399,7 +399,7 @@ prober_ask(struct prober *prober, const struct action *action)
 void
 prober_end_life(struct prober *prober, struct ref ref)
 {
-	struct asking *asking = find(prober, ref);
+	struct asking *asking = find_asking(prober, ref);
 
 	if (asking == NULL)
 		return;

@@ -18,7 +18,7 @@
 #define NO_ACTION ((uint64_t)UINT32_MAX << 32)
 
 static struct task *
-find(struct tasks *tasks, struct ref ref, enum task_kind kind)
+find_task(struct tasks *tasks, struct ref ref, enum task_kind kind)
 {
 	uint32_t place;
 
@@ -50,7 +50,7 @@ uint64_t
 tasks_tell_by(struct tasks *tasks, const struct task_order *order)
 {
 	const struct events *events = tasks->room->events;
-	struct task *task = find(tasks, order->ref, order->kind);
+	struct task *task = find_task(tasks, order->ref, order->kind);
 	uint64_t by;
 
 	if (task == NULL)
@@ -211,7 +211,7 @@ start_waiting(struct tasks *tasks)
 		const uint32_t next = tasks->queued[at].next;
 		struct task *task = free_place(tasks);
 
-		if (find(tasks, order.ref, order.kind) == NULL) {
+		if (find_task(tasks, order.ref, order.kind) == NULL) {
 			queue_remove(tasks, at);
 			task->order = order;
 			tasks_start(tasks, task);
@@ -226,7 +226,7 @@ start_waiting(struct tasks *tasks)
 void
 tasks_order(struct tasks *tasks, const struct task_order *order)
 {
-	struct task *task = find(tasks, order->ref, order->kind);
+	struct task *task = find_task(tasks, order->ref, order->kind);
 	int r;
 
 	if (task != NULL && order->serial != 0 && task->order.serial == order->serial)
@@ -284,7 +284,7 @@ tasks_react(struct tasks *tasks, const struct action *action)
 void
 tasks_kill(struct tasks *tasks, struct ref ref, enum task_kind kind, bool is_late)
 {
-	struct task *task = find(tasks, ref, kind);
+	struct task *task = find_task(tasks, ref, kind);
 	uint32_t at;
 
 	if (map_get(&tasks->waiting, task_key(ref, kind), &at)) {
@@ -302,7 +302,7 @@ tasks_kill(struct tasks *tasks, struct ref ref, enum task_kind kind, bool is_lat
 void
 tasks_keep_only(struct tasks *tasks, struct ref ref, enum task_kind kind, uint32_t serial)
 {
-	struct task *task = find(tasks, ref, kind);
+	struct task *task = find_task(tasks, ref, kind);
 	uint32_t at;
 
 	if (map_get(&tasks->waiting, task_key(ref, kind), &at) &&
@@ -319,7 +319,7 @@ tasks_end_life(struct tasks *tasks, struct ref ref)
 
 	(void)cancel(tasks, ref, TASK_STOP);
 	for (size_t i = 0; i < ARRAY_SIZE(useless); i++) {
-		struct task *task = find(tasks, ref, useless[i]);
+		struct task *task = find_task(tasks, ref, useless[i]);
 
 		(void)cancel(tasks, ref, useless[i]);
 		if (task != NULL)
@@ -347,7 +347,7 @@ void
 tasks_forget(struct tasks *tasks, struct ref ref)
 {
 	for (int kind = 0; kind < TASK_KIND_MAX; kind++) {
-		struct task *task = find(tasks, ref, (enum task_kind)kind);
+		struct task *task = find_task(tasks, ref, (enum task_kind)kind);
 
 		(void)cancel(tasks, ref, (enum task_kind)kind);
 		if (task != NULL)

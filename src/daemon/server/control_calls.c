@@ -9,7 +9,7 @@
 #include "daemon/state/post.h"
 
 static const struct method *
-find(const struct method *methods, const char *name)
+find_method(const struct method *methods, const char *name)
 {
 	while (methods->name != NULL && strcmp(methods->name, name) != 0)
 		methods++;
@@ -46,7 +46,7 @@ look_up(struct conn *conn)
 	while (interface->name != NULL && !is_interface(name, len, interface->name))
 		interface++;
 	if (interface->name != NULL) {
-		method = find(interface->methods, dot + 1);
+		method = find_method(interface->methods, dot + 1);
 	} else {
 		reply_error(conn, SERVICE_INTERFACE ".InterfaceNotFound",
 		            json_pack("{s:s%}", "interface", name, len));

@@ -85,7 +85,7 @@ has_type(const json_t *value, enum param_type type)
 }
 
 static const struct param *
-find(const struct param *params, const char *name)
+find_param(const struct param *params, const char *name)
 {
 	while (params->name != NULL && strcmp(params->name, name) != 0)
 		params++;
@@ -109,7 +109,7 @@ params_check(const struct param *params, const json_t *parameters)
 
 	json_object_foreach(object, key, value)
 	{
-		const struct param *param = find(params, key);
+		const struct param *param = find_param(params, key);
 
 		if (json_is_null(value) ||
 		    strcmp(key, "allowInteractiveAuthentication") == 0)
@@ -133,7 +133,7 @@ get(const struct conn *conn, const char *name)
 {
 	const json_t *value = json_object_get(conn->call.message.parameters, name);
 
-	ASSERT(find(conn->call.method->params, name) != NULL);
+	ASSERT(find_param(conn->call.method->params, name) != NULL);
 	return value == NULL || json_is_null(value) ? NULL : value;
 }
 

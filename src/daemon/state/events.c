@@ -293,7 +293,7 @@ events_end(struct events *events)
 }
 
 static const struct event_record *
-find(const struct events *events, uint64_t seq)
+find_record(const struct events *events, uint64_t seq)
 {
 	if (seq < events->first_seq || seq >= events->next_seq)
 		return NULL;
@@ -305,7 +305,7 @@ find(const struct events *events, uint64_t seq)
 uint64_t
 events_by(const struct events *events, uint64_t seq)
 {
-	const struct event_record *record = find(events, seq);
+	const struct event_record *record = find_record(events, seq);
 
 	return record == NULL ? 0 : record->by;
 }
@@ -314,7 +314,7 @@ events_by(const struct events *events, uint64_t seq)
 bool
 events_view(const struct events *events, uint64_t seq, struct event_view *ret)
 {
-	const struct event_record *record = find(events, seq);
+	const struct event_record *record = find_record(events, seq);
 
 	if (record == NULL)
 		return false;
