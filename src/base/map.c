@@ -95,7 +95,7 @@ map_reserve(struct map *map, size_t n)
 }
 
 static int
-put(struct map *map, uint64_t key, const char *name, uint32_t value)
+put_entry(struct map *map, uint64_t key, const char *name, uint32_t value)
 {
 	int r = map_reserve(map, map->n + 1);
 	size_t i;
@@ -156,7 +156,7 @@ take_out(struct map *map, uint64_t key, const char *name)
 int
 map_put(struct map *map, uint64_t key, uint32_t value)
 {
-	return put(map, key, NULL, value);
+	return put_entry(map, key, NULL, value);
 }
 
 /* Look a key up; false and *ret_value untouched when it is not there. */
@@ -177,7 +177,7 @@ map_remove(struct map *map, uint64_t key)
 int
 map_put_name(struct map *map, const char *name, uint32_t value)
 {
-	return put(map, fnv_text(name), name, value);
+	return put_entry(map, fnv_text(name), name, value);
 }
 
 /* As map_get(), by name. */

@@ -12,7 +12,7 @@
 
 /* The next place that is a multiple of `align`; *at moves behind what is put there. */
 static size_t
-put(size_t *at, size_t bytes, size_t align)
+place_part(size_t *at, size_t bytes, size_t align)
 {
 	size_t place = (*at + align - 1) / align * align;
 
@@ -26,17 +26,20 @@ layout_of(const struct ledger_size *size, struct layout *ret)
 {
 	size_t at = sizeof(struct header);
 
-	ret->records = put(&at, (size_t)size->slots * RECORD_BYTES, sizeof(uint64_t));
-	ret->tasks = put(&at, (size_t)LEDGER_TASKS_MAX * TASK_BYTES, sizeof(uint64_t));
-	ret->journal = put(&at, (size_t)size->journal * sizeof(struct journal_entry), 64);
-	ret->statuses = put(&at, (size_t)size->slots * LEDGER_STATUS_MAX, 64);
-	ret->past = put(&at, sizeof(struct past_ring), 64);
+	ret->records =
+	    place_part(&at, (size_t)size->slots * RECORD_BYTES, sizeof(uint64_t));
+	ret->tasks =
+	    place_part(&at, (size_t)LEDGER_TASKS_MAX * TASK_BYTES, sizeof(uint64_t));
+	ret->journal =
+	    place_part(&at, (size_t)size->journal * sizeof(struct journal_entry), 64);
+	ret->statuses = place_part(&at, (size_t)size->slots * LEDGER_STATUS_MAX, 64);
+	ret->past = place_part(&at, sizeof(struct past_ring), 64);
 	/* Copied and summed as a whole; much of the rest is never touched. */
-	ret->cores[0] = put(&at, size->core_bytes, PAGE);
-	ret->cores[1] = put(&at, size->core_bytes, PAGE);
-	ret->events = put(&at, size->events_bytes, PAGE);
-	ret->tokens = put(&at, LEDGER_TOKENS_BYTES, PAGE);
-	ret->bytes = put(&at, 0, PAGE);
+	ret->cores[0] = place_part(&at, size->core_bytes, PAGE);
+	ret->cores[1] = place_part(&at, size->core_bytes, PAGE);
+	ret->events = place_part(&at, size->events_bytes, PAGE);
+	ret->tokens = place_part(&at, LEDGER_TOKENS_BYTES, PAGE);
+	ret->bytes = place_part(&at, 0, PAGE);
 }
 
 #define FIELD(type, field) offsetof(struct type, field)

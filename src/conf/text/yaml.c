@@ -153,7 +153,7 @@ grow(const struct yaml ***array, size_t n, size_t *cap)
 
 /* Put a complete node where it belongs: into the innermost open one, or at the top. */
 static int
-put(struct assembly *assembly, const struct yaml *node)
+put_node(struct assembly *assembly, const struct yaml *node)
 {
 	int r;
 
@@ -245,7 +245,7 @@ on_text(struct assembly *assembly, const yaml_event_t *event)
 	(void)check_tag(assembly, event, event->data.scalar.tag);
 	r = remember_anchor(assembly, copy_anchor(assembly, event->data.scalar.anchor),
 	                    node);
-	return r < 0 ? r : put(assembly, node);
+	return r < 0 ? r : put_node(assembly, node);
 }
 
 static int
@@ -313,7 +313,7 @@ on_alias(struct assembly *assembly, const yaml_event_t *event)
 		              NODE_HEIGHT_MAX);
 		return -EINVAL;
 	}
-	return put(assembly, target);
+	return put_node(assembly, target);
 }
 
 static int
@@ -354,7 +354,7 @@ on_close(struct assembly *assembly)
 	assembly->n_pile = frame.first;
 	assembly->n_frames--;
 	r = remember_anchor(assembly, frame.anchor, frame.node);
-	return r < 0 ? r : put(assembly, frame.node);
+	return r < 0 ? r : put_node(assembly, frame.node);
 }
 
 static int

@@ -51,7 +51,8 @@ new_text(struct compose *compose, const char *text)
 }
 
 static void
-put(struct compose *compose, struct yaml *map, const char *key, const struct yaml *value)
+put_pair(struct compose *compose, struct yaml *map, const char *key,
+         const struct yaml *value)
 {
 	const struct yaml *name = new_text(compose, key);
 
@@ -70,7 +71,7 @@ write_with(struct compose *compose)
 		n++;
 	map = new_map(compose, n / 2 + 1);
 	for (size_t i = 0; map != NULL && i + 1 < n; i += 2)
-		put(compose, map, with[i], new_text(compose, with[i + 1]));
+		put_pair(compose, map, with[i], new_text(compose, with[i + 1]));
 	return map;
 }
 
@@ -102,11 +103,11 @@ write_actor(struct compose *compose)
 	if (map == NULL)
 		return NULL;
 	if (addition->use != NULL)
-		put(compose, map, "use", new_text(compose, addition->use));
+		put_pair(compose, map, "use", new_text(compose, addition->use));
 	if (addition->with != NULL && addition->with[0] != NULL)
-		put(compose, map, "with", write_with(compose));
+		put_pair(compose, map, "with", write_with(compose));
 	if (addition->command != NULL)
-		put(compose, map, "command", write_command(compose));
+		put_pair(compose, map, "command", write_command(compose));
 	return map;
 }
 
@@ -210,7 +211,7 @@ compose_all(struct compose *compose)
 		check_name(compose);
 		actor = write_actor(compose);
 	}
-	put(compose, children, addition->name, actor);
+	put_pair(compose, children, addition->name, actor);
 	compose->input = (struct tree_input){
 	    .top = &compose->here,
 	    .children = children,

@@ -85,7 +85,8 @@ new_map(struct arena *arena, const struct yaml *at, size_t n)
 }
 
 static void
-put(struct arena *arena, struct yaml *map, const char *key, const struct yaml *value)
+put_value(struct arena *arena, struct yaml *map, const char *key,
+          const struct yaml *value)
 {
 	const struct yaml *name = node_text(arena, map, key);
 
@@ -123,10 +124,10 @@ make_replicas(struct reader *reader, const struct yaml *at)
 
 		if (one == NULL)
 			return NULL;
-		put(arena, one, RECIPE_OWN, noted->own);
-		put(arena, one, RECIPE_WITH,
-		    flatten_scope(arena, noted->scope, noted->own));
-		put(arena, all, noted->path, one);
+		put_value(arena, one, RECIPE_OWN, noted->own);
+		put_value(arena, one, RECIPE_WITH,
+		          flatten_scope(arena, noted->scope, noted->own));
+		put_value(arena, all, noted->path, one);
 	}
 	return all;
 }
@@ -220,9 +221,9 @@ recipes_end(struct reader *reader)
 		return;
 	root = new_map(scratch, recipes->input->top, 3);
 	if (root != NULL && reader->reports->n_errors == 0) {
-		put(scratch, root, RECIPE_TEMPLATES, recipes->input->templates);
-		put(scratch, root, RECIPE_DEFAULTS, recipes->input->defaults);
-		put(scratch, root, RECIPE_REPLICAS, make_replicas(reader, root));
+		put_value(scratch, root, RECIPE_TEMPLATES, recipes->input->templates);
+		put_value(scratch, root, RECIPE_DEFAULTS, recipes->input->defaults);
+		put_value(scratch, root, RECIPE_REPLICAS, make_replicas(reader, root));
 		if (!write_row(recipes, reader->keep, root))
 			scratch->failed = true;
 		conf->recipes =

@@ -39,7 +39,7 @@ parent_of(uint32_t i)
 }
 
 static void
-put(struct core *core, uint32_t i, struct deadline entry)
+put_deadline(struct core *core, uint32_t i, struct deadline entry)
 {
 	heap(core)[i] = entry;
 	*position(core, deadline_id(&entry)) = i;
@@ -51,10 +51,10 @@ sift_up(struct core *core, uint32_t i, struct deadline entry)
 	struct deadline *h = heap(core);
 
 	while (i > 0 && before(&entry, &h[parent_of(i)])) {
-		put(core, i, h[parent_of(i)]);
+		put_deadline(core, i, h[parent_of(i)]);
 		i = parent_of(i);
 	}
-	put(core, i, entry);
+	put_deadline(core, i, entry);
 }
 
 static void
@@ -74,10 +74,10 @@ sift_down(struct core *core, uint32_t i, struct deadline entry)
 				next = child;
 		if (!before(next, &entry))
 			break;
-		put(core, i, *next);
+		put_deadline(core, i, *next);
 		i = (uint32_t)(next - h);
 	}
-	put(core, i, entry);
+	put_deadline(core, i, entry);
 }
 
 /* Clocks that stand still together with the process of their node. */

@@ -262,7 +262,7 @@ on_message(void *user, const struct helper_message *message)
 
 /* Put the question to /system/probe, if it takes it now. */
 static void
-put(struct asking *asking)
+put_question(struct asking *asking)
 {
 	struct prober *prober = asking->prober;
 	struct helpers *helpers = prober->room->sockets->helpers;
@@ -295,7 +295,7 @@ on_room(void *user, bool is_new)
 		struct asking *asking = &prober->at[place];
 
 		if (is_used(asking) && !asking->is_sent && !ev_is_active(&asking->grace))
-			put(asking);
+			put_question(asking);
 	}
 }
 
@@ -344,7 +344,7 @@ begin_probe(struct prober *prober, const struct action *action,
 	ev_timer_set(&asking->timeout, (double)what->timeout_ms / 1e3, 0.);
 	ev_timer_start(loop, &asking->timeout);
 	helpers_want(prober->room->sockets->helpers, HELPER_PROBE);
-	put(asking);
+	put_question(asking);
 }
 
 /* Remember it for later; false: there is no room. */

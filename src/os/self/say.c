@@ -44,7 +44,7 @@ as_part(const char *text)
 
 /* Write the parts of a line if nothing has to be waited for. */
 static bool
-put(int fd, bool is_plain, const struct iovec *parts, int n)
+put_line(int fd, bool is_plain, const struct iovec *parts, int n)
 {
 	struct pollfd out = {.fd = fd, .events = POLLOUT};
 
@@ -69,7 +69,7 @@ say_line(int fd, bool is_plain, int priority, const char *level, const char *lin
 		(void)snprintf(head, sizeof(head), "%s %-7s ",
 		               clock_format(clock_wall_us(), 3, stamp), level);
 	parts[0].iov_len = strlen(head);
-	return put(fd, is_plain, parts, 3);
+	return put_line(fd, is_plain, parts, 3);
 }
 
 /* The same for a line that has everything, without its newline. */
@@ -78,7 +78,7 @@ say_raw(int fd, bool is_plain, const char *line)
 {
 	struct iovec parts[2] = {as_part(line), as_part("\n")};
 
-	return put(fd, is_plain, parts, 2);
+	return put_line(fd, is_plain, parts, 2);
 }
 
 static void say_as(int priority, const char *level, const char *fmt, va_list ap)
