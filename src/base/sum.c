@@ -20,7 +20,7 @@ stir(uint64_t lane, uint64_t word)
 }
 
 static uint64_t
-finish(uint64_t sum)
+finish_sum(uint64_t sum)
 {
 	sum = (sum ^ (sum >> 32)) * UINT64_C(0xd6e8feb86659fd93);
 	sum = (sum ^ (sum >> 32)) * UINT64_C(0xd6e8feb86659fd93);
@@ -37,7 +37,7 @@ sum_bytes(const void *data, size_t len, uint64_t seed)
 	const unsigned char *at = data;
 	uint64_t words[LANES] = {0};
 	uint64_t lanes[LANES] = {seed, seed + PRIME, ~seed, seed ^ PRIME};
-	uint64_t sum = finish(seed ^ len);
+	uint64_t sum = finish_sum(seed ^ len);
 
 	for (size_t left = len / sizeof(words); left > 0; left--) {
 		memcpy(words, at, sizeof(words));
@@ -53,7 +53,7 @@ sum_bytes(const void *data, size_t len, uint64_t seed)
 	}
 	for (int i = 0; i < LANES; i++)
 		sum = stir(sum, lanes[i]);
-	return finish(sum);
+	return finish_sum(sum);
 }
 
 /* A sum in half the space. */

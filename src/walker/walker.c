@@ -234,7 +234,7 @@ keep_given(struct walker *walker, const int *fds, size_t n)
 }
 
 static int
-finish(struct walker *walker, int status)
+finish_walker(struct walker *walker, int status)
 {
 	if (walker->cgroup[0] != '\0')
 		cgroup_leave(walker->cgroup);
@@ -280,7 +280,7 @@ walker_run(const char *runtime_dir, char **argv, const struct walker_times *time
 	if (status == 0)
 		keep_given(&walker, given, n_given);
 	watchdog_init(&walker.watchdog, walker.systemd.watchdog_us / 1000, walker.now_ms);
-	return finish(&walker, status == 0 ? walk(&walker) : status);
+	return finish_walker(&walker, status == 0 ? walk(&walker) : status);
 }
 
 /*
@@ -295,5 +295,5 @@ walker_resume(char **argv)
 
 	if (status == 0)
 		status = prepare(&walker, argv);
-	return status == 0 ? finish(&walker, walk(&walker)) : status;
+	return status == 0 ? finish_walker(&walker, walk(&walker)) : status;
 }

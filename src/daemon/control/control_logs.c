@@ -274,7 +274,7 @@ send_answer(struct conn *conn, size_t len, bool last)
 
 /* There is nothing more: nothing was said, or the reader of a follower is gone. */
 static void
-finish(struct conn *conn)
+finish_logs(struct conn *conn)
 {
 	struct strbuf *out;
 
@@ -310,7 +310,7 @@ progress(struct conn *conn)
 		if (len > 0)
 			send_answer(conn, len, last);
 		else
-			finish(conn);
+			finish_logs(conn);
 	}
 	if (conn->busy)
 		ev_io_stop(loop, &logs->io);

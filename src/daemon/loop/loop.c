@@ -191,7 +191,7 @@ advance(struct loop *loop, uint32_t *budget)
 }
 
 static void
-finish(void *data)
+finish_turn(void *data)
 {
 	struct loop *loop = data;
 	uint32_t budget = UINT32_MAX;
@@ -222,7 +222,7 @@ take_turns(struct loop *loop)
 	} while (!goes_on && budget > 0 && !supd->engine.exiting &&
 	         procs_bear(supd->processes->procs));
 	if (supd->engine.exiting)
-		finish(loop);
+		finish_turn(loop);
 }
 
 /* ---- all at once ------------------------------------------------------------------- */
@@ -389,7 +389,7 @@ loop_new(struct supd *supd, struct err *err)
 	}
 	loop->supd = supd;
 	loop->post = supd->post;
-	loop->post->finish = finish;
+	loop->post->finish = finish_turn;
 	loop->post->loop = loop;
 	ev_prepare_init(&loop->prepare, on_prepare);
 	loop->prepare.data = loop;

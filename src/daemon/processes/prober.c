@@ -111,7 +111,7 @@ find_asking(struct prober *prober, struct ref ref)
 }
 
 static void
-finish(struct asking *asking)
+finish_probe(struct asking *asking)
 {
 	const struct action action = asking->action;
 	const struct helper_answer said = asking->answer;
@@ -173,7 +173,7 @@ on_grace(struct ev_loop *loop, ev_timer *timer, int revents)
 
 	(void)loop;
 	(void)revents;
-	finish(asking);
+	finish_probe(asking);
 	go_on(prober);
 }
 
@@ -238,7 +238,7 @@ take_answer(struct prober *prober, const struct helper_message *message)
 	asking->is_sent = false;
 	if (asking->answer.is_good || asking->answer.is_none ||
 	    asking->answer.error == 0) {
-		finish(asking);
+		finish_probe(asking);
 		go_on(prober);
 		return;
 	}

@@ -177,7 +177,7 @@ stop(struct upgrade *upgrade)
 }
 
 static void
-finish(struct upgrade *upgrade)
+finish_upgrade(struct upgrade *upgrade)
 {
 	stop(upgrade);
 	if (upgrade->verdict == UPGRADE_OPEN)
@@ -204,7 +204,7 @@ on_said(struct ev_loop *loop, ev_io *io, int revents)
 		judge(upgrade);
 	else
 		return;
-	finish(upgrade);
+	finish_upgrade(upgrade);
 }
 
 static void
@@ -217,7 +217,7 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 	strbuf_addf(&upgrade->sentence,
 	            "the new binary did not say within %d s whether it can take over",
 	            CHECK_SECONDS);
-	finish(upgrade);
+	finish_upgrade(upgrade);
 }
 
 /* Execute the file that was opened, even if another file has its name by now. */

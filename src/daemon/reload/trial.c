@@ -157,7 +157,7 @@ trial_on_failure(struct trial *trial, struct ref ref, const struct cause *cause)
 
 /* End the trial; the callback comes last because it may start another. */
 static void
-finish(struct trial *trial, const struct trial_result *result)
+finish_trial(struct trial *trial, const struct trial_result *result)
 {
 	trial_fn *on_end = trial->on_end;
 	void *user = trial->user;
@@ -276,7 +276,7 @@ decide(struct trial *trial, bool is_over)
 	} else {
 		stay(trial);
 	}
-	finish(trial, &result);
+	finish_trial(trial, &result);
 	free(path);
 }
 

@@ -103,7 +103,7 @@ empty_pipe(const struct batch *batch, int fd)
 
 /* The end of the batch: what was taken out is noted, and let go. */
 static void
-finish(struct batch *batch)
+finish_batch(struct batch *batch)
 {
 	state_set_phase(batch->state, BATCH_DRAINING);
 	empty_pipe(batch, batch->staging[0]);
@@ -197,7 +197,7 @@ batch_recover(struct batch *batch)
 		break;
 	case BATCH_DRAINING:
 		if (record->entry < batch->state->head->used)
-			finish(batch);
+			finish_batch(batch);
 		break;
 	case BATCH_NONE:
 		break;
@@ -234,7 +234,7 @@ take_out(struct batch *batch, int fd)
 		else if (errno != EINTR)
 			r = -errno;
 	}
-	finish(batch);
+	finish_batch(batch);
 	return r;
 }
 
