@@ -229,7 +229,7 @@ take_terminated(struct targets *targets, const struct call *call,
 
 /* One call of Watch, to its end: 0, or 0 and *again when the connection was lost. */
 static int
-watch(struct targets *targets, bool *again)
+watch_targets(struct targets *targets, bool *again)
 {
 	struct call call = {.method = "Watch", .more = true, .repeat = true};
 	struct ctl *ctl = targets->ctl;
@@ -269,7 +269,7 @@ verb_watch(struct ctl *ctl, char **names, uint32_t n)
 
 	ctl->client.hangup_fd = ctl->out.fd;
 	while (status == 0 && again)
-		status = watch(&targets, &again);
+		status = watch_targets(&targets, &again);
 	targets_done(&targets);
 	return status;
 }

@@ -84,7 +84,7 @@ begin_watch(int *watch, int take_fd, bool is_above, struct err *err)
 
 /* Watch the directories that have the names now. */
 static void
-watch(struct seat *seat)
+watch_directories(struct seat *seat)
 {
 	struct err err;
 	int fd = fd_watch_directory(seat->supd->origin.runtime_dir, &err);
@@ -195,7 +195,7 @@ check(struct seat *seat)
 			return;
 		}
 		report_supd(seat->supd->reporter, "files_lost");
-		watch(seat);
+		watch_directories(seat);
 		/* Look once more, as a file may have been removed again before the watch.
 		 */
 		look_soon(seat);
@@ -231,7 +231,7 @@ seat_open(struct supd *supd, struct err *err)
 	seat->lock_ino = (ino_t)keeper_handover(supd->keeper)->hello.lock_ino;
 	ev_init(&seat->timer, on_timer);
 	seat->timer.data = seat;
-	watch(seat);
+	watch_directories(seat);
 	/* They may have been removed while nothing watched. */
 	check(seat);
 	return 0;

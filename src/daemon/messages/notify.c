@@ -362,7 +362,7 @@ key_of(struct ref ref)
 }
 
 static int
-watch(struct notify *notify, struct ref ref, int take_fd)
+watch_socket(struct notify *notify, struct ref ref, int take_fd)
 {
 	const int r = readables_add(&notify->readables, ref.slot, take_fd);
 
@@ -380,7 +380,7 @@ notify_adopt(struct notify *notify, struct ref ref)
 	int fd = keeper_take(notify->messages->keeper, key_of(ref));
 
 	if (fd >= 0)
-		(void)watch(notify, ref, fd);
+		(void)watch_socket(notify, ref, fd);
 }
 
 int
@@ -400,7 +400,7 @@ notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_
 		(void)close(fd);
 		return r;
 	}
-	r = watch(notify, ref, fd);
+	r = watch_socket(notify, ref, fd);
 	/* Only now: a kept copy that is never dropped would keep the address. */
 	if (r == 0)
 		keeper_keep(notify->messages->keeper, key_of(ref), fd);

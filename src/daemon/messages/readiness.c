@@ -121,7 +121,7 @@ on_readable(struct ev_loop *loop, ev_io *io, int revents)
 }
 
 static int
-watch(struct readiness *readiness, struct ref ref, int take_fd)
+watch_pipe(struct readiness *readiness, struct ref ref, int take_fd)
 {
 	const int r = readables_add(&readiness->readables, ref.slot, take_fd);
 
@@ -136,7 +136,7 @@ readiness_adopt(struct readiness *readiness, struct ref ref)
 	int fd = keeper_take(readiness->messages->keeper, key_of(ref));
 
 	if (fd >= 0)
-		(void)watch(readiness, ref, fd);
+		(void)watch_pipe(readiness, ref, fd);
 }
 
 int
@@ -157,7 +157,7 @@ readiness_open(struct readiness *readiness, const struct actor *actor)
 	/* Give the pipe to the actor's user, so that the process can open /dev/fd/N. */
 	if (process->identity.has_user)
 		(void)!fchown(fds[1], process->identity.uid, process->identity.gid);
-	r = watch(readiness, ref, fds[0]);
+	r = watch_pipe(readiness, ref, fds[0]);
 	if (r < 0) {
 		(void)close(fds[1]);
 		return r;

@@ -66,7 +66,7 @@ lose(struct channel *channel)
 }
 
 static void
-watch(struct channel *channel)
+watch_channel(struct channel *channel)
 {
 	struct ev_loop *loop = channel->helpers->sockets->loop;
 
@@ -136,7 +136,7 @@ on_channel(struct ev_loop *loop, ev_io *io, int revents)
 	if (channel->fd < 0 || (revents & EV_WRITE) == 0 || !channel->is_full)
 		return;
 	channel->is_full = false;
-	watch(channel);
+	watch_channel(channel);
 	channel->functions->on_room(channel->user, false);
 }
 
@@ -213,7 +213,7 @@ helpers_send(struct helpers *helpers, enum helper_name name,
 	/* What is wrong with the channel is seen when it is read. */
 	if (r == -EAGAIN && !channel->is_full) {
 		channel->is_full = true;
-		watch(channel);
+		watch_channel(channel);
 	}
 	return r == -EAGAIN ? r : -ENOTCONN;
 }
@@ -264,7 +264,7 @@ helpers_launch(struct helpers *helpers, enum helper_name name)
 	channel->is_new = true;
 	channel->is_full = false;
 	channel->sent = channel->done = 0;
-	watch(channel);
+	watch_channel(channel);
 	return fd_raise(fds[1]);
 }
 

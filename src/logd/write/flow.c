@@ -43,7 +43,7 @@ fill_of(const struct stream *stream)
 }
 
 static int
-watch(struct logd *logd, struct stream *stream, uint32_t events)
+watch_stream(struct logd *logd, struct stream *stream, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.u64 = stream->source.entry};
 
@@ -103,7 +103,7 @@ arm(struct logd *logd, struct stream *stream)
 	flow_leave(logd, stream);
 	stream->pause = PAUSE_FIRST;
 	/* Without memory for it we look ourselves, now and then. */
-	if (watch(logd, stream, EPOLLIN) == 0)
+	if (watch_stream(logd, stream, EPOLLIN) == 0)
 		stream->place = STREAM_ARMED;
 	else
 		pause_stream(logd, stream);
@@ -116,7 +116,7 @@ await_rest(struct logd *logd, struct stream *stream, size_t left)
 	flow_leave(logd, stream);
 	stream->left = left;
 	stream->pause = PAUSE_FIRST;
-	if (watch(logd, stream, EPOLLIN | EPOLLET) == 0)
+	if (watch_stream(logd, stream, EPOLLIN | EPOLLET) == 0)
 		stream->place = STREAM_PARTIAL;
 	else
 		pause_stream(logd, stream);

@@ -163,7 +163,7 @@ next_wake(struct logd *logd)
 }
 
 static int
-watch(struct logd *logd, int fd, uint64_t about)
+watch_fd(struct logd *logd, int fd, uint64_t about)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = about};
 
@@ -195,8 +195,8 @@ open_loop(struct logd *logd)
 	logd->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (logd->signals < 0 || logd->epoll < 0)
 		return -errno;
-	r = watch(logd, logd->signals, ABOUT_SIGNALS);
-	return r < 0 ? r : watch(logd, logd->feed, ABOUT_FEED);
+	r = watch_fd(logd, logd->signals, ABOUT_SIGNALS);
+	return r < 0 ? r : watch_fd(logd, logd->feed, ABOUT_FEED);
 }
 
 static int
