@@ -2,6 +2,9 @@
 /* test_pool.c - what nodes have in the pool: those that are alike share a spec. */
 #include "config.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "tests/core/suites.h"
 
 #define MANY 200
@@ -46,16 +49,26 @@ START_TEST(an_actor_that_is_like_another_takes_no_spec)
 }
 END_TEST
 
-START_TEST(specs_are_the_same_but_for_their_names)
+/* Is the byte at this place one of the field? */
+#define IS_IN(place, field)                     \
+	((place)-offsetof(struct spec, field) < \
+	 sizeof(((const struct spec *)NULL)->field))
+
+START_TEST(specs_are_the_same_but_for_their_names_and_where_their_lists_are)
 {
 	const struct spec one = plain_worker();
-	struct spec other = one;
 
-	other.name = 1;
-	other.base = 2;
-	ck_assert(core_spec_is_shared(&one, &other));
-	other.significant = true;
-	ck_assert(!core_spec_is_shared(&one, &other));
+	for (size_t at = 0; at < sizeof(one); at++) {
+		const bool is_left_out = IS_IN(at, name) || IS_IN(at, base) ||
+		                         IS_IN(at, watches) || IS_IN(at, needs) ||
+		                         IS_IN(at, policy.decider.rules) ||
+		                         IS_IN(at, on_failure.rules);
+		struct spec other;
+
+		memcpy(&other, &one, sizeof(other));
+		((unsigned char *)&other)[at] ^= 1;
+		ck_assert_int_eq(core_spec_is_shared(&one, &other), is_left_out);
+	}
 }
 END_TEST
 
@@ -137,7 +150,8 @@ suite_pool(void)
 	TCase *tcase = tcase_create("pool");
 
 	tcase_add_test(tcase, an_actor_that_is_like_another_takes_no_spec);
-	tcase_add_test(tcase, specs_are_the_same_but_for_their_names);
+	tcase_add_test(tcase,
+	               specs_are_the_same_but_for_their_names_and_where_their_lists_are);
 	tcase_add_test(tcase, an_update_leaves_those_alone_that_were_like_it);
 	tcase_add_test(tcase, a_spec_without_nodes_is_found_again_or_lost_by_moving);
 	tcase_add_test(tcase, a_removed_actor_leaves_the_spec_to_others);
