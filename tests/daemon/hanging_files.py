@@ -196,6 +196,26 @@ def stranger(box):
     others_work(box.supd({"a": {"user": "nobody"}, **OTHERS}))
 
 
+@test("an orphan that hangs in its exec holds up no status, no stop, no restart and no next guardian", root=True)
+def orphan(box):
+    fuse = Fuse(box, "flush", content=PROBE)
+    fork = 'setsid "$0" -c "$1" "$2" sleep 1000 & exec sleep 1000'
+    command = ["sh", "-c", fork, sys.executable, EXEC_WITH, fuse.path()]
+    s = box.supd({"a": {"command": command, "containment": "session"}, **OTHERS})
+    fuse.held("flush")
+    pid = s.actor("a")["pid"]
+    others_work(s)
+    os.kill(s.guardian(), signal.SIGKILL)
+    s.caller = None
+    s.until(lambda: s.ctl("ping").code == 0, "an answer of the next guardian")
+    others_work(s)
+    equal(s.actor("a")["pid"], pid, "the adopted process")
+    s.ctl_ok("restart", "--no-wait", "a")
+    others_work(s)
+    fuse.answer()
+    s.until(lambda: s.actor("a")["pid"] not in (None, pid), "the next process")
+
+
 @test("a directory, an output and an environment file that do not answer: the same, also "
       "over a crash", root=True)
 def files(box):

@@ -400,6 +400,37 @@ START_TEST(what_cannot_be_killed_is_told_and_the_wait_for_it_shows_signs_of_life
 }
 END_TEST
 
+START_TEST(of_a_process_that_hangs_in_its_exec_it_is_told_that_it_is_there)
+{
+	char sleeper[] = "sleep", long_enough[] = "1000", line[64];
+	char *argv[] = {sleeper, long_enough, NULL};
+	pid_t pid, parent = 0;
+	uint64_t start = 1;
+
+	if (!start_server("flush", 0))
+		return;
+	pid = fork();
+	if (pid == 0) {
+		if (open(program, O_RDONLY | O_CLOEXEC) >= 0)
+			(void)execv("/bin/sleep", argv);
+		_exit(1);
+	}
+	ck_assert(next_line(line, sizeof(line)));
+	ck_assert_int_eq(proc_look(pid, &parent, &start), 0);
+	ck_assert_int_eq(parent, getpid());
+	ck_assert_uint_eq(start, 0);
+	ck_assert(!proc_is_ending(pid));
+	ck_assert(!proc_has_mark(pid, "x"));
+	ck_assert_int_eq(kill(server, SIGUSR1), 0);
+	while (proc_look(pid, &parent, &start) == 0 && start == 0)
+		(void)usleep(1000);
+	ck_assert_uint_gt(start, 0);
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_int_lt(proc_look(pid, &parent, &start), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -421,6 +452,8 @@ main(void)
 	tcase_add_test(tcase, a_child_apart_does_not_share_our_memory);
 	tcase_add_test(
 	    tcase, what_cannot_be_killed_is_told_and_the_wait_for_it_shows_signs_of_life);
+	tcase_add_test(tcase,
+	               of_a_process_that_hangs_in_its_exec_it_is_told_that_it_is_there);
 	suite_add_tcase(suite, tcase);
 	return check_run(srunner_create(suite));
 }

@@ -22,13 +22,16 @@ foster_is(const struct procs *procs, pid_t pid)
 {
 	const struct link_hello *hello = &keeper_handover(procs->room->keeper)->hello;
 	uint64_t start;
-	pid_t parent;
+	pid_t parent = 0;
 
-	if (proc_look(pid, &parent, &start) < 0)
-		return false;
-	for (size_t i = 0; i < LINK_LEFT_MAX; i++)
-		if (hello->left[i] != 0 && hello->left[i] == parent)
+	for (size_t i = 0; i < LINK_LEFT_MAX; i++) {
+		if (hello->left[i] == 0)
+			continue;
+		if (parent == 0 && proc_look(pid, &parent, &start) < 0)
+			return false;
+		if (hello->left[i] == parent)
 			return true;
+	}
 	return false;
 }
 

@@ -83,7 +83,8 @@ mainpid_collect(struct procs *procs, struct proc *proc)
 	struct reap reap;
 
 	/* Look before: what the walker has reaped by then it has told. */
-	if (proc_look(pid, &parent, &start) < 0 || start != proc->main_start)
+	if (proc_look(pid, &parent, &start) < 0 ||
+	    !proc_same_start(start, proc->main_start))
 		parent = 0;
 	ends_take_exits(procs);
 	if (proc->child.pid == 0)
@@ -122,7 +123,7 @@ mainpid_adopt(struct procs *procs)
 		proc->child.pidfd = held_open(procs, proc->child.pid, slot);
 		if (proc->child.pidfd >= 0 &&
 		    proc_look(proc->child.pid, &parent, &start) == 0 &&
-		    start == proc->main_start)
+		    proc_same_start(start, proc->main_start))
 			continue;
 		held_let_go(procs, &proc->child.pidfd);
 		(void)mainpid_collect(procs, proc);
@@ -138,7 +139,8 @@ take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
 	int fd = held_open(procs, left->pid, proc->ref.slot);
 
 	/* What is true of the pid now stays true of the pidfd. */
-	if (fd < 0 || proc_look(left->pid, &parent, &start) < 0 || start != left->start ||
+	if (fd < 0 || proc_look(left->pid, &parent, &start) < 0 ||
+	    !proc_same_start(start, left->start) ||
 	    map_put(&procs->table->by_pid, (uint64_t)left->pid, proc->ref.slot) < 0) {
 		held_let_go(procs, &fd);
 		return false;

@@ -240,7 +240,7 @@ leader_lives(const struct containment *c)
 	struct proc_stat line;
 
 	return c->leader_start != 0 && proc_stat_read(c->session, &line) == 0 &&
-	       line.start == c->leader_start && !proc_stat_is_dead(&line);
+	       proc_same_start(line.start, c->leader_start) && !proc_stat_is_dead(&line);
 }
 
 /* The main process was reaped: from now on its pid may be anybody's. */

@@ -165,8 +165,8 @@ leftover_is_there(const struct leftover *left)
 {
 	struct proc_stat line;
 
-	return proc_stat_read(left->pid, &line) == 0 && line.start == left->start &&
-	       !proc_stat_is_dead(&line);
+	return proc_stat_read(left->pid, &line) == 0 &&
+	       proc_same_start(line.start, left->start) && !proc_stat_is_dead(&line);
 }
 
 /* The same in a search. */

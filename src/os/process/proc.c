@@ -64,6 +64,14 @@ proc_is_ending(pid_t pid)
 	       (line.flags & PROC_IS_EXITING) != 0;
 }
 
+/* May processes of one pid, which started at these times, be one process?  0: the kernel
+ * did not tell the time. */
+bool
+proc_same_start(uint64_t start, uint64_t other)
+{
+	return start == other || start == 0 || other == 0;
+}
+
 /*
  * Identify a process: its parent, and the time of its start in clock ticks since the
  * system's start; no other process has the same pid and start.  Works for zombies, too. 0

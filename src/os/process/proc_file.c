@@ -64,9 +64,10 @@ take_last_fields(const char *stat, uint64_t code, struct proc_stat *ret)
 	    code != 0 && end != 0 && at[0] != NULL && strtoull(at[0], NULL, 10) == end;
 }
 
-/* Read /proc/PID/stat; -errno: there is no such process, or it cannot be understood. */
+/* Read /proc/PID/stat, which may take for ever: proc_stat_read() asks a child for it.
+ * -errno: there is no such process, or it cannot be understood. */
 int
-proc_stat_read(pid_t pid, struct proc_stat *ret)
+proc_stat_direct(pid_t pid, struct proc_stat *ret)
 {
 	uint64_t user, system, user_of_reaped, system_of_reaped, code;
 	char name[NAME_BYTES], buf[1024];
@@ -90,6 +91,41 @@ proc_stat_read(pid_t pid, struct proc_stat *ret)
 		return -EBADMSG;
 	take_last_fields(at, code, ret);
 	ret->cpu_ticks = user + system + user_of_reaped + system_of_reaped;
+	return 0;
+}
+
+/* The number behind this name in /proc/PID/status; 0: there is none. */
+static int
+number_of(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+
+	return at == NULL ? 0 : (int)strtol(at + strlen(name), NULL, 10);
+}
+
+/*
+ * What /proc/PID/status has of proc_stat_read(): the kernel always tells it.  The time of
+ * the start is not in it (0), nor the flags and what was used.  Returns as that.
+ */
+int
+proc_stat_rough(pid_t pid, struct proc_stat *ret)
+{
+	char name[NAME_BYTES], buf[4096];
+	const char *state;
+	ssize_t r;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/status", pid);
+	r = read_file(name, buf, sizeof(buf));
+	if (r < 0)
+		return (int)r;
+	/* A line break in the name of the program is written as two characters. */
+	state = strstr(buf, "\nState:\t");
+	if (state == NULL)
+		return -EBADMSG;
+	*ret = (struct proc_stat){.state = state[8],
+	                          .parent = number_of(buf, "\nPPid:\t"),
+	                          .session = number_of(buf, "\nNSsid:\t"),
+	                          .threads = number_of(buf, "\nThreads:\t")};
 	return 0;
 }
 
@@ -309,19 +345,16 @@ proc_stat_is_executing(const struct proc_stat *stat)
 	       (stat->flags & FLAGS_WITHOUT_MEMORY) == 0;
 }
 
-/*
- * The mark (SUPD_ID) in the environment of a process; "" where there is none or we may
- * not look.  0; or -EAGAIN: it is in the midst of an exec, and may have one in a moment.
- */
+/* What proc_mark_read() asks a child for: it may take for ever. */
 int
-proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX])
+proc_mark_direct(pid_t pid, char ret[PROC_MARK_MAX])
 {
 	char name[NAME_BYTES];
 	struct proc_stat stat;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/environ", pid);
 	return read_environ_mark(name, ret) == 0 && !read_mark_of_threads(pid, ret) &&
-	               proc_stat_read(pid, &stat) == 0 && proc_stat_is_executing(&stat)
+	               proc_stat_direct(pid, &stat) == 0 && proc_stat_is_executing(&stat)
 	           ? -EAGAIN
 	           : 0;
 }

@@ -20,7 +20,8 @@ struct proc_stat {
 	pid_t session;
 	unsigned int flags;
 	int threads; /* living threads; the first thread counts until it is reaped */
-	/* clock ticks since boot: with the pid this identifies the process */
+	/* clock ticks since boot, 0: not told; with the pid this identifies the process
+	 */
 	uint64_t start;
 	uint64_t cpu_ticks; /* of all threads, and of reaped children */
 	int64_t resident_pages;
@@ -32,11 +33,14 @@ struct proc_stat {
 typedef int proc_take_child(void *arg, pid_t child);
 
 int proc_stat_read(pid_t pid, struct proc_stat *ret);
+int proc_stat_direct(pid_t pid, struct proc_stat *ret);
+int proc_stat_rough(pid_t pid, struct proc_stat *ret);
 int proc_resident_read(pid_t pid, uint64_t *ret);
 int proc_uid_read(pid_t pid, uid_t *ret);
 bool proc_stat_is_dead(const struct proc_stat *stat);
 bool proc_stat_is_executing(const struct proc_stat *stat);
 int proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX]);
+int proc_mark_direct(pid_t pid, char ret[PROC_MARK_MAX]);
 int proc_children_again(int *fd, pid_t pid, proc_take_child *take, void *arg);
 int proc_children(pid_t pid, proc_take_child *take, void *arg);
 

@@ -398,7 +398,8 @@ signal_one(const struct swept *swept, int signo)
 	if (fd < 0 && errno == ESRCH)
 		return 0;
 	/* What is true now stays true of the pidfd. */
-	if (proc_stat_read(swept->pid, &line) < 0 || line.start != swept->start)
+	if (proc_stat_read(swept->pid, &line) < 0 ||
+	    !proc_same_start(line.start, swept->start))
 		goto out;
 	r = fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0)
 	            : kill(swept->pid, signo);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: ISC */
+/* proc_ask.c - ask a child for what the kernel may not tell.
+ *
+ * The kernel reads stat and environ of a process under locks of that process, which it
+ * holds while it executes a program or maps a file: for as long as a file system in user
+ * space likes.  So a child reads them, and is left behind when it does not answer in
+ * time; when it is not asked for a moment it ends by itself.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/process/proc_file.h"
+#include "os/self/bounded.h"
+#include "os/self/clock.h"
+#include "os/self/fd.h"
+
+/* How long an answer is waited for: the first time, and within CALM_MS after an answer
+ * that was late.  After LATE_MAX of these nothing is asked until CALM_MS are over. */
+#define ANSWER_MS 250
+#define HASTY_MS  20
+#define CALM_MS   1000
+#define LATE_MAX  16
+/* A child that is not asked for so long ends. */
+#define REST_MS 50
+
+enum subject { SUBJECT_STAT, SUBJECT_MARK };
+
+struct proc_question {
+	enum subject subject;
+	pid_t pid;
+};
+
+struct proc_answer {
+	int code; /* 0 or -errno */
+	struct proc_stat stat;
+	char mark[PROC_MARK_MAX];
+};
+
+static struct {
+	pid_t owner; /* who asks: a child of ours has to have a child of its own */
+	struct bounded children;
+	int id;
+	int fd;               /* of the child that is asked; -1: none is */
+	uint64_t late_ms;     /* when answers began to be late */
+	pid_t late[LATE_MAX]; /* about these processes: n_late of them */
+	size_t n_late;
+} asked;
+
+/* The child. */
+static void
+answer(int fd, void *data)
+{
+	struct pollfd in = {.fd = fd, .events = POLLIN};
+	struct proc_question question;
+
+	(void)data;
+	while (poll(&in, 1, REST_MS) > 0 &&
+	       recv(fd, &question, sizeof(question), 0) == sizeof(question)) {
+		struct proc_answer told = {0};
+
+		told.code = question.subject == SUBJECT_STAT
+		                ? proc_stat_direct(question.pid, &told.stat)
+		                : proc_mark_direct(question.pid, told.mark);
+		if (send(fd, &told, sizeof(told), MSG_NOSIGNAL) < 0)
+			break;
+	}
+}
+
+/* Is this process not to be asked about now? */
+static bool
+is_silent(pid_t pid)
+{
+	if (clock_mono_ms() >= asked.late_ms + CALM_MS)
+		asked.n_late = 0;
+	for (size_t i = 0; i < asked.n_late; i++)
+		if (asked.late[i] == pid)
+			return true;
+	return asked.n_late == LATE_MAX;
+}
+
+/* Put a question to the child, or to a new one: 0; -EPIPE: it has just ended; or another
+ * -errno. */
+static int
+put(const struct proc_question *question, struct proc_answer *ret)
+{
+	static const struct bounded_task task = {.run = answer};
+	const uint64_t wait_ms = asked.n_late == 0 ? ANSWER_MS : HASTY_MS;
+	int none; /* no descriptor comes with the answer */
+
+	if (asked.fd < 0)
+		asked.id = bounded_open(&asked.children, &task, &asked.fd);
+	if (asked.fd < 0)
+		return asked.id;
+	if (send(asked.fd, question, sizeof(*question), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return -errno;
+	return bounded_answer(asked.fd, clock_mono_ms() + wait_ms, ret, sizeof(*ret),
+	                      &none);
+}
+
+/* Ask about a process; 0, or -errno if there is no answer. */
+static int
+ask(const struct proc_question *question, struct proc_answer *ret)
+{
+	int r;
+
+	if (asked.owner != getpid()) {
+		asked.owner = getpid();
+		asked.fd = -1;
+		bounded_init(&asked.children);
+	}
+	if (is_silent(question->pid))
+		return -ETIMEDOUT;
+	r = put(question, ret);
+	if (r == -EPIPE || r == -ECONNRESET) {
+		fd_close(&asked.fd);
+		r = put(question, ret);
+	}
+	if (r != -ETIMEDOUT)
+		return r;
+	if (asked.n_late == 0)
+		asked.late_ms = clock_mono_ms();
+	asked.late[asked.n_late++] = question->pid;
+	bounded_leave(&asked.children, 0, asked.id, &asked.fd);
+	return r;
+}
+
+/*
+ * The fields of /proc/PID/stat.  Where the kernel does not tell them in time: what
+ * proc_stat_rough() knows.  0; -errno: there is no such process, or it cannot be
+ * understood.
+ */
+int
+proc_stat_read(pid_t pid, struct proc_stat *ret)
+{
+	const struct proc_question question = {SUBJECT_STAT, pid};
+	struct proc_answer told;
+
+	if (pid == getpid())
+		return proc_stat_direct(pid, ret);
+	if (ask(&question, &told) < 0)
+		return proc_stat_rough(pid, ret);
+	*ret = told.stat;
+	return told.code;
+}
+
+/*
+ * The mark (SUPD_ID) in the environment of a process; "" where there is none or we may
+ * not look.  0; or -EAGAIN: it is in the midst of an exec, or the kernel does not tell,
+ * and may do so in a moment.
+ */
+int
+proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX])
+{
+	const struct proc_question question = {SUBJECT_MARK, pid};
+	struct proc_answer told;
+
+	ret[0] = '\0';
+	if (ask(&question, &told) < 0)
+		return -EAGAIN;
+	for (size_t i = 0; i < PROC_MARK_MAX; i++)
+		ret[i] = told.mark[i];
+	return told.code;
+}
