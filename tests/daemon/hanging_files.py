@@ -191,9 +191,12 @@ def taken_over(box):
 @test("a process that hangs in its exec holds up no start: /proc does not answer for it", root=True)
 def stranger(box):
     fuse = Fuse(box, "flush", content=PROBE)
-    box.popen(sys.executable, "-c", EXEC_WITH, fuse.path(), "sleep", "1000")
+    stranger = box.popen(sys.executable, "-c", EXEC_WITH, fuse.path(), "sleep", "1000")
     fuse.held("flush")
-    others_work(box.supd({"a": {"user": "nobody"}, **OTHERS}))
+    s = box.supd({"a": {"user": "nobody"}, **OTHERS})
+    others_work(s)
+    with open(s.stderr, encoding="utf8") as log:
+        has(log.read(), f"pid {stranger.pid} hangs in an exec")
 
 
 @test("an orphan that hangs in its exec holds up no status, no stop, no restart and no next guardian", root=True)

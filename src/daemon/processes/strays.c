@@ -87,6 +87,12 @@ strays_take(struct procs *procs, const struct leftovers *found)
 			actor = NULL;
 		log_leftover(left, actor);
 	}
+	for (size_t i = 0; i < found->n_silent; i++)
+		log_line(LOG_LEVEL_WARNING,
+		         "pid %d hangs in an exec or a mapping, so that /proc tells "
+		         "nothing of it: if a supd that died left it behind, kill it by "
+		         "hand",
+		         (int)found->silent[i]);
 	if (found->n_left > found->n)
 		log_line(
 		    LOG_LEVEL_ERROR,

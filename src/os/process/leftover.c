@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "os/process/leftover_search.h"
 #include "os/process/proc.h"
+#include "os/process/proc_file.h"
 #include "os/process/proc_sweep.h"
 #include "os/self/bounded.h"
 #include "os/self/clock.h"
@@ -25,17 +26,17 @@
 #define SILENT_MS 500
 #define BEAT_MS   50
 
-/* Identify a walker: by its pid and the time of its start.  "" if the process is none. */
+/* Identify a walker, our own or what a search looks at: by its pid and the time of its
+ * start.  "" if the process is none. */
 void
 leftover_mark(pid_t walker, char ret[LEFTOVER_MARK_MAX])
 {
-	uint64_t start;
-	pid_t parent;
+	struct proc_stat line;
 
 	ret[0] = '\0';
-	if (proc_look(walker, &parent, &start) == 0)
+	if (proc_stat_direct(walker, &line) == 0)
 		(void)snprintf(ret, LEFTOVER_MARK_MAX, "%d-%llu", (int)walker,
-		               (unsigned long long)start);
+		               (unsigned long long)line.start);
 }
 
 static void
@@ -45,9 +46,18 @@ beat(const struct leftover_hunt *of)
 		of->beat(of->arg);
 }
 
+/* Could this child run, if a processor were free for it? */
+static bool
+waits_for_processor(pid_t child)
+{
+	struct proc_stat line;
+
+	return proc_stat_rough(child, &line) == 0 && line.state == 'R';
+}
+
 /* Wait for the end of a child; -ETIMEDOUT: it looks at one process for too long. */
 static int
-await(const struct leftover_search *search, int fd)
+await(const struct leftover_search *search, pid_t child, int fd)
 {
 	const volatile struct findings *found = search->found;
 	struct pollfd end = {.fd = fd, .events = POLLIN};
@@ -55,7 +65,7 @@ await(const struct leftover_search *search, int fd)
 
 	while (poll(&end, 1, BEAT_MS) <= 0) {
 		beat(search->of);
-		if (found->step != step) {
+		if (found->step != step || waits_for_processor(child)) {
 			step = found->step;
 			late_ms = clock_mono_ms() + SILENT_MS;
 		} else if (clock_mono_ms() >= late_ms) {
@@ -79,11 +89,11 @@ run(struct leftover_search *search)
 		id = bounded_open(&children, &task, &fd);
 		if (id < 0)
 			return id;
-		r = await(search, fd);
+		r = await(search, children.pids[id], fd);
 		bounded_end(&children, id, &fd);
 		if (r == -ETIMEDOUT)
 			found->silent[found->n_silent++] = found->at;
-	} while (r == -ETIMEDOUT && found->n_silent < SILENT_MAX);
+	} while (r == -ETIMEDOUT && found->n_silent < LEFTOVER_SILENT_MAX);
 	return r;
 }
 
@@ -123,6 +133,8 @@ static int
 take_left(const struct findings *found, struct leftovers *ret)
 {
 	ret->n_killed = found->n_killed;
+	ret->n_silent = found->n_silent;
+	memcpy(ret->silent, found->silent, sizeof(ret->silent));
 	for (size_t i = 0; i < found->n; i++)
 		ret->n_left += found->killed[i].is_left;
 	ret->left = calloc(ret->n_left + 1, sizeof(*ret->left));
@@ -142,7 +154,7 @@ take_left(const struct findings *found, struct leftovers *ret)
  * users only; none: of any user, where the variable is a secret.
  *
  * Returns 0, also when some are left, which cannot be killed; -ETIMEDOUT: more than
- * SILENT_MAX processes cannot be looked at; or another -errno.
+ * LEFTOVER_SILENT_MAX processes cannot be looked at; or another -errno.
  */
 int
 leftover_kill(const struct leftover_hunt *of, struct leftovers *ret)

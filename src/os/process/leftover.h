@@ -12,6 +12,9 @@
 #define LEFTOVER_PATH_MAX 256
 #define LEFTOVER_MARK_MAX 40
 
+/* So many processes are left out before a search is given up. */
+#define LEFTOVER_SILENT_MAX 16
+
 /* The processes to look for: with this variable in their environment
  * ("SUPD_SOCKET=/run/supd/control.sock"), of these users; none: of any user. */
 struct leftover_hunt {
@@ -36,6 +39,8 @@ struct leftovers {
 	size_t n_left;   /* LEFTOVERS_MAX of these at most are in the list */
 	size_t n;
 	struct leftover *left;
+	pid_t silent[LEFTOVER_SILENT_MAX]; /* could not be looked at: n_silent of them */
+	size_t n_silent;
 };
 
 void leftover_mark(pid_t walker, char ret[LEFTOVER_MARK_MAX]);

@@ -94,7 +94,7 @@ is_executing(pid_t pid)
 {
 	struct proc_stat stat;
 
-	return proc_stat_read(pid, &stat) == 0 && proc_stat_is_executing(&stat);
+	return proc_stat_direct(pid, &stat) == 0 && proc_stat_is_executing(&stat);
 }
 
 /* An actor's process has this variable and a SUPD_ID; a person's shell may have the first

@@ -13,9 +13,7 @@
 
 /* How long the kernel may take to end all that were killed, and to end an exec. */
 #define DEATH_TIMEOUT_MS 3000
-/* So many processes are left out before a search is given up. */
-#define SILENT_MAX 16
-#define KILLED_MAX 65536
+#define KILLED_MAX       65536
 
 /* A process that was killed. */
 struct killed {
@@ -26,9 +24,9 @@ struct killed {
 /* What the children of a search find, one after the other, in memory that they share with
  * us: what was found stays if a child has to be replaced. */
 struct findings {
-	pid_t at;                 /* the child looks at this process, … */
-	uint64_t step;            /* … and goes on: this grows */
-	pid_t silent[SILENT_MAX]; /* where it did not: n_silent of them */
+	pid_t at;                          /* the child looks at this process, … */
+	uint64_t step;                     /* … and goes on: this grows */
+	pid_t silent[LEFTOVER_SILENT_MAX]; /* where it did not: n_silent of them */
 	size_t n_silent;
 	bool is_over;
 	int error;   /* -errno, or 0 */

@@ -139,10 +139,14 @@ proc_stat_read(pid_t pid, struct proc_stat *ret)
 	const struct proc_question question = {SUBJECT_STAT, pid};
 	struct proc_answer told;
 
-	if (pid == getpid())
+	int r = proc_stat_rough(pid, ret);
+
+	if (r < 0)
+		return r;
+	if (pid == getpid() || proc_stat_is_dead(ret))
 		return proc_stat_direct(pid, ret);
 	if (ask(&question, &told) < 0)
-		return proc_stat_rough(pid, ret);
+		return 0;
 	*ret = told.stat;
 	return told.code;
 }
