@@ -32,6 +32,7 @@ execv execve execvp execvpe execveat fexecve execl execlp posix_spawn posix_spaw
 getaddrinfo gethostbyname getpwnam getpwuid getgrnam getgrgid getgrouplist
 getpwnam_r getpwuid_r getgrnam_r getgrgid_r
 sock_connect_unix sock_unix_is_live os_reap_wait fd_lock
+proc_stat_direct proc_mark_direct proc_wchan_direct
 """.split()
 RECEIVES = """
 accept4 recvmsg recvmmsg notify_receive pass_receive link_receive bounded_ask

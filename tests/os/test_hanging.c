@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/process/hindrance.h"
 #include "os/process/leftover.h"
 #include "os/process/proc.h"
 #include "os/process/reap.h"
@@ -400,8 +401,9 @@ START_TEST(what_cannot_be_killed_is_told_and_the_wait_for_it_shows_signs_of_life
 }
 END_TEST
 
-START_TEST(of_a_process_that_hangs_in_its_exec_it_is_told_that_it_is_there)
+START_TEST(a_process_hanging_in_its_exec_is_known_to_exist)
 {
+	struct hindrance why;
 	char sleeper[] = "sleep", long_enough[] = "1000", line[64];
 	char *argv[] = {sleeper, long_enough, NULL};
 	pid_t pid, parent = 0;
@@ -421,6 +423,8 @@ START_TEST(of_a_process_that_hangs_in_its_exec_it_is_told_that_it_is_there)
 	ck_assert_uint_eq(start, 0);
 	ck_assert(!proc_is_ending(pid));
 	ck_assert(!proc_has_mark(pid, "x"));
+	hindrance_read(pid, &why);
+	ck_assert_str_eq(why.wchan, "");
 	ck_assert_int_eq(kill(server, SIGUSR1), 0);
 	while (proc_look(pid, &parent, &start) == 0 && start == 0)
 		(void)usleep(1000);
@@ -452,8 +456,7 @@ main(void)
 	tcase_add_test(tcase, a_child_apart_does_not_share_our_memory);
 	tcase_add_test(
 	    tcase, what_cannot_be_killed_is_told_and_the_wait_for_it_shows_signs_of_life);
-	tcase_add_test(tcase,
-	               of_a_process_that_hangs_in_its_exec_it_is_told_that_it_is_there);
+	tcase_add_test(tcase, a_process_hanging_in_its_exec_is_known_to_exist);
 	suite_add_tcase(suite, tcase);
 	return check_run(srunner_create(suite));
 }

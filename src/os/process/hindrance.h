@@ -5,12 +5,12 @@
 
 #include <sys/types.h>
 
-#define HINDRANCE_WCHAN_MAX 64
+#include "os/process/proc.h"
 
 struct hindrance {
-	char state;                      /* as in proc(5): D, Z, t …; '?': not known */
-	pid_t tracer;                    /* 0: none */
-	char wchan[HINDRANCE_WCHAN_MAX]; /* where in the kernel it waits, or "" */
+	char state;                 /* as in proc(5): D, Z, t …; '?': not known */
+	pid_t tracer;               /* 0: none */
+	char wchan[PROC_WCHAN_MAX]; /* where in the kernel it waits, or "" */
 };
 
 void hindrance_read(pid_t pid, struct hindrance *ret);

@@ -10,7 +10,8 @@
 #include "os/process/reap.h"
 
 /* The bytes of a mark (SUPD_ID), with its NUL. */
-#define PROC_MARK_MAX 64
+#define PROC_MARK_MAX  64
+#define PROC_WCHAN_MAX 64
 /* The name of a program is cut by the kernel, to fewer bytes than these. */
 #define PROC_PROGRAM_MAX 72
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /* proc_ask.c - ask a child for what the kernel may not tell.
  *
- * The kernel reads stat and environ of a process under locks of that process, which it
- * holds while it executes a program or maps a file: for as long as a file system in user
- * space likes.  So a child reads them, and is left behind when it does not answer in
- * time; when it is not asked for a moment it ends by itself.
+ * The kernel reads stat, environ and wchan of a process under locks of that process,
+ * which it holds while it executes a program or maps a file: for as long as a file system
+ * in user space likes.  So a child reads them, and is left behind when it does not answer
+ * in time; when it is not asked for a moment it ends by itself.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@
 /* A child that is not asked for so long ends. */
 #define REST_MS 50
 
-enum subject { SUBJECT_STAT, SUBJECT_MARK };
+enum subject { SUBJECT_STAT, SUBJECT_MARK, SUBJECT_WCHAN };
 
 struct proc_question {
 	enum subject subject;
@@ -36,8 +37,11 @@ struct proc_question {
 
 struct proc_answer {
 	int code; /* 0 or -errno */
-	struct proc_stat stat;
-	char mark[PROC_MARK_MAX];
+	union {
+		struct proc_stat stat;
+		char mark[PROC_MARK_MAX];
+		char wchan[PROC_WCHAN_MAX];
+	};
 };
 
 static struct {
@@ -50,7 +54,22 @@ static struct {
 	size_t n_late;
 } asked;
 
-/* The child. */
+/* The child: read what is asked for. */
+static int
+look_up(const struct proc_question *question, struct proc_answer *ret)
+{
+	switch (question->subject) {
+	case SUBJECT_STAT:
+		return proc_stat_direct(question->pid, &ret->stat);
+	case SUBJECT_MARK:
+		return proc_mark_direct(question->pid, ret->mark);
+	case SUBJECT_WCHAN:
+		proc_wchan_direct(question->pid, ret->wchan);
+	}
+	return 0;
+}
+
+/* The child: answer until it is not asked any more. */
 static void
 answer(int fd, void *data)
 {
@@ -62,9 +81,7 @@ answer(int fd, void *data)
 	       recv(fd, &question, sizeof(question), 0) == sizeof(question)) {
 		struct proc_answer told = {0};
 
-		told.code = question.subject == SUBJECT_STAT
-		                ? proc_stat_direct(question.pid, &told.stat)
-		                : proc_mark_direct(question.pid, told.mark);
+		told.code = look_up(&question, &told);
 		if (send(fd, &told, sizeof(told), MSG_NOSIGNAL) < 0)
 			break;
 	}
@@ -130,15 +147,14 @@ ask(const struct proc_question *question, struct proc_answer *ret)
 
 /*
  * The fields of /proc/PID/stat.  Where the kernel does not tell them in time: what
- * proc_stat_rough() knows.  0; -errno: there is no such process, or it cannot be
- * understood.
+ * proc_stat_rough() knows.  What has ended cannot hang, and no child is asked for it.  0;
+ * -errno: there is no such process, or it cannot be understood.
  */
 int
 proc_stat_read(pid_t pid, struct proc_stat *ret)
 {
 	const struct proc_question question = {SUBJECT_STAT, pid};
 	struct proc_answer told;
-
 	int r = proc_stat_rough(pid, ret);
 
 	if (r < 0)
@@ -165,7 +181,19 @@ proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX])
 	ret[0] = '\0';
 	if (ask(&question, &told) < 0)
 		return -EAGAIN;
-	for (size_t i = 0; i < PROC_MARK_MAX; i++)
-		ret[i] = told.mark[i];
+	memcpy(ret, told.mark, sizeof(told.mark));
 	return told.code;
+}
+
+/* Where in the kernel a process waits (proc(5), wchan); "": nowhere, or that is not told.
+ */
+void
+proc_wchan_read(pid_t pid, char ret[PROC_WCHAN_MAX])
+{
+	const struct proc_question question = {SUBJECT_WCHAN, pid};
+	struct proc_answer told;
+
+	ret[0] = '\0';
+	if (ask(&question, &told) == 0)
+		memcpy(ret, told.wchan, sizeof(told.wchan));
 }

@@ -125,6 +125,7 @@ proc_stat_rough(pid_t pid, struct proc_stat *ret)
 	*ret = (struct proc_stat){.state = state[8],
 	                          .parent = number_of(buf, "\nPPid:\t"),
 	                          .session = number_of(buf, "\nNSsid:\t"),
+	                          .tracer = number_of(buf, "\nTracerPid:\t"),
 	                          .threads = number_of(buf, "\nThreads:\t")};
 	return 0;
 }
@@ -357,4 +358,16 @@ proc_mark_direct(pid_t pid, char ret[PROC_MARK_MAX])
 	               proc_stat_direct(pid, &stat) == 0 && proc_stat_is_executing(&stat)
 	           ? -EAGAIN
 	           : 0;
+}
+
+/* What proc_wchan_read() asks a child for: it may take for ever. */
+void
+proc_wchan_direct(pid_t pid, char ret[PROC_WCHAN_MAX])
+{
+	char name[NAME_BYTES];
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/wchan", pid);
+	/* "0" is the kernel's word for "nowhere", or for "not for you". */
+	if (read_file(name, ret, PROC_WCHAN_MAX) <= 0 || strcmp(ret, "0") == 0)
+		ret[0] = '\0';
 }

@@ -18,6 +18,7 @@ struct proc_stat {
 	char state;
 	pid_t parent;
 	pid_t session;
+	pid_t tracer; /* of proc_stat_rough() alone; 0: none */
 	unsigned int flags;
 	int threads; /* living threads; the first thread counts until it is reaped */
 	/* clock ticks since boot, 0: not told; with the pid this identifies the process
@@ -41,6 +42,8 @@ bool proc_stat_is_dead(const struct proc_stat *stat);
 bool proc_stat_is_executing(const struct proc_stat *stat);
 int proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX]);
 int proc_mark_direct(pid_t pid, char ret[PROC_MARK_MAX]);
+void proc_wchan_read(pid_t pid, char ret[PROC_WCHAN_MAX]);
+void proc_wchan_direct(pid_t pid, char ret[PROC_WCHAN_MAX]);
 int proc_children_again(int *fd, pid_t pid, proc_take_child *take, void *arg);
 int proc_children(pid_t pid, proc_take_child *take, void *arg);
 
