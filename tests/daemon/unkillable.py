@@ -109,7 +109,7 @@ def uninterruptible(box):
 def hook(box):
     fuse = Fuse(box, "read", uid=0, gid=0)
     s = box.supd({"v": {"kill_timeout": "300ms", "hooks": {"pre_stop": ["cat", fuse.path()]},
-                        "hook_timeout": "100ms"}, "w": {}})
+                        "hook_timeout": "1s"}, "w": {}})
     s.started("v")
     s.ctl_ok("stop", "v")
     pid = fuse.held("read")
