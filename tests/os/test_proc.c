@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -125,7 +126,8 @@ START_TEST(an_orphan_that_ends_but_is_not_gone_is_not_taken_for_gone)
 }
 END_TEST
 
-/* Executes itself again and again: its environment is the same, but for moments empty. */
+/* Executes itself again and again: its environment is the same, but for moments empty.  A
+ * test that fails ends it. */
 static pid_t
 fork_restless(const char *variable)
 {
@@ -141,6 +143,7 @@ fork_restless(const char *variable)
 	(void)snprintf(socket, sizeof(socket), "%s", variable);
 	pid = vfork();
 	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)execve("/bin/sh", argv, envp);
 		_exit(1);
 	}
@@ -254,6 +257,7 @@ main(void)
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("leftovers");
 	tcase_set_timeout(tcase, 120);
+	tcase_set_tags(tcase, "deaths");
 	tcase_add_test(tcase, a_leftover_in_the_midst_of_an_exec_is_found);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("gone");
