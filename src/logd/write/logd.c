@@ -202,14 +202,10 @@ open_loop(struct logd *logd)
 static int
 start(struct logd *logd, const struct logd_fds *fds, struct err *err)
 {
-	struct rlimit limit = {.rlim_cur = 1024};
-	int r;
+	int r = open_loop(logd);
 
 	/* Streams have a descriptor each; with a small limit they get fewer files. */
-	(void)fd_raise_limit(STATE_STREAMS_MAX, err);
-	(void)fd_limit(&limit);
-	logd->fds_max = limit.rlim_cur;
-	r = open_loop(logd);
+	logd->fds_max = fd_raise_limit_up_to(STATE_STREAMS_MAX);
 	if (r == 0)
 		r = state_open(&logd->state, fds->state, err);
 	if (r == 0)
