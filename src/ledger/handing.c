@@ -17,7 +17,7 @@ handing_begin(struct handing *handing, int take_link_fd)
 	handing->link_fd = take_link_fd;
 	handing->step = HANDING_HELLO;
 	handing->at = 0;
-	handing->has_ack = handing->has_question = false;
+	handing->has_ack = handing->has_fetch = handing->has_question = false;
 }
 
 static int
@@ -62,9 +62,24 @@ send_short(const struct handing *handing, enum link_kind kind, uint32_t n)
 	return link_send(handing->link_fd, &message, NULL, 0);
 }
 
+/* What the guardian asked for. */
+static int
+send_wanted(const struct handing *handing, const struct vault *vault)
+{
+	struct link_message message = {.kind = LINK_VAULT};
+	int fds[LINK_STORE_MAX];
+
+	for (uint32_t i = 0; i < handing->n_wanted; i++) {
+		fds[message.n] = vault_peek(vault, handing->wanted[i]);
+		message.keys[message.n] = handing->wanted[i];
+		message.n += fds[message.n] >= 0;
+	}
+	return link_send(handing->link_fd, &message, fds, message.n);
+}
+
 /* One of those that are due after the beginning.  1: none is; 0, or -errno. */
 static int
-send_news(struct handing *handing)
+send_news(struct handing *handing, const struct vault *vault)
 {
 	uint32_t signo;
 	int r;
@@ -72,6 +87,11 @@ send_news(struct handing *handing)
 	if (handing->has_ack) {
 		r = send_short(handing, LINK_ACK, handing->ack);
 		handing->has_ack = r < 0;
+		return r;
+	}
+	if (handing->has_fetch) {
+		r = send_wanted(handing, vault);
+		handing->has_fetch = r < 0;
 		return r;
 	}
 	if (handing->signals != 0) {
@@ -114,7 +134,7 @@ handing_send(struct handing *handing, const struct vault *vault)
 			r = send_vault(handing, vault);
 			break;
 		case HANDING_NEWS:
-			r = send_news(handing);
+			r = send_news(handing, vault);
 			break;
 		}
 	}

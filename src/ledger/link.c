@@ -76,6 +76,7 @@ bytes_of(uint32_t kind, uint32_t n)
 {
 	switch (kind) {
 	case LINK_STORE:
+	case LINK_FETCH:
 		return n <= LINK_STORE_MAX ? HEAD_BYTES + n * sizeof(uint64_t) : 0;
 	case LINK_DROP:
 	case LINK_VAULT:

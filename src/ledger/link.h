@@ -23,7 +23,7 @@
 #include "os/process/reap.h"
 
 /* Both sides must speak the same; part of the ledger's version. */
-#define LINK_VERSION 5
+#define LINK_VERSION 6
 #define LINK_FDS_MAX 253 /* SCM_MAX_FD */
 /* Of the guardian to the walker, which has not many descriptors to spare. */
 #define LINK_STORE_MAX 16
@@ -40,6 +40,7 @@
 	X(LINK_ALIVE, "alive")     \
 	X(LINK_LOCK, "lock")       \
 	X(LINK_ROOM, "room")       \
+	X(LINK_FETCH, "fetch")     \
 	X(LINK_STATUS, "status")   \
 	X(LINK_HELLO, "hello")     \
 	X(LINK_VAULT, "vault")     \
@@ -64,6 +65,8 @@ enum link_kind { LINK_MAP(AS_ENUM) LINK_KIND_MAX };
  * LINK_LOCK     1 descriptor: from now on this is the lock of the runtime directory
  * LINK_ROOM     n: is there room for so many descriptors more, and for what must be kept?
  *               Answered by LINK_ACK
+ * LINK_FETCH    keys[n]: copies of these; answered by LINK_VAULT, in this order, without
+ *               those that are not kept
  * LINK_STATUS   n: the exit status of supd; the guardian ends next, with 0.  A status
  * that an actor chose may be that of any end of a guardian LINK_HELLO    hello;
  * descriptors: the exits, and the ledger where there is one LINK_VAULT    keys[n], n

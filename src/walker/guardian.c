@@ -162,6 +162,11 @@ on_message(struct walker *walker, const struct link_message *message, const int 
 		walker->handing.has_ack = true;
 		walker->handing.ack =
 		    vault_has_room(&walker->vault, message->n) ? 0 : EMFILE;
+	} else if (message->kind == LINK_FETCH) {
+		walker->handing.has_fetch = true;
+		walker->handing.n_wanted = message->n;
+		memcpy(walker->handing.wanted, message->keys,
+		       message->n * sizeof(message->keys[0]));
 	} else if (message->kind == LINK_STATUS) {
 		walker->told_status = (int)(message->n & 0xff);
 	} else if (message->kind == LINK_LOCK) {

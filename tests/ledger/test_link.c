@@ -348,6 +348,42 @@ START_TEST(handing_over_goes_on_where_it_stopped_and_tells_news_last)
 }
 END_TEST
 
+START_TEST(what_the_vault_has_of_what_is_asked_for_comes_in_its_order)
+{
+	struct handing handing = {
+	    .step = HANDING_NEWS, .has_fetch = true, .n_wanted = 3, .wanted = {9, 8, 7}};
+	int fds[2], came[LINK_FDS_MAX], one = some_file(), other = some_file();
+	struct link_message message;
+	struct vault vault;
+	struct err err;
+	size_t n;
+
+	ck_assert_int_eq(vault_open(&vault, 0, &err), 0);
+	ck_assert(vault_store(&vault, 7, one));
+	ck_assert(vault_store(&vault, 9, other));
+	ck_assert_int_eq(link_pair(fds), 0);
+	handing.link_fd = fds[WALKER];
+	ck_assert_int_eq(handing_send(&handing, &vault), 0);
+	ck_assert_int_eq(link_receive(fds[GUARDIAN], 0, &message, came, &n), 1);
+	ck_assert_uint_eq(message.kind, LINK_VAULT);
+	ck_assert_uint_eq(n, 2);
+	ck_assert_uint_eq(message.keys[0], 9);
+	ck_assert_uint_eq(message.keys[1], 7);
+	ck_assert_uint_eq(inode(came[0]), inode(other));
+	ck_assert_uint_eq(inode(came[1]), inode(one));
+	/* Once; and none is an answer, too. */
+	handing.has_fetch = true;
+	handing.n_wanted = 1;
+	handing.wanted[0] = 8;
+	ck_assert_int_eq(handing_send(&handing, &vault), 0);
+	ck_assert_int_eq(link_receive(fds[GUARDIAN], 0, &message, came, &n), 1);
+	ck_assert_uint_eq(message.kind, LINK_VAULT);
+	ck_assert_uint_eq(message.n, 0);
+	ck_assert_int_eq(link_receive(fds[GUARDIAN], MSG_DONTWAIT, &message, came, &n),
+	                 -EAGAIN);
+}
+END_TEST
+
 START_TEST(a_full_link_makes_the_guardian_wait_and_the_walker_come_back)
 {
 	struct link_message message = {.kind = LINK_NOTIFY, .n = 4000};
@@ -397,6 +433,7 @@ main(void)
 	    a_message_without_exactly_its_descriptors_is_refused_and_they_are_closed);
 	tcase_add_test(tcase, the_vault_has_what_was_stored_last_however_much_it_grew);
 	tcase_add_test(tcase, handing_over_goes_on_where_it_stopped_and_tells_news_last);
+	tcase_add_test(tcase, what_the_vault_has_of_what_is_asked_for_comes_in_its_order);
 	tcase_add_test(tcase,
 	               a_full_link_makes_the_guardian_wait_and_the_walker_come_back);
 	suite_add_tcase(suite, tcase);
