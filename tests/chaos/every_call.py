@@ -10,6 +10,7 @@ some n of each story, `make check-chaos` all (CHAOS_ALL=1); CHAOS_N=17 only that
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -31,6 +32,7 @@ class Story:
     from_birth = False  # the killer waits for guardians that are yet to be born
     gate = False        # ... for the first one even
     order = True        # is the order among different actors always the same?
+    nofile = None       # so few descriptors may be open
 
     def tree_in(self, box):
         """The tree; "./x" as its binary is a copy of the probe in the box."""
@@ -96,7 +98,7 @@ def attach(story, box, s, n):
 
 def live(story, box, n, expected):
     """One life of the story, with a death at stop n; what came of it."""
-    s = Chaos(box, story.tree_in(box), gate=story.gate, before=no_core, wait=False,
+    s = Chaos(box, story.tree_in(box), gate=story.gate, before=lambda: limit(story), wait=False,
               **story.top)
     pids = {}
     if not story.gate:
@@ -134,9 +136,10 @@ def survive(story, s, killer, pids, expected):
     return {"stops": stops, "killed": killed, "outcome": got}
 
 
-def no_core():
-    import resource
+def limit(story):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if story.nofile:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (story.nofile, story.nofile))
 
 
 def chosen(stops):
@@ -194,6 +197,19 @@ class CrashesAtOnce(Story):
 
     def done(self, s):
         return all(s.counts["ready", f"/user/{name}"] >= 2 for name in "abc")
+
+
+class FewDescriptors(CrashesAtOnce):
+    """The guardian fetches pipes from the walker: its own are those of the last ones started."""
+    nofile = 400
+    tree = {**{name: {"do": ["say=hello"]} for name in "abcd"},
+            **{f"z{n}": {"command": ["sleep", "1000"]} for n in range(36)}}
+
+    def check(self, s, before):
+        for name, lives in (("a", 2), ("b", 2), ("c", 2), ("d", 1)):
+            path = os.path.join(s.dir, f"logs/user/{name}.log")
+            s.until(lambda path=path, lives=lives: os.path.exists(path) and open(
+                path, encoding="utf8").read().count("hello\n") == lives, f"what {name} said")
 
 
 MANY = [f"a{n}" for n in range(11)]  # more than there are places for starts (births.c)
@@ -507,6 +523,11 @@ class Adoption(Story):
         return s.counts["ready", "/user/a"] >= 2 and s.guardian() != self.first
 
 
+class AdoptionWithFewDescriptors(Adoption):
+    nofile = FewDescriptors.nofile
+    tree = FewDescriptors.tree
+
+
 class AdoptionInGroup(Group):
     """As Adoption, while a group restart is under way: c takes its time."""
     from_birth = True
@@ -582,6 +603,7 @@ STORIES = [
     ("a start of four actors", Start),
     ("the crash of an actor", Crash),
     ("three crashes at once", CrashesAtOnce),
+    ("three crashes with few descriptors", FewDescriptors),
     ("a start of twelve actors at once, one of which fails", ManyStart),
     ("eleven crashes at once", ManyCrashes),
     ("a crash with a backoff", Backoff),
@@ -602,6 +624,7 @@ STORIES = [
     ("a reload that adds, removes and changes", Reload),
     ("an ordered shutdown", Shutdown),
     ("an adoption with a death during the outage", Adoption),
+    ("an adoption with few descriptors", AdoptionWithFewDescriptors),
     ("an adoption in the middle of a group restart", AdoptionInGroup),
     ("an adoption in the middle of a stop", AdoptionInStop),
     ("an adoption in the middle of a reload", AdoptionInReload),

@@ -253,7 +253,14 @@ open_reloader(struct supd *supd)
 	    .cgroups = &supd->cgroups,
 	    .spawner = &supd->spawner,
 	    .bounded = &supd->bounded,
-	    .limits = supd->reloader->limits,
+	    .limits =
+	        {
+	            .actors = &supd->actors,
+	            .additions = supd->additions,
+	            .control_file = supd->control_file,
+	            .spawner = &supd->spawner,
+	            .messages = supd->messages,
+	        },
 	    .before_fd = supd->reloader->before_fd,
 	};
 }

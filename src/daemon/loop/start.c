@@ -33,6 +33,7 @@
 #include "daemon/recovery/adopt.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/before.h"
+#include "daemon/reload/follow.h"
 #include "daemon/reload/loading.h"
 #include "daemon/reload/reload.h"
 #include "daemon/report/report.h"
@@ -308,6 +309,7 @@ boot(struct supd *supd, const struct start *start)
 	bool is_clean = false;
 	int r;
 
+	follow_limits(&supd->reloader->limits, start->conf);
 	if (start->how == START_FRESH && is_another_alive(supd, start->conf, &is_clean))
 		return EX_UNAVAILABLE;
 	r = launch_draw_secret(&supd->recording.facts);
@@ -338,6 +340,7 @@ boot(struct supd *supd, const struct start *start)
 	strays_take(supd->processes->procs, &found);
 	leftovers_done(&found);
 	reload_hand_over(supd->reloader);
+	output_adopt(supd->messages->output);
 	post_event(supd->post, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
 	/* What the one before us was about: of the tree only the log process is started,
 	 * for what is still in the pipes. */
@@ -400,6 +403,8 @@ take_over(struct supd *supd, struct start *start)
 		log_line(LOG_LEVEL_ERROR, "take over: %s", err.text);
 		return EX_OSERR;
 	}
+	/* Before processes take descriptors, too. */
+	output_adopt(supd->messages->output);
 	/* What happened unseen is dated to after all that the journal has. */
 	supd->engine.now_ms = clock_mono_ms() + 1;
 	adopt_compare(supd->processes, supd->reporter, supd->trial);
@@ -447,7 +452,6 @@ begin(struct supd *supd, struct start *start)
 	if (status != 0)
 		return status;
 	rundirs_begin(supd->messages->rundirs, start->how != START_ADOPT);
-	output_adopt(supd->messages->output);
 	if (output_configure(supd->messages->output) < 0) {
 		log_line(LOG_LEVEL_ERROR, "pipes between actors: %s", strerror(ENOMEM));
 		return EX_OSERR;

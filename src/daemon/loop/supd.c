@@ -261,13 +261,6 @@ prepare(struct supd *supd, struct start *start)
 	int status;
 
 	follow_log(supd->origin.options, start->conf);
-	supd->reloader->limits = (struct limits){
-	    .actors = &supd->actors,
-	    .additions = supd->additions,
-	    .control_file = supd->control_file,
-	    .spawner = &supd->spawner,
-	};
-	follow_limits(&supd->reloader->limits, start->conf);
 	status = rooms_open(supd, start, &news);
 	if (status != 0)
 		return status;

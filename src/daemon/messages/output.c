@@ -196,6 +196,8 @@ output_new(const struct messages *messages, struct err *err)
 	tail_init(&output->tail);
 	ev_init(&output->io, output_on_feed);
 	output->io.data = output;
+	ev_init(&output->again, output_on_again);
+	output->again.data = output;
 	if (take_kept(output) == 0) {
 		/* The log process does not know that there is a new guardian. */
 		(void)output_say(output, FEED_ASK, 0);
@@ -221,6 +223,7 @@ output_free(struct output *output)
 		return;
 	log_divert(NULL, NULL);
 	ev_io_stop(output->messages->loop, &output->io);
+	ev_timer_stop(output->messages->loop, &output->again);
 	for (size_t i = 0; i < output->n; i++) {
 		fd_close(&output->pipes[i].stream.pipe_fd);
 		free(output->pipes[i].path);
@@ -258,19 +261,22 @@ output_adopt(struct output *output)
 			int fd =
 			    keeper_take(messages->keeper, output_key(actor->path, name));
 
-			if (fd >= 0 &&
-			    output_enter(output, actor->path, name, fd, &pipe) < 0)
+			if (fd < 0)
+				continue;
+			if (output_enter(output, actor->path, name, fd, &pipe) < 0) {
 				(void)close(fd);
-			else if (fd >= 0)
-				pipe->is_adopted = true;
+				continue;
+			}
+			pipe->is_adopted = pipe->is_kept = true;
+			output_let_go(output, pipe);
 		}
 	}
 }
 
 /* ---- for a process ----------------------------------------------------------------- */
 
-/* The pipe of this actor and purpose; a new one where there is none, with its ends for
- * the caller to close.  -errno. */
+/* The pipe of this actor and purpose, held; a new one where there is none, with its ends
+ * for the caller to close.  -errno. */
 static int
 output_get(struct output *output, const char *path, unsigned int name,
            struct output_pipe **ret, struct output_ends *ret_ends)
@@ -281,7 +287,7 @@ output_get(struct output *output, const char *path, unsigned int name,
 	*ret = output_find(output, path, name);
 	*ret_ends = (struct output_ends){-1, -1, *ret == NULL};
 	if (*ret != NULL)
-		return 0;
+		return output_hold(output, *ret);
 	fd = keeper_take(output->messages->keeper, output_key(path, name));
 	is_kept = fd >= 0;
 	if (!is_kept)
@@ -359,17 +365,14 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 	if (ends.is_new || (!is_helper && output_is_told_of_lives(output, process)))
 		output_name_one(output, pipe, ends.is_new, ends.reader);
 	fd_close(&ends.reader);
-	if (is_helper)
-		return pipe->is_writer ||
-		               (r = output_become_writer(pipe, ends.writer)) == 0
-		           ? pipe->stream.pipe_fd
-		           : r;
-	pipe->is_quiet = false;
-	pipe->is_silent = false;
-	pipe->is_prepared = false;
+	if (!is_helper)
+		pipe->is_quiet = pipe->is_silent = pipe->is_prepared = false;
 	/* Flags that an earlier life has set (O_NONBLOCK, ...) are not for this life. */
-	r = pipe->is_writer ? fcntl(pipe->stream.pipe_fd, F_SETFL, 0)
-	                    : output_become_writer(pipe, ends.writer);
+	if (!pipe->is_writer)
+		r = output_become_writer(pipe, ends.writer);
+	else if (!is_helper)
+		r = fcntl(pipe->stream.pipe_fd, F_SETFL, 0);
+	output_let_go(output, pipe);
 	return r < 0 ? r : pipe->stream.pipe_fd;
 }
 

@@ -5,7 +5,8 @@
  * it is in the vault, as is the state of the log process.  The walker keeps both ends of
  * a pipe, so that a writer always has a reader.  The guardian has a single descriptor of
  * each pipe, for the output of processes the write end, so that a start opens nothing; it
- * never reads from a pipe.
+ * never reads from a pipe.  Where descriptors are scarce it has none of the pipes for
+ * output but those that were used last, and fetches others from the walker.
  */
 #ifndef DAEMON_OUTPUT_H
 #define DAEMON_OUTPUT_H
@@ -23,6 +24,9 @@
 /* More than the last words have room for: what is in front of them tells where they
  * begin. */
 #define OUTPUT_LAST_BYTES (WORDS_BYTES_MAX + 1024)
+
+/* So many pipes for output are held where descriptors are scarce. */
+#define OUTPUT_HELD_MAX 32
 
 /* The last that a process said on a stream. */
 struct output_last {
@@ -43,6 +47,7 @@ uint32_t output_look(const struct supd_options *options, const struct conf *conf
 int output_configure(struct output *output);
 int output_open(struct output *output, const struct actor *actor, bool is_helper,
                 enum feed_stream name);
+void output_spare(struct output *output, bool is_sparing);
 void output_prepare(struct output *output, const struct actor *const *actors, size_t n);
 int output_open_input(struct output *output, const char *path, bool for_reader);
 void output_begun(const struct output *output, const struct actor *actor,

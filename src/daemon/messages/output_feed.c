@@ -24,6 +24,9 @@
 
 #define SYSLOG_SOCKET "/dev/log"
 
+/* After so long what could not be named, for want of descriptors, is named again. */
+#define AGAIN_S 0.1
+
 /* So many streams are named before others have their turn. */
 #define NAMED_AT_ONCE 64
 
@@ -156,7 +159,11 @@ pipe_name(struct output *output, struct output_pipe *pipe, bool is_new, int read
 		return 0;
 	}
 	if (is_new && reader < 0) {
+		r = output_hold(output, pipe);
+		if (r < 0)
+			return r;
 		fd = reader = fd_reopen(pipe->stream.pipe_fd, O_RDONLY | O_NONBLOCK);
+		output_let_go(output, pipe);
 		if (fd < 0)
 			return fd;
 	}
@@ -226,7 +233,19 @@ output_name_all(struct output *output)
 		r = output_say(output, FEED_END, 0);
 	if (r == 0)
 		output->cursor = IDLE;
-	output_watch_feed(output, r == 0 ? EV_READ : EV_READ | EV_WRITE);
+	output_watch_feed(output, r == -EAGAIN ? EV_READ | EV_WRITE : EV_READ);
+	if (r < 0 && r != -EAGAIN && !ev_is_active(&output->again)) {
+		ev_timer_set(&output->again, AGAIN_S, 0.);
+		ev_timer_start(output->messages->loop, &output->again);
+	}
+}
+
+void
+output_on_again(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	(void)loop;
+	(void)revents;
+	output_name_all(timer->data);
 }
 
 /* All have to be named anew: something could not be said. */

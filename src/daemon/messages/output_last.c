@@ -135,12 +135,15 @@ output_tail(struct output *output, const char *path, enum feed_stream name,
 	if (pipe == NULL)
 		return;
 	begun = pipe->stream.begun;
+	/* Without it what is still in the pipe is left out. */
+	(void)output_hold(output, pipe);
 	ret->len =
 	    tail_read(&output->tail, &pipe->stream, ret->text, sizeof(ret->text), &total);
 	if (total > pipe->said)
 		pipe->said = total;
 	said = total > begun ? total - begun : 0;
-	pipe->is_silent = pipe->is_quiet && total == begun;
+	pipe->is_silent = pipe->is_quiet && total == begun && pipe->stream.pipe_fd >= 0;
+	output_let_go(output, pipe);
 	ret->is_cut = said > ret->len;
 	if (said < ret->len) {
 		memmove(ret->text, ret->text + ret->len - said, (size_t)said);

@@ -77,8 +77,9 @@ output_prepare(struct output *output, const struct actor *const *actors, size_t 
 {
 	struct output_batch batch = {.n = 0};
 
-	/* The walker may have some of them yet. */
-	if (keeper_handover(output->messages->keeper) != NULL)
+	/* The walker may have some of them yet; and only what is needed at once is opened
+	 * where descriptors are scarce. */
+	if (keeper_handover(output->messages->keeper) != NULL || output->is_sparing)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		const bool is_one = actors[i]->conf->process.output.out_is_err;

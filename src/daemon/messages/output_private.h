@@ -3,6 +3,7 @@
  *
  *	output.c          made, named, given to processes
  *	output_prepare.c  several are made at once
+ *	output_spare.c    where descriptors are scarce the walker alone has them
  *	output_feed.c     what the log process is told of them, and says
  *	output_show.c     how they are shown on supd's own standard output
  *	output_last.c     what was said, and the end of a pipe
@@ -23,9 +24,10 @@
 #define IDLE SIZE_MAX
 
 struct output_pipe {
-	/* Both ends of a pipe, or the write end alone, for processes. */
+	/* Both ends of a pipe, or the write end alone, for processes, or neither. */
 	struct tail_stream stream; /* it began with the newest process */
 	bool is_writer;
+	bool is_kept; /* the walker has it for certain */
 	char *path;
 	unsigned int name; /* enum feed_stream or PIPE_INPUT */
 	uint64_t said;     /* number of bytes known to be written */
@@ -48,7 +50,8 @@ struct output_ends {
 struct output {
 	const struct messages *messages;
 	ev_io io;
-	int feed[2]; /* ours, the log process's */
+	ev_timer again; /* what could not be named, for want of descriptors */
+	int feed[2];    /* ours, the log process's */
 	int state;
 	struct tail tail;
 	int staging[2];
@@ -57,16 +60,19 @@ struct output {
 	size_t cap;
 	struct map by_key;
 	struct log_pace trouble; /* of the lines about files that cannot be written */
-	uint64_t instance;       /* of the log process, 0: it said nothing yet */
-	size_t cursor;           /* who is named next */
+	uint64_t spare[OUTPUT_HELD_MAX]; /* keys of pipes, the next to be let go first */
+	size_t n_spare;
+	uint64_t instance; /* of the log process, 0: it said nothing yet */
+	size_t cursor;     /* who is named next */
 	bool begun;
 	bool only_changes; /* unchanged streams are left out */
 	/* a file could not be written since the log process keeps its state: until then
 	 * no actor's files are asked about */
 	bool was_troubled;
-	bool shows_all; /* also what has no `stdout` in `output` */
-	uint32_t look;  /* set of enum feed_look; 0: nothing is shown */
-	uint32_t width; /* columns of the longest name that is shown */
+	bool is_sparing; /* descriptors are scarce */
+	bool shows_all;  /* also what has no `stdout` in `output` */
+	uint32_t look;   /* set of enum feed_look; 0: nothing is shown */
+	uint32_t width;  /* columns of the longest name that is shown */
 	struct feed_message message;
 	struct feed_message saying; /* said in the midst of others */
 };
@@ -77,6 +83,8 @@ int output_enter(struct output *output, const char *path, unsigned int name, int
                  struct output_pipe **ret);
 int output_make_pipe(struct output_ends *ret);
 void output_close_ends(struct output_ends *ends);
+int output_hold(struct output *output, struct output_pipe *pipe);
+void output_let_go(struct output *output, struct output_pipe *pipe);
 int output_become_writer(struct output_pipe *pipe, int take_writer);
 int output_say(struct output *output, enum feed_kind kind, uint64_t key);
 void output_name_again(struct output *output);
@@ -84,6 +92,7 @@ void output_name_changes(struct output *output);
 void output_name_all(struct output *output);
 void output_name_one(struct output *output, struct output_pipe *pipe, bool is_new,
                      int reader);
+void output_on_again(struct ev_loop *loop, ev_timer *timer, int revents);
 void output_on_feed(struct ev_loop *loop, ev_io *io, int revents);
 bool output_is_told_of_lives(const struct output *output,
                              const struct conf_process *process);

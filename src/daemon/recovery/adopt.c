@@ -21,6 +21,7 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/reload/additions.h"
+#include "daemon/reload/follow.h"
 #include "daemon/reload/reload.h"
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/mailbox.h"
@@ -330,6 +331,7 @@ adopt_tables(struct reloader *reloader, struct ledger *ledger, struct err *err)
 		                   reloader->actors->conf, NULL, err);
 	if (r < 0)
 		return r;
+	follow_limits(&reloader->limits, reloader->actors->conf);
 	metrics_begin(reloader->metrics, reloader->actors->conf);
 	additions_open(reloader->additions, reloader->sockets);
 	proc_sweep_include_left(reloader->processes->procs->sweeper,

@@ -25,62 +25,77 @@
 /* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
 #define OWN_FDS (53 + HELPER_MAX)
 /* And of an actor that is not known yet: pidfd, notify socket, a watch on its cgroup
- * while it ends, pipes for standard output, error and input. */
-#define FDS_PER_ACTOR 6
+ * while it ends, a pipe for its input, and two for its output. */
+#define FDS_PER_ACTOR   4
+#define PIPES_PER_ACTOR 2
 /* Number of clients where descriptors are short. */
 #define CLIENTS_MIN 8
 
-/* How many descriptors the actor needs as long as it runs. */
+/* How many descriptors the actor needs as long as it runs, with its pipes; without them
+ * as many as the walker has, which has pipes and no pidfd. */
 static uint64_t
-count_fds_of(const struct conf_process *process)
+count_fds_of(const struct conf_process *process, bool with_pipes)
 {
 	const bool is_fed = process->output.out.kind == OUTPUT_PIPE ||
 	                    process->output.err.kind == OUTPUT_PIPE;
 	uint64_t n = process->n_sockets + process->kept.fd_store;
+	uint64_t n_pipes = conf_output_is_captured(&process->output.out);
 
 	if (process->argv == NULL)
 		return n;
-	n +=
-	    1 + process->readiness.notify + conf_output_is_captured(&process->output.out);
 	if (!process->output.out_is_err)
-		n += conf_output_is_captured(&process->output.err);
+		n_pipes += conf_output_is_captured(&process->output.err);
+	if (!with_pipes && n_pipes > 0)
+		n_pipes--;
+	n += 1 + process->readiness.notify + n_pipes;
 	return is_fed ? n + 2 : n;
 }
 
 /* How many descriptors the actors and supd's own rooms need. */
 static uint64_t
-count_fds(const struct limits *limits, const struct conf *conf)
+count_fds(const struct limits *limits, const struct conf *conf, bool with_pipes)
 {
 	uint64_t n = OWN_FDS + additions_count_sockets(limits->additions);
 	const uint32_t n_slots = limits->actors->cap;
 
 	if (conf->has_metrics)
 		n++;
+	if (!with_pipes)
+		n += OUTPUT_HELD_MAX;
 	/* The ledger may have room for more actors than the configuration has. */
 	if (n_slots > conf->n_actors)
-		n += (uint64_t)(n_slots - conf->n_actors) * FDS_PER_ACTOR;
+		n += (uint64_t)(n_slots - conf->n_actors) *
+		     (FDS_PER_ACTOR + (with_pipes ? PIPES_PER_ACTOR : 0));
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		n += count_fds_of(&conf->actors[i].process);
+		n += count_fds_of(&conf->actors[i].process, with_pipes);
 	return n;
 }
 
 void
 follow_limits(const struct limits *limits, const struct conf *conf)
 {
-	uint64_t needed = count_fds(limits, conf) + FD_WINDOW;
+	uint64_t needed = count_fds(limits, conf, true) + FD_WINDOW;
 	struct rlimit limit;
 	struct err err;
+	bool is_sparing;
 
 	limits->control_file->clients_max = CONTROL_CONNS_MAX;
+	is_sparing = fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) < 0;
+	output_spare(limits->messages->output, is_sparing);
+	if (!is_sparing)
+		return;
+	needed = count_fds(limits, conf, false) + FD_WINDOW;
 	if (fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) == 0)
 		return;
-	log_line(LOG_LEVEL_WARNING,
-	         "%s; starts may fail and be retried: raise LimitNOFILE= or 'ulimit -Hn'",
-	         err.text);
+	if (fd_raise_limit(needed + CLIENTS_MIN, &err) < 0)
+		needed -= os_spawn_give_window(limits->spawner);
+	if (fd_raise_limit(needed + CLIENTS_MIN, &err) < 0)
+		log_line(LOG_LEVEL_WARNING,
+		         "%s; starts may fail and be retried: raise LimitNOFILE= or "
+		         "'ulimit -Hn'",
+		         err.text);
 	if (fd_limit(&limit) < 0 || limit.rlim_cur >= needed + CONTROL_CONNS_MAX)
 		return;
-	if (limit.rlim_cur < needed + CLIENTS_MIN)
-		needed -= os_spawn_give_window(limits->spawner);
 	limits->control_file->clients_max = CLIENTS_MIN;
 	if (limit.rlim_cur > needed + CLIENTS_MIN)
 		limits->control_file->clients_max = (uint32_t)(limit.rlim_cur - needed);

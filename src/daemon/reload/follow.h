@@ -7,6 +7,7 @@ struct conf;
 struct actors;
 struct additions;
 struct control_file;
+struct messages;
 struct reloader;
 struct spawner;
 struct supd_options;
@@ -17,14 +18,16 @@ struct limits {
 	const struct additions *additions;
 	struct control_file *control_file;
 	struct spawner *spawner;
+	const struct messages *messages;
 };
 
 /* Write the log where this configuration and the command line say; to stderr where that
  * cannot be opened. */
 void follow_log(const struct supd_options *options, const struct conf *conf);
 
-/* Ask for enough descriptors.  Where there are fewer, fast spawning goes first, then
- * clients: what supd needs itself is set aside before any is let in. */
+/* Ask for enough descriptors.  Where there are fewer, pipes are left to the walker; then
+ * fast spawning goes first, then clients: what supd needs itself is set aside before any
+ * is let in. */
 void follow_limits(const struct limits *limits, const struct conf *conf);
 
 /* Another configuration than `old` is in force. */

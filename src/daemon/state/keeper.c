@@ -38,12 +38,15 @@ struct keeper {
 	bool is_poked;
 	uint64_t signals; /* bit n-1 */
 	bool is_asked;
+	bool is_owed;     /* it has not answered LINK_FETCH yet */
 	uint64_t beat_ms; /* the last sign of life */
 	bool is_gone;
 };
 
 /* A sign of life in the midst of long work is sent so often. */
 #define BEAT_MS 1000
+/* How long the walker may take to answer LINK_FETCH. */
+#define FETCH_MS 1000
 /* How long the ledger, which is indispensable, may wait for the link, in milliseconds. */
 #define PATIENCE_MS 5000
 
@@ -80,6 +83,8 @@ note(struct keeper *keeper, const struct link_message *message)
 		keeper->is_poked = true;
 	else if (message->kind == LINK_ASK)
 		keeper->is_asked = true;
+	else if (message->kind == LINK_VAULT)
+		keeper->is_owed = false;
 	else if (message->kind == LINK_SIGNAL && message->n > 0 && message->n <= 64)
 		keeper->signals |= UINT64_C(1) << (message->n - 1);
 }
@@ -117,8 +122,10 @@ on_link(struct ev_loop *loop, ev_io *io, int revents)
 
 	(void)loop;
 	(void)revents;
+	/* Without descriptors for an answer that came late it counts as one. */
 	while ((r = link_receive(keeper->link_fd, MSG_DONTWAIT, &message, fds, &n_fds)) >
-	       0) {
+	           0 ||
+	       r == -EMFILE) {
 		close_fds(fds, n_fds);
 		note(keeper, &message);
 	}
@@ -242,30 +249,72 @@ keeper_take_newest_conf(struct keeper *keeper, uint64_t *ret_id, struct err *err
 
 /*
  * Wait for the walker's answer, which is always prompt; what else it says meanwhile is
- * for the next turn.  Returns 0, also when it is gone, or an errno.
+ * for the next turn.  As link_receive(): -EAGAIN: it was not prompt; 0: it is gone.
  */
+static int
+wait_for(struct keeper *keeper, enum link_kind kind, uint64_t until_ms,
+         struct link_message *ret, int ret_fds[LINK_FDS_MAX])
+{
+	struct pollfd link = {.fd = keeper->link_fd, .events = POLLIN};
+	bool is_message;
+	uint64_t now_ms;
+	size_t n_fds;
+	int r;
+
+	do {
+		now_ms = clock_mono_ms();
+		(void)poll(&link, 1, clock_wait_ms(now_ms, until_ms));
+		r = link_receive(keeper->link_fd, MSG_DONTWAIT, ret, ret_fds, &n_fds);
+		is_message = r > 0 || r == -EMFILE;
+		if (is_message)
+			note(keeper, ret);
+		if (is_message && ret->kind == kind)
+			break;
+		if (is_message)
+			close_fds(ret_fds, n_fds);
+	} while (is_message || ((r == -EAGAIN || r == -EINTR) && now_ms < until_ms));
+	if (keeper->is_poked || keeper->is_asked || keeper->signals != 0 || r <= 0)
+		ev_feed_event(keeper->loop, &keeper->io, EV_READ);
+	return r;
+}
+
+/* The errno of the walker's answer, however long it takes; 0, also when it is gone. */
 static int
 wait_for_ack(struct keeper *keeper)
 {
 	struct link_message message;
 	int fds[LINK_FDS_MAX];
-	size_t n_fds;
-	int r, code = 0;
 
-	while ((r = link_receive(keeper->link_fd, 0, &message, fds, &n_fds)) > 0 ||
-	       r == -EINTR) {
-		if (r < 0)
-			continue;
-		close_fds(fds, n_fds);
-		if (message.kind == LINK_ACK) {
-			code = (int)message.n;
-			break;
-		}
-		note(keeper, &message);
+	return wait_for(keeper, LINK_ACK, UINT64_MAX, &message, fds) == 1 ? (int)message.n
+	                                                                  : 0;
+}
+
+int
+keeper_fetch(struct keeper *keeper, const uint64_t *keys, size_t n, int *ret_fds)
+{
+	struct link_message message = {.kind = LINK_FETCH, .n = (uint32_t)n};
+	int fds[LINK_FDS_MAX], r;
+	size_t at = 0;
+
+	if (keeper->unsent == NULL || keeper->is_owed)
+		return -EBUSY;
+	memcpy(message.keys, keys, n * sizeof(*keys));
+	r = link_try(keeper->link_fd, &message, NULL, 0);
+	if (r == 0) {
+		keeper->is_owed = true;
+		r = wait_for(keeper, LINK_VAULT, clock_mono_ms() + FETCH_MS, &message,
+		             fds);
 	}
-	if (keeper->is_poked || keeper->is_asked || keeper->signals != 0 || r <= 0)
-		ev_feed_event(keeper->loop, &keeper->io, EV_READ);
-	return code;
+	if (r == -EAGAIN)
+		return -EBUSY;
+	if (r <= 0)
+		return r == 0 ? -EPIPE : r;
+	for (size_t i = 0; i < n; i++) {
+		const bool is_kept = at < message.n && message.keys[at] == keys[i];
+
+		ret_fds[i] = is_kept ? fds[at++] : -1;
+	}
+	return 0;
 }
 
 /* Too many descriptors of this user are in flight: try again for that long. 0, also where

@@ -95,6 +95,13 @@ void keeper_keep_all(struct keeper *keeper, const uint64_t *keys, const int *fds
  */
 int keeper_take(struct keeper *keeper, uint64_t key);
 
+/*
+ * Copies of what the walker keeps under these keys, LINK_STORE_MAX at most, which are the
+ * caller's; -1 for each that is not kept.  0, or -errno: -EBUSY: it does not answer in
+ * time, and is not asked again before it has; -EMFILE.
+ */
+int keeper_fetch(struct keeper *keeper, const uint64_t *keys, size_t n, int *ret_fds);
+
 /* It need not be kept any longer. */
 void keeper_release(struct keeper *keeper, uint64_t key);
 

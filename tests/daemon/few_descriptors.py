@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Almost as many captured actors as descriptors are allowed: one descriptor an actor, in each
+of supd's processes."""
+import os
+import re
+import resource
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import check, equal, main, test
+from writers import kill, shell, text_of
+
+# What supd needs itself: descriptors of its own, the window of starts, a few clients.
+SET_ASIDE = 220
+STAMP = r"(?m)^\S+Z "
+SPEAKERS = 5
+
+
+def allow(limit):
+    def before():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit // 4, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return before
+
+
+def tree(n):
+    """The last ones speak, when descriptors have become few."""
+    speaker = shell("echo out $$; echo err >&2; echo end; exec sleep 1000",
+                    backoff={"min": "20ms", "max": "20ms"})
+    return {**{f"a{i}": {"command": ["sleep", "1000"]} for i in range(n - SPEAKERS)},
+            **{f"s{i}": speaker for i in range(SPEAKERS)}}
+
+
+def pipes(pid):
+    n = 0
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            n += os.readlink(f"/proc/{pid}/fd/{fd}").startswith("pipe:")
+        except FileNotFoundError:
+            pass
+    return n
+
+
+def pids(s):
+    return {actor["path"]: actor["pid"] for actor in s.call("Status")["actors"][1:]
+            if actor["pid"]}
+
+
+def all_run(s, n, timeout=30):
+    s.until(lambda: len(pids(s)) == n, f"{n} processes", timeout)
+
+
+def slay(s, name):
+    """Kill the process of the actor, and wait for the next one, and what it prints."""
+    pid = s.actor(name)["pid"]
+    os.kill(pid, signal.SIGKILL)
+    s.until(lambda: s.actor(name)["pid"] not in (None, pid), f"the next process of {name}")
+    said_in_order(s, name)
+
+
+def said_in_order(s, name):
+    """Each of its lives has said all of it, in its order, the newest at the end."""
+    path = os.path.join(s.dir, f"logs/user/{name}.log")
+
+    def lives():
+        text = re.sub(STAMP, "", text_of(path))
+        found = re.fullmatch(r"(?:out \d+\nerr\nend\n)*", text)
+        return re.findall(r"\d+", text) if found else []
+
+    s.until(lambda: lives()[-1:] == [str(s.actor(name)["pid"])],
+            lambda: f"its last words in {path}: {text_of(path)[-300:]!r}")
+    equal(len(set(lives())), len(lives()), f"the lives of {name} that are told once")
+
+
+def warnings(s):
+    return re.findall("descriptors are needed|not kept|shortage", text_of(
+        os.path.join(s.dir, "stderr")))
+
+
+@test("one descriptor an actor suffices, in guardian, walker and log process, whichever dies",
+      timeout=90)
+def one_each(box):
+    limit = 600
+    n = int(0.93 * (limit - SET_ASIDE))
+    s = box.supd(tree(n), before=allow(limit))
+    all_run(s, n)
+    equal(warnings(s), [], "warnings")
+    check(pipes(s.guardian()) < 50, f"{pipes(s.guardian())} pipes in the guardian")
+    for name in ("s0", "s1", "s1"):
+        slay(s, name)
+    before, fds = pids(s), s.descriptors()
+    s.crash()
+    equal(pids(s), before, "the processes, which were adopted")
+    for name in ("s1", "s2", "s2"):
+        slay(s, name)
+    # All pipes are named to the next log process.
+    kill(s, b"@log")
+    for name in ("s3", "s2"):
+        slay(s, name)
+    # Each needs its pipe for a moment, while each end takes a descriptor, too.
+    for pid in pids(s).values():
+        os.kill(pid, signal.SIGKILL)
+    s.until(lambda: not set(pids(s).values()) & set(before.values()), "their ends", 30)
+    all_run(s, n)
+    for i in range(SPEAKERS):
+        said_in_order(s, f"s{i}")
+    equal(warnings(s), [], "warnings")
+    check(s.descriptors() <= fds + n, f"descriptors: {fds}, then {s.descriptors()}")
+    check(pipes(s.guardian()) < 50, f"{pipes(s.guardian())} pipes in the guardian")
+    equal(sorted(pids(s)), sorted(before), "who runs")
+
+
+@test("actors that come make room in the guardian for themselves", timeout=60)
+def growth(box):
+    limit = 1000
+    n = int(0.93 * (limit - SET_ASIDE))
+    s = box.supd(tree(50), before=allow(limit))
+    all_run(s, 50)
+    check(pipes(s.guardian()) >= 50, f"{pipes(s.guardian())} pipes in the guardian")
+    s.write(tree(n))
+    s.ctl_ok("apply")
+    all_run(s, n)
+    check(pipes(s.guardian()) < 50, f"{pipes(s.guardian())} pipes in the guardian")
+    slay(s, "s0")
+    slay(s, "s1")
+    equal(warnings(s), [], "warnings")
+
+
+@test("a walker that does not answer delays a start, and nothing else", timeout=60)
+def deaf_walker(box):
+    s = box.supd(tree(200), before=allow(500))
+    all_run(s, 200)
+    # The pipe of an actor that was started long ago is with the walker alone.
+    pid = s.actor("a0")["pid"]
+    os.kill(s.pid, signal.SIGSTOP)
+    try:
+        os.kill(pid, signal.SIGKILL)
+        short = s.event("shortage", "a0")
+        equal(short["cause"]["errno"], "EBUSY", "what is lacking")
+        s.ctl_ok("ping")
+    finally:
+        os.kill(s.pid, signal.SIGCONT)
+    s.event("started", "a0", count=2)
+    slay(s, "s0")
+
+
+if __name__ == "__main__":
+    main()
