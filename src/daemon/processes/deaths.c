@@ -172,6 +172,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 		} else {
 			bounded_reaped(procs->room->closers, reap.pid);
 			bounded_reaped(procs->room->bounded, reap.pid);
+			proc_ask_reaped(reap.pid);
 		}
 		os_reap_peeked(&reap);
 	}

@@ -118,6 +118,15 @@ put(const struct proc_question *question, struct proc_answer *ret)
 	                      &none);
 }
 
+/* This child, if we have asked it, was reaped with others of this process: the number may
+ * be another's from now on. */
+void
+proc_ask_reaped(pid_t pid)
+{
+	if (asked.owner == getpid())
+		bounded_reaped(&asked.children, pid);
+}
+
 /* Ask about a process; 0, or -errno if there is no answer. */
 static int
 ask(const struct proc_question *question, struct proc_answer *ret)
