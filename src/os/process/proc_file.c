@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,8 +126,12 @@ proc_stat_rough(pid_t pid, struct proc_stat *ret)
 	*ret = (struct proc_stat){.state = state[8],
 	                          .parent = number_of(buf, "\nPPid:\t"),
 	                          .session = number_of(buf, "\nNSsid:\t"),
+	                          .uid = (uid_t)number_of(buf, "\nUid:\t"),
 	                          .tracer = number_of(buf, "\nTracerPid:\t"),
-	                          .threads = number_of(buf, "\nThreads:\t")};
+	                          /* behind a long list of groups: others may live */
+	                          .threads = strstr(buf, "\nThreads:\t") == NULL
+	                                         ? INT_MAX
+	                                         : number_of(buf, "\nThreads:\t")};
 	return 0;
 }
 
@@ -146,22 +151,17 @@ proc_resident_read(pid_t pid, uint64_t *ret)
 
 /*
  * The real user in /proc/PID/status, also of a process that hides what it can: the owner
- * of its files in /proc is root then.  -errno as for proc_stat_read().
+ * of its files in /proc is root then.  -errno as for proc_stat_rough().
  */
 int
 proc_uid_read(pid_t pid, uid_t *ret)
 {
-	char name[NAME_BYTES], buf[1024];
-	const char *at;
-	ssize_t r;
+	struct proc_stat line;
+	int r = proc_stat_rough(pid, &line);
 
-	(void)snprintf(name, sizeof(name), "/proc/%d/status", pid);
-	r = read_file(name, buf, sizeof(buf));
-	if (r < 0)
-		return (int)r;
-	/* A line break in the name of the program is written as two characters. */
-	at = strstr(buf, "\nUid:\t");
-	return at != NULL && sscanf(at + 6, "%u", ret) == 1 ? 0 : -EBADMSG;
+	if (r == 0)
+		*ret = line.uid;
+	return r;
 }
 
 /* The name of the program that a process runs, as it calls itself; false: not known. */

@@ -19,6 +19,7 @@ struct proc_stat {
 	pid_t parent;
 	pid_t session;
 	pid_t tracer; /* of proc_stat_rough() alone; 0: none */
+	uid_t uid;    /* the same; the real user */
 	unsigned int flags;
 	int threads; /* living threads; the first thread counts until it is reaped */
 	/* clock ticks since boot, 0: not told; with the pid this identifies the process
