@@ -44,7 +44,7 @@ struct connector {
  * not be tried. */
 typedef void connecting_done(void *arg, int error);
 
-/* One connection; only connect.c looks into it. */
+/* One connection; only connect.c looks inside. */
 struct connecting {
 	struct connector *connector;
 	connecting_done *done;

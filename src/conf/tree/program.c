@@ -143,7 +143,7 @@ look_in_path(const char *root, const char *path, const char *name,
 
 /* ---- what else is executed ---- */
 
-/* A program that executes the file that its first argument names. */
+/* A program that executes the file named by the first argument. */
 static const struct interpreter {
 	const char *name;
 	const char *code; /* with one of these letters an option has the code itself */
@@ -256,7 +256,7 @@ read_interpreter(const char *path, char line[HEAD_MAX + 1],
 	return ret_words[0] != NULL;
 }
 
-/* The program of that name, and the interpreters that execute it. */
+/* The program of this name, and the interpreters that execute the program. */
 static enum found
 look_at_program(const struct program_search *program, const char *name,
                 struct safety_report *ret)

@@ -359,7 +359,7 @@ node_is_dead(const struct node *node)
 	           : node->state == STATE_STARTING && node->phase == PHASE_PRE_START;
 }
 
-/* A supervisor that goes down by itself, and whose end is not decided yet. */
+/* A supervisor that goes down by itself, before the end is decided. */
 static inline bool
 node_is_ending(const struct node *node)
 {

@@ -285,7 +285,7 @@ enum waits_for {
 	WAITS_FOR_DEMAND, /* it is on standby, and as good as ready */
 } ONE_BYTE;
 
-/* What holds up its start, and its replicas: wait/gate.c. */
+/* What holds up the start of a node and the replicas: wait/gate.c. */
 struct node_gate {
 	enum waits_for waits_for;
 	uint64_t name;         /* of the need, head of the list in the bucket */

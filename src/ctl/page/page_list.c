@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* page_list.c - which actors the page shows, in which order, and which one is chosen. */
+/* page_list.c - the actors that the page shows, their order, and the chosen actor. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* logs_journal.c - logs: the lines of actors whose output goes to the journal. */
+/* logs_journal.c - logs: the lines of actors with output in the journal. */
 #include "config.h"
 
 #include <signal.h>

@@ -15,7 +15,7 @@ struct forecast;
 typedef void forecast_tell(void *user, uint64_t at_ms, const struct core *core,
                            const struct action *action);
 
-/* What is told of it, and to whom. */
+/* What a forecast tells, and the callback that is told. */
 struct forecast_watch {
 	forecast_tell *tell;
 	void *user;

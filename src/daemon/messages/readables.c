@@ -36,7 +36,7 @@ readables_close(struct readables *readables)
 	fd_close(&readables->epoll_fd);
 }
 
-/* Drain this one, too, at these events, and when it hangs up.  0 or -errno. */
+/* Drain the descriptor at these events, and when the other end hangs up: 0, -errno. */
 int
 readables_watch(struct readables *readables, uint64_t key, uint32_t events, int fd)
 {
@@ -48,7 +48,7 @@ readables_watch(struct readables *readables, uint64_t key, uint32_t events, int 
 	return 0;
 }
 
-/* Read this one, too; on an error it is closed.  0 or -errno. */
+/* Read the descriptor, too; on an error the descriptor is closed.  0 or -errno. */
 int
 readables_add(struct readables *readables, uint64_t key, int take_fd)
 {
@@ -59,7 +59,7 @@ readables_add(struct readables *readables, uint64_t key, int take_fd)
 	return r;
 }
 
-/* Close this one, watched or not. */
+/* Close the descriptor, watched or not. */
 void
 readables_remove(struct readables *readables, int *fd)
 {

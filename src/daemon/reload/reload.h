@@ -31,7 +31,7 @@ struct spawner;
 struct system;
 struct trial;
 
-/* What a reload reads from, and what it changes; everything is borrowed. */
+/* The rooms that a reload reads from and changes; everything is borrowed. */
 struct reloader {
 	struct ev_loop *loop;
 	const struct origin *origin;

@@ -23,7 +23,7 @@ struct engine {
  * be. */
 void engine_set_time(struct engine *engine);
 
-/* What the core knows of this actor now. */
+/* The state of an actor as the core knows it now. */
 void engine_view(const struct engine *engine, struct ref ref, struct node_view *ret);
 
 #endif

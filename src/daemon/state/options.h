@@ -43,8 +43,7 @@ struct origin {
 	uint64_t outage_ms; /* and how long no guardian was there, before it */
 };
 
-/* Owners of children that are not about a socket, whose owner has its key of the vault.
- */
+/* Owners of children; the owner of a child about a socket has the key of the vault. */
 enum { BOUNDED_USERS, BOUNDED_CONF, BOUNDED_LEAVES };
 
 #endif
