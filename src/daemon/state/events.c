@@ -133,9 +133,10 @@ begin_field(struct events *events, enum field field)
 	strbuf_add(&events->text, &head, sizeof(head));
 }
 
-/* Write down how long the field is, or take it back if it made the event too long. */
-static void
-end_field(struct events *events)
+/* The end of a field, or of an array: write down the length, or take the field back if
+ * the event became too long. */
+void
+events_close(struct events *events)
 {
 	struct strbuf *text = &events->text;
 	uint32_t head;
@@ -156,7 +157,7 @@ add_field(struct events *events, enum field field, const void *value, size_t len
 {
 	begin_field(events, field);
 	strbuf_add(&events->text, value, len);
-	end_field(events);
+	events_close(events);
 }
 
 /* Add a text. */
@@ -199,7 +200,7 @@ events_cause(struct events *events, const struct cause *cause, const char *about
 	strbuf_add(&events->text, cause, sizeof(*cause));
 	if (about != NULL)
 		strbuf_add(&events->text, about, strlen(about) + 1);
-	end_field(events);
+	events_close(events);
 }
 
 /* Begin an array of texts, or of changes. */
@@ -224,13 +225,6 @@ events_add(struct events *events, const char *text, size_t len)
 	}
 	strbuf_add(&events->text, text, len);
 	strbuf_addc(&events->text, '\0');
-}
-
-/* End the array. */
-void
-events_close(struct events *events)
-{
-	end_field(events);
 }
 
 static struct event_record *

@@ -179,13 +179,6 @@ end(struct logd *logd)
 	intake_show_kept(logd);
 }
 
-/* Open the files by their names again. */
-void
-intake_reopen(struct logd *logd)
-{
-	logd_close_sinks(logd, 0);
-}
-
 /*
  * A line of supd's own.  What the actors had written by then goes before it: so it is
  * kept until all streams are known, as far as there is room.
@@ -231,7 +224,8 @@ take_message(struct logd *logd, int fd)
 	} else if (kind == FEED_END) {
 		end(logd);
 	} else if (kind == FEED_REOPEN) {
-		intake_reopen(logd);
+		/* Each file is opened by its name again. */
+		logd_close_sinks(logd, 0);
 	}
 	fd_close(&fd);
 }

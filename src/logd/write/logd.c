@@ -59,7 +59,8 @@ on_signal(struct logd *logd)
 		if (info.ssi_signo == LOGD_STOP && !logd->stopping)
 			flow_stop(logd);
 		else if (info.ssi_signo == SIGUSR1)
-			intake_reopen(logd);
+			/* Each file is opened by its name again. */
+			logd_close_sinks(logd, 0);
 		else if (info.ssi_signo == SIGCHLD)
 			reap(logd);
 	}

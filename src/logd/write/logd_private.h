@@ -59,7 +59,6 @@ void intake_hello(struct logd *logd);
 void intake_read(struct logd *logd);
 void intake_forget(struct logd *logd, struct stream *stream);
 void intake_show_kept(struct logd *logd);
-void intake_reopen(struct logd *logd);
 
 /* match.c: lines that are waited for. */
 void match_tell(struct logd *logd, struct stream *stream);
