@@ -706,6 +706,24 @@ exit db 1
 reports
 expect exit 70
 
+story DECISIONS 52 an end does not count where the actor was to start again with a supervisor that failed since
+tree
+  s one_for_one never hooks=pre_start
+    n@1 never gives_exit
+  n@2 never gives_exit needs=db:completed
+  db never
+boot
+reports
+expect pre_start s start, S n@1, S db
+hook s pre_start fails 5
+restart s
+expect t n@1, x n@1, pre_start s restart
+reply restart s failed
+reports
+exit db 1
+reports
+expect exit 70
+
 story DECISIONS 52 an actor that failed in its pre_start has ended, while its group takes along others before they began
 tree one_for_all decider=stopping start=parallel
   a

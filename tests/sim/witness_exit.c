@@ -31,12 +31,15 @@ is_down(enum node_state state)
 }
 
 /* Is it down for good with its group, or by a death pact, and not only by a command? That
- * of this turn is not known yet. */
+ * of this turn is not known yet.  A stop goes on without what cannot be killed. */
 static bool
 is_taken_along(const struct witness *witness, const struct witnessed *node)
 {
-	return state_of(witness, node) == STATE_STOPPED && node->spec->enabled &&
-	       !node->removing && (node->told_down < node->up || node->taken > node->up);
+	const enum node_state state = state_of(witness, node);
+
+	return (state == STATE_STOPPED || state == STATE_UNKILLABLE) &&
+	       node->spec->enabled && !node->removing &&
+	       (node->told_down < node->up || node->taken > node->up);
 }
 
 /* Has it ended for good? */

@@ -100,9 +100,6 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 static int32_t
 status_of(const struct node *node)
 {
-	/* The node waits in vain: an earlier end does not count. */
-	if (node->goal != GOAL_DOWN)
-		return CORE_EXIT_GAVE_UP;
 	if (node->process.end.signal > 0)
 		return 128 + node->process.end.signal;
 	if (node->process.end.code >= 0)
@@ -125,19 +122,17 @@ next_named(const struct core *core, struct node *top, struct node *prev)
 	return node;
 }
 
-/* The status of the named node; of replicas the first that is not 0.  False: no node is
- * named. */
-static bool
-named_status(const struct core *core, int32_t *ret)
+/* The status of the named node; of replicas the first that is not 0. */
+static int32_t
+named_status(const struct core *core)
 {
 	struct node *user = node_at(core, CORE_USER);
-	struct node *node = next_named(core, user, user);
-	const bool found = node != NULL;
+	int32_t status = 0;
 
-	*ret = 0;
-	for (; node != NULL && *ret == 0; node = next_named(core, user, node))
-		*ret = status_of(node);
-	return found;
+	for (struct node *node = next_named(core, user, user);
+	     node != NULL && status == 0; node = next_named(core, user, node))
+		status = status_of(node);
+	return status;
 }
 
 /* True if the node starts with its supervisor. */
@@ -224,11 +219,11 @@ is_for_another(const struct core *core, const struct node *node)
 	       (origin == NULL || !spec_of(origin)->gives_exit);
 }
 
-/* supd stops in order, with the status of what is named. */
+/* supd stops in order. */
 static void
-end_supd(struct turn *turn)
+end_supd(struct turn *turn, int32_t status)
 {
-	(void)named_status(turn->core, &turn->core->exit_status);
+	turn->core->exit_status = status;
 	turn->core->shutting_down = true;
 	command_want_down(turn, node_at(turn->core, CORE_USER));
 }
@@ -256,7 +251,7 @@ significant_settled(struct turn *turn, struct node *top)
 	/* One of several named actors may be stopped with its group before it began. */
 	if (named == NULL || !has_named_begun(core) || is_named_active(core))
 		return;
-	end_supd(turn);
+	end_supd(turn, named_status(core));
 }
 
 /*
@@ -306,6 +301,7 @@ significant_look(struct turn *turn)
 	struct node *user = node_at(core, CORE_USER);
 	struct node *ended;
 	bool waits = false;
+	int32_t status = 0;
 
 	if (core->shutting_down)
 		return;
@@ -314,6 +310,9 @@ significant_look(struct turn *turn)
 		if (!is_in_vain(core, named, &ended))
 			return;
 		waits = waits || ended != NULL;
+		/* An earlier end of a node that waits in vain does not count. */
+		if (status == 0)
+			status = ended != NULL ? CORE_EXIT_GAVE_UP : status_of(named);
 	}
 	if (!waits)
 		return;
@@ -322,19 +321,18 @@ significant_look(struct turn *turn)
 	     named != NULL && turn_has_room(turn); named = next_named(core, user, named))
 		if (is_in_vain(core, named, &ended) && ended != NULL)
 			tell_in_vain(turn, named, ended);
-	end_supd(turn);
+	end_supd(turn, status);
 }
 
 /* The exit status of supd, as /user has ended by itself. */
 int32_t
 significant_status(const struct core *core)
 {
-	const struct node *user = node_at(core, CORE_USER);
-	int32_t status;
+	struct node *user = node_at(core, CORE_USER);
 
 	if (user->state == STATE_FAILED)
 		return CORE_EXIT_GAVE_UP;
-	if (user->state == STATE_DONE && named_status(core, &status))
-		return status;
+	if (user->state == STATE_DONE && next_named(core, user, user) != NULL)
+		return named_status(core);
 	return user->ending.work_failed ? CORE_EXIT_GAVE_UP : 0;
 }
