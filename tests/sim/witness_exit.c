@@ -36,10 +36,11 @@ static bool
 is_taken_along(const struct witness *witness, const struct witnessed *node)
 {
 	const enum node_state state = state_of(witness, node);
+	const bool is_taken = node->taken > node->up;
 
-	return (state == STATE_STOPPED || state == STATE_UNKILLABLE) &&
-	       node->spec->enabled && !node->removing &&
-	       (node->told_down < node->up || node->taken > node->up);
+	return node->spec->enabled && !node->removing &&
+	       ((state == STATE_STOPPED && (node->told_down < node->up || is_taken)) ||
+	        (state == STATE_UNKILLABLE && is_taken));
 }
 
 /* Has it ended for good? */
