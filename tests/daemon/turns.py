@@ -80,7 +80,9 @@ def stop(box):
     text = trace(s, lambda: s.call("Stop", names=["/user/*"]),
                  lambda _: s.wait_for("/user/a0", state="stopped"))
     check(most(text, "kill") <= ACTED, "requests to stop")
-    check(most(text, "openat") <= 2 * REAPED, "each end is looked at, the caller is once")
+    # Without cgroups there is no file to look at.
+    if text.count("entry openat") > ACTORS // 2:
+        check(most(text, "openat") <= 2 * REAPED, "each end is looked at, the caller is once")
 
 
 @test("an apply names no more than 64 streams to the log process without a look at clients",

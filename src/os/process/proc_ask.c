@@ -105,7 +105,6 @@ static int
 put(const struct proc_question *question, struct proc_answer *ret)
 {
 	static const struct bounded_task task = {.run = answer};
-	const uint64_t wait_ms = asked.n_late == 0 ? ANSWER_MS : HASTY_MS;
 	int none; /* no descriptor comes with the answer */
 
 	if (asked.fd < 0)
@@ -114,8 +113,9 @@ put(const struct proc_question *question, struct proc_answer *ret)
 		return asked.id;
 	if (send(asked.fd, question, sizeof(*question), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return -errno;
-	return bounded_answer(asked.fd, clock_mono_ms() + wait_ms, ret, sizeof(*ret),
-	                      &none);
+	return bounded_answer(
+	    asked.fd, clock_mono_ms() + (asked.n_late == 0 ? ANSWER_MS : HASTY_MS), ret,
+	    sizeof(*ret), &none);
 }
 
 /* This child, if we have asked it, was reaped with others of this process: the number may
@@ -123,8 +123,18 @@ put(const struct proc_question *question, struct proc_answer *ret)
 void
 proc_ask_reaped(pid_t pid)
 {
-	if (asked.owner == getpid())
-		bounded_reaped(&asked.children, pid);
+	bounded_reaped(&asked.children, pid);
+}
+
+/* Before anything is asked: the child of a process that was forked is not its own. */
+static void
+claim(void)
+{
+	if (asked.owner != getpid()) {
+		asked.owner = getpid();
+		asked.fd = -1;
+		bounded_init(&asked.children);
+	}
 }
 
 /* Ask about a process; 0, or -errno if there is no answer. */
@@ -133,11 +143,6 @@ ask(const struct proc_question *question, struct proc_answer *ret)
 {
 	int r;
 
-	if (asked.owner != getpid()) {
-		asked.owner = getpid();
-		asked.fd = -1;
-		bounded_init(&asked.children);
-	}
 	if (is_silent(question->pid))
 		return -ETIMEDOUT;
 	r = put(question, ret);
@@ -156,7 +161,7 @@ ask(const struct proc_question *question, struct proc_answer *ret)
 
 /*
  * The fields of /proc/PID/stat.  Where the kernel does not tell them in time: what
- * proc_stat_rough() knows.  What has ended cannot hang, and no child is asked for it.  0;
+ * proc_stat_rough() knows.  What has ended cannot hang, and no child is made for it.  0;
  * -errno: there is no such process, or it cannot be understood.
  */
 int
@@ -164,14 +169,17 @@ proc_stat_read(pid_t pid, struct proc_stat *ret)
 {
 	const struct proc_question question = {SUBJECT_STAT, pid};
 	struct proc_answer told;
-	int r = proc_stat_rough(pid, ret);
+	int r;
 
-	if (r < 0)
-		return r;
-	if (pid == getpid() || proc_stat_is_dead(ret))
-		return proc_stat_direct(pid, ret);
+	claim();
+	if (asked.fd < 0) {
+		if ((r = proc_stat_rough(pid, ret)) < 0)
+			return r;
+		if (pid == asked.owner || proc_stat_is_dead(ret))
+			return proc_stat_direct(pid, ret);
+	}
 	if (ask(&question, &told) < 0)
-		return 0;
+		return proc_stat_rough(pid, ret);
 	*ret = told.stat;
 	return told.code;
 }
@@ -188,6 +196,7 @@ proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX])
 	struct proc_answer told;
 
 	ret[0] = '\0';
+	claim();
 	if (ask(&question, &told) < 0)
 		return -EAGAIN;
 	memcpy(ret, told.mark, sizeof(told.mark));
@@ -203,6 +212,7 @@ proc_wchan_read(pid_t pid, char ret[PROC_WCHAN_MAX])
 	struct proc_answer told;
 
 	ret[0] = '\0';
+	claim();
 	if (ask(&question, &told) == 0)
 		memcpy(ret, told.wchan, sizeof(told.wchan));
 }
