@@ -76,8 +76,9 @@ def for_everybody(path):
 
 
 SUPD = os.environ.get("SUPD") or for_everybody(program("supd", ".", "src", "src/daemon"))
-SUPCTL = os.environ.get("SUPCTL") or for_everybody(program("supctl", ".", "src", "src/ctl"))
-for_everybody(SUPCTL + "-terminal")
+BUILT_SUPCTL = os.environ.get("SUPCTL") or program("supctl", ".", "src", "src/ctl")
+SUPCTL = for_everybody(BUILT_SUPCTL)
+for_everybody(BUILT_SUPCTL + "-terminal")  # supctl finds it beside itself
 # A sanitizer keeps what was freed for a while: memory then does not stay flat.
 INSTRUMENTED = os.path.exists(SUPD) and b"__asan_init" in open(SUPD, "rb").read()
 # How much longer a wait may last than it would on an idle machine; only a failure does.
