@@ -48,8 +48,13 @@ def pids(s):
             if actor["pid"]}
 
 
+def others(s):
+    return [(actor["path"], actor["state"], actor["backoff"])
+            for actor in s.call("Status")["actors"][1:] if not actor["pid"]][:20]
+
+
 def all_run(s, n, timeout=30):
-    s.until(lambda: len(pids(s)) == n, f"{n} processes", timeout)
+    s.until(lambda: len(pids(s)) == n, lambda: f"{n} processes; without: {others(s)}", timeout)
 
 
 def slay(s, name):
