@@ -28,7 +28,6 @@
 #include "daemon/state/log.h"
 #include "daemon/state/memory.h"
 #include "daemon/state/post.h"
-#include "ledger/exits.h"
 #include "ledger/ledger.h"
 #include "os/self/clock.h"
 
@@ -292,11 +291,8 @@ arm(struct loop *loop)
 static void
 end_turn(struct supd *supd)
 {
-	struct reap told;
-
 	/* What the walker told in the midst of the turn. */
-	if (exits_peek(supd->exits, &told))
-		procs_take_exits(supd->processes->procs);
+	procs_take_exits(supd->processes->procs);
 	tasks_on_turn(supd->processes->tasks);
 	procs_on_turn(supd->processes->procs);
 	/* One complete turn proves this guardian works: tell the walker to drop the

@@ -214,8 +214,10 @@ procs_take_exits(struct procs *procs)
 {
 	struct reap reap;
 
-	/* In the midst of a turn nothing that was said is taken, and so no end is. */
-	if (post_is_stepping(procs->room->post))
+	/* In the midst of a turn nothing that was said is taken, and so no end is; but a
+	 * start takes the ends that are told, of which the core is to know after it. */
+	if (post_is_stepping(procs->room->post) ||
+	    (!procs->is_unheard && !exits_peek(procs->exits, &reap)))
 		return;
 	while (exits_peek(procs->exits, &reap)) {
 		hear_first(procs);

@@ -78,7 +78,7 @@ void procs_take_main(struct procs *procs, struct ref ref, pid_t pid);
 /* The ends of adopted processes are not told any more: look for them by ourselves. */
 void procs_walker_died(struct procs *procs);
 
-/* The walker has news of its children: take and post it. */
+/* The walker may have news of its children: take and post it. */
 void procs_take_exits(struct procs *procs);
 
 struct usage;
