@@ -250,7 +250,7 @@ read_interpreter(const char *path, char line[HEAD_MAX + 1],
 		return false;
 	line[strcspn(line, "\n")] = '\0';
 	ret_words[0] = strtok_r(line + 2, " \t", &save);
-	while (ret_words[i] != NULL && i < HEAD_WORDS_MAX - 1)
+	while (i < HEAD_WORDS_MAX - 1 && ret_words[i] != NULL)
 		ret_words[++i] = strtok_r(NULL, " \t", &save);
 	ret_words[HEAD_WORDS_MAX - 1] = NULL;
 	return ret_words[0] != NULL;
@@ -263,8 +263,7 @@ look_at_program(const struct program_search *program, const char *name,
 {
 	char line[HEAD_MAX + 1], outside[PATH_MAX];
 	char *words[HEAD_WORDS_MAX];
-	enum found found = FOUND_NOTHING;
-	enum found first = FOUND_NOTHING;
+	enum found found, first = FOUND_NOTHING;
 
 	for (int n = 0; n <= INTERPRETERS_MAX && name != NULL; n++) {
 		found = search_program(program, name, outside);

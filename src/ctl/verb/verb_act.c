@@ -134,8 +134,8 @@ resume_one(struct ctl *ctl, const char *name)
 
 /* Each name in turn; with JSON the actors of all calls are one array. */
 static int
-act(struct ctl *ctl, char **names, uint32_t n,
-    int (*one)(struct ctl *ctl, const char *name))
+act_on_names(struct ctl *ctl, char **names, uint32_t n,
+             int (*one)(struct ctl *ctl, const char *name))
 {
 	int status;
 
@@ -147,8 +147,8 @@ act(struct ctl *ctl, char **names, uint32_t n,
 	return status;
 }
 
-/* `each`, act() or ctl_each(), for verbs that start actors: these have to live for a
- * while. */
+/* `each`, act_on_names() or ctl_each(), for verbs that start actors: these have to live
+ * for a while. */
 static int
 act_and_settle(struct ctl *ctl, char **names, uint32_t n,
                int (*one)(struct ctl *ctl, const char *name), __typeof__(ctl_each) *each)
@@ -171,13 +171,13 @@ act_and_settle(struct ctl *ctl, char **names, uint32_t n,
 int
 verb_start(struct ctl *ctl, char **names, uint32_t n)
 {
-	return act_and_settle(ctl, names, n, start_one, act);
+	return act_and_settle(ctl, names, n, start_one, act_on_names);
 }
 
 int
 verb_stop(struct ctl *ctl, char **names, uint32_t n)
 {
-	return act(ctl, names, n, stop_one);
+	return act_on_names(ctl, names, n, stop_one);
 }
 
 static int
@@ -191,25 +191,25 @@ verb_restart(struct ctl *ctl, char **names, uint32_t n)
 {
 	if ((ctl->options.given & OPTION_ROLLING) != 0)
 		return verb_restart_rolling(ctl, names, n, roll_one);
-	return act_and_settle(ctl, names, n, restart_one, act);
+	return act_and_settle(ctl, names, n, restart_one, act_on_names);
 }
 
 int
 verb_suspend(struct ctl *ctl, char **names, uint32_t n)
 {
-	return act(ctl, names, n, suspend_one);
+	return act_on_names(ctl, names, n, suspend_one);
 }
 
 int
 verb_resume(struct ctl *ctl, char **names, uint32_t n)
 {
-	return act(ctl, names, n, resume_one);
+	return act_on_names(ctl, names, n, resume_one);
 }
 
 int
 verb_reset(struct ctl *ctl, char **names, uint32_t n)
 {
-	return act(ctl, names, n, reset_one);
+	return act_on_names(ctl, names, n, reset_one);
 }
 
 /* A call with an empty answer; on a terminal a remark says what was done. */
