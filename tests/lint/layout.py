@@ -62,8 +62,10 @@ def banners(path):
 def undistributed(files):
     """Sources that `make dist` forgets: a clone builds without their names, a tarball does not."""
     with open(os.path.join(TOP, "Makefile.am"), encoding="utf-8") as file:
-        named = set(re.findall(r"[\w./-]+\.[ch]\b", file.read()))
-    return [f"{path}: is not named in Makefile.am" for path in files
+        named = set(re.findall(r"[\w./-]+\.(?:[ch]|py)\b", file.read()))
+    programs = [os.path.join(folder, name) for top in ("tests", "bench")
+                for folder, _, names in os.walk(os.path.join(TOP, top)) for name in names if name.endswith(".py")]
+    return [f"{path}: is not named in Makefile.am" for path in files + programs
             if os.path.relpath(path, TOP) not in named]
 
 
