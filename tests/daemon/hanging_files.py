@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import INSTRUMENTED, Killer
 from fuse import Fuse
-from harness import PROBE, SUPCTL, SUPD, Skip, check, children, equal, has, main, test
+from harness import PROBE, SUPCTL, SUPD, Skip, alive, check, children, equal, has, main, test
 from probe_target import Answering
 
 
@@ -205,7 +205,7 @@ def orphan(box):
     fork = 'setsid "$0" -c "$1" "$2" sleep 1000 & exec sleep 1000'
     command = ["sh", "-c", fork, sys.executable, EXEC_WITH, fuse.path()]
     s = box.supd({"a": {"command": command, "containment": "session"}, **OTHERS})
-    fuse.held("flush")
+    hanging = fuse.held("flush")
     pid = s.actor("a")["pid"]
     others_work(s)
     os.kill(s.guardian(), signal.SIGKILL)
@@ -217,6 +217,9 @@ def orphan(box):
     others_work(s)
     fuse.answer()
     s.until(lambda: s.actor("a")["pid"] not in (None, pid), "the next process")
+    # After three seconds it is not known any more to belong to the actor.
+    if alive(hanging):
+        os.kill(hanging, signal.SIGKILL)
 
 
 @test("a directory, an output and an environment file that do not answer: the same, also "
