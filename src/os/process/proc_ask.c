@@ -139,22 +139,27 @@ claim(void)
 
 /* Ask about a process; 0, or -errno if there is no answer. */
 static int
-ask(const struct proc_question *question, struct proc_answer *ret)
+ask(enum subject subject, pid_t pid, struct proc_answer *ret)
 {
+	const struct proc_question question = {subject, pid};
 	int r;
 
-	if (is_silent(question->pid))
+	if (is_silent(pid))
 		return -ETIMEDOUT;
-	r = put(question, ret);
+	r = put(&question, ret);
 	if (r == -EPIPE || r == -ECONNRESET) {
 		fd_close(&asked.fd);
-		r = put(question, ret);
+		r = put(&question, ret);
 	}
+	/* What it may answer later is not to be taken for the answer to another question.
+	 */
+	if (r < 0 && r != -ETIMEDOUT)
+		fd_close(&asked.fd);
 	if (r != -ETIMEDOUT)
 		return r;
 	if (asked.n_late == 0)
 		asked.late_ms = clock_mono_ms();
-	asked.late[asked.n_late++] = question->pid;
+	asked.late[asked.n_late++] = pid;
 	bounded_leave(&asked.children, 0, asked.id, &asked.fd);
 	return r;
 }
@@ -167,7 +172,6 @@ ask(const struct proc_question *question, struct proc_answer *ret)
 int
 proc_stat_read(pid_t pid, struct proc_stat *ret)
 {
-	const struct proc_question question = {SUBJECT_STAT, pid};
 	struct proc_answer told;
 	int r;
 
@@ -178,7 +182,7 @@ proc_stat_read(pid_t pid, struct proc_stat *ret)
 		if (pid == asked.owner || proc_stat_is_dead(ret))
 			return proc_stat_direct(pid, ret);
 	}
-	if (ask(&question, &told) < 0)
+	if (ask(SUBJECT_STAT, pid, &told) < 0)
 		return proc_stat_rough(pid, ret);
 	*ret = told.stat;
 	return told.code;
@@ -192,12 +196,11 @@ proc_stat_read(pid_t pid, struct proc_stat *ret)
 int
 proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX])
 {
-	const struct proc_question question = {SUBJECT_MARK, pid};
 	struct proc_answer told;
 
 	ret[0] = '\0';
 	claim();
-	if (ask(&question, &told) < 0)
+	if (ask(SUBJECT_MARK, pid, &told) < 0)
 		return -EAGAIN;
 	memcpy(ret, told.mark, sizeof(told.mark));
 	return told.code;
@@ -208,11 +211,10 @@ proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX])
 void
 proc_wchan_read(pid_t pid, char ret[PROC_WCHAN_MAX])
 {
-	const struct proc_question question = {SUBJECT_WCHAN, pid};
 	struct proc_answer told;
 
 	ret[0] = '\0';
 	claim();
-	if (ask(&question, &told) == 0)
+	if (ask(SUBJECT_WCHAN, pid, &told) == 0)
 		memcpy(ret, told.wchan, sizeof(told.wchan));
 }
