@@ -90,6 +90,13 @@ def mandoc(name):
     return [line for line in out.splitlines() if "mandoc.db" not in line]
 
 
+def quoted_lists(name):
+    """Quotes around several words that a list separates: mdoc(7) quotes up to the last."""
+    return [f"{name}:{number}: {line}" for number, line in
+            enumerate(page(name).splitlines(), 1)
+            if re.match(r"\.(It )?(Ql|Dq|Sq)\b", line) and re.search(r" [,;] \S", line)]
+
+
 def main():
     tests = [
         ("every option of supd is in supd(8)",
@@ -106,6 +113,8 @@ def main():
          lambda: missing(interface_names(), "io.supd.Control.7")),
         ("every kind of event is in io.supd.Control(7) and doc/CONTROL.md", event_faults),
     ]
+    tests += [(f"no quotes in {name} go around a list", lambda name=name: quoted_lists(name))
+              for name in PAGES]
     tests += [(f"mandoc has nothing to say about {name}", lambda name=name: mandoc(name))
               for name in PAGES]
     print(f"1..{len(tests)}")
