@@ -8,14 +8,14 @@
 #include <stddef.h>
 
 #include "base/log_pace.h"
-#include "base/respawn.h"
-#include "base/watchdog.h"
 #include "ledger/exits.h"
 #include "ledger/handing.h"
 #include "os/cgroup/cgroup.h"
 #include "os/self/signals.h"
 #include "os/socket/sdnotify.h"
+#include "walker/respawn.h"
 #include "walker/walker.h"
+#include "walker/watchdog.h"
 
 /* Signals that end supd. */
 #define ENDING (SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGINT) | SIGNAL_BIT(SIGQUIT))

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "base/suggest.h"
 #include "conf/read/read.h"
@@ -98,16 +99,9 @@ push(struct checker *checker, const struct yaml *node, const struct schema_type 
 
 	if (trail == NULL)
 		return;
-	if (checker->n_work == checker->cap) {
-		size_t cap = checker->cap == 0 ? 32 : checker->cap * 2;
-		struct work *larger = reallocarray(checker->work, cap, sizeof(*larger));
-
-		if (larger == NULL) {
-			checker->reader->scratch->failed = true;
-			return;
-		}
-		checker->work = larger;
-		checker->cap = cap;
+	if (!ARRAY_RESERVE(checker->work, checker->n_work, checker->cap)) {
+		checker->reader->scratch->failed = true;
+		return;
 	}
 	*trail = step;
 	checker->work[checker->n_work++] = (struct work){node, type, trail};

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "base/suggest.h"
 #include "base/units.h"
@@ -39,17 +40,9 @@ static void
 add(struct key_list *collection, const char *name, const char *value,
     const struct yaml *origin)
 {
-	if (collection->n == collection->cap) {
-		size_t cap = collection->cap == 0 ? 64 : collection->cap * 2;
-		struct conf_key *larger =
-		    reallocarray(collection->at, cap, sizeof(*collection->at));
-
-		if (larger == NULL) {
-			collection->reader->keep->failed = true;
-			return;
-		}
-		collection->at = larger;
-		collection->cap = cap;
+	if (!ARRAY_RESERVE(collection->at, collection->n, collection->cap)) {
+		collection->reader->keep->failed = true;
+		return;
 	}
 	if (name == NULL || value == NULL)
 		return;

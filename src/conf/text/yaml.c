@@ -13,6 +13,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "conf/text/yaml_assembly.h"
 
@@ -134,49 +135,27 @@ complain_of_syntax(const struct assembly *assembly, const yaml_parser_t *parser)
 		              in_our_words(problem));
 }
 
-/* Make sure that one more fits into a growing array of node pointers. */
-static int
-grow(const struct yaml ***array, size_t n, size_t *cap)
-{
-	size_t larger_cap = *cap == 0 ? 256 : *cap * 2;
-	const struct yaml **larger;
-
-	if (n < *cap)
-		return 0;
-	larger = reallocarray(*array, larger_cap, sizeof(**array));
-	if (larger == NULL)
-		return -ENOMEM;
-	*array = larger;
-	*cap = larger_cap;
-	return 0;
-}
-
 /* Put a complete node where it belongs: into the innermost open one, or at the top. */
 static int
 put_node(struct assembly *assembly, const struct yaml *node)
 {
-	int r;
-
 	if (assembly->n_frames == 0) {
 		assembly->root = node;
 		return 0;
 	}
-	r = grow(&assembly->pile, assembly->n_pile, &assembly->pile_cap);
-	if (r == 0)
-		assembly->pile[assembly->n_pile++] = node;
-	return r;
+	if (!ARRAY_RESERVE(assembly->pile, assembly->n_pile, assembly->pile_cap))
+		return -ENOMEM;
+	assembly->pile[assembly->n_pile++] = node;
+	return 0;
 }
 
 static int
 remember_anchor(struct assembly *assembly, const char *anchor, const struct yaml *node)
 {
-	int r;
-
 	if (anchor == NULL)
 		return 0;
-	r = grow(&assembly->anchors, assembly->n_anchors, &assembly->anchors_cap);
-	if (r < 0)
-		return r;
+	if (!ARRAY_RESERVE(assembly->anchors, assembly->n_anchors, assembly->anchors_cap))
+		return -ENOMEM;
 	assembly->anchors[assembly->n_anchors] = node;
 	return map_put_name(&assembly->anchor_index, anchor,
 	                    (uint32_t)assembly->n_anchors++);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "base/suggest.h"
 #include "conf/read/read.h"
@@ -60,17 +61,10 @@ static struct conf_actor *
 add_actor(struct builder *builder)
 {
 	struct conf *conf = builder->reader->conf;
-	uint32_t cap = builder->cap == 0 ? 64 : builder->cap * 2;
-	struct conf_actor *larger;
 
-	if (conf->n_actors == builder->cap) {
-		larger = reallocarray(conf->actors, cap, sizeof(*larger));
-		if (larger == NULL) {
-			builder->reader->keep->failed = true;
-			return NULL;
-		}
-		conf->actors = larger;
-		builder->cap = cap;
+	if (!ARRAY_RESERVE(conf->actors, conf->n_actors, builder->cap)) {
+		builder->reader->keep->failed = true;
+		return NULL;
 	}
 	conf->actors[conf->n_actors] = (struct conf_actor){0};
 	return &conf->actors[conf->n_actors++];

@@ -41,7 +41,7 @@ struct builder {
 	const struct yaml *supervisor_defaults;
 	struct brood broods[SPEC_DEPTH_MAX];
 	size_t n_broods;
-	uint32_t cap;
+	size_t cap;
 	bool only_checks;   /* an actor with 0 replicas is built, too, and so checked */
 	bool left_out_some; /* an actor with 0 replicas was left out */
 	bool is_addition;   /* a single actor, `replicas` ignored … */

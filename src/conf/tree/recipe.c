@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "conf/tree/build.h"
 
@@ -56,17 +57,9 @@ recipes_note(struct reader *reader, const char *path, const struct yaml *own,
 
 	if (recipes == NULL || path == NULL)
 		return;
-	if (recipes->n == recipes->cap) {
-		size_t cap = recipes->cap == 0 ? 16 : 2 * recipes->cap;
-		struct noted *larger =
-		    reallocarray(recipes->at, cap, sizeof(*recipes->at));
-
-		if (larger == NULL) {
-			reader->scratch->failed = true;
-			return;
-		}
-		recipes->at = larger;
-		recipes->cap = cap;
+	if (!ARRAY_RESERVE(recipes->at, recipes->n, recipes->cap)) {
+		reader->scratch->failed = true;
+		return;
 	}
 	recipes->at[recipes->n++] = (struct noted){path, own, scope};
 }
@@ -137,16 +130,9 @@ add_to_row(struct recipes *recipes, struct arena *keep, const struct yaml *node)
 {
 	struct conf_recipe *piece;
 
-	if (recipes->n_row == recipes->cap_row) {
-		size_t cap = recipes->cap_row == 0 ? 64 : 2 * recipes->cap_row;
-		struct conf_recipe *larger =
-		    reallocarray(recipes->row, cap, sizeof(*larger));
-
-		if (larger == NULL || cap > UINT32_MAX / 2)
-			return false;
-		recipes->row = larger;
-		recipes->cap_row = cap;
-	}
+	if (recipes->n_row >= UINT32_MAX / 4 ||
+	    !ARRAY_RESERVE(recipes->row, recipes->n_row, recipes->cap_row))
+		return false;
 	piece = &recipes->row[recipes->n_row++];
 	memset(piece, 0, sizeof(*piece));
 	piece->is_map = node->type == NODE_MAP;

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "ctl/text/actor.h"
 #include "ctl/text/roster.h"
 
@@ -99,17 +100,7 @@ snapshot_text(const struct snapshot *seen, uint32_t at)
 static bool
 snapshot_has_room(struct snapshot *seen)
 {
-	const size_t cap = seen->cap == 0 ? 64 : 2 * seen->cap;
-	struct row *rows;
-
-	if (seen->n < seen->cap)
-		return true;
-	rows = cap > ROWS_MAX ? NULL : realloc(seen->rows, cap * sizeof(*rows));
-	if (rows == NULL)
-		return false;
-	seen->rows = rows;
-	seen->cap = cap;
-	return true;
+	return seen->n < ROWS_MAX && ARRAY_RESERVE(seen->rows, seen->n, seen->cap);
 }
 
 static int

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 
 /* An empty table of so many columns. */
@@ -56,19 +57,8 @@ make_cell(struct table *table, enum colour colour, uint32_t column)
 static bool
 reserve_cell(struct table *table)
 {
-	size_t cap = table->cap == 0 ? 64 : table->cap * 2;
-	struct cell *cells;
-
-	if (table->n < table->cap)
-		return true;
-	if (cap > TABLE_CELLS_MAX)
-		return false;
-	cells = realloc(table->cells, cap * sizeof(*cells));
-	if (cells == NULL)
-		return false;
-	table->cells = cells;
-	table->cap = cap;
-	return true;
+	return table->n < TABLE_CELLS_MAX &&
+	       ARRAY_RESERVE(table->cells, table->n, table->cap);
 }
 
 /* End a cell; rows fill from left to right. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "base/moment.h"
 #include "base/units.h"
@@ -90,16 +91,9 @@ add(struct settle *settle, const char *path)
 
 	if (entry != NULL)
 		return entry;
-	if (settle->n == settle->cap) {
-		const size_t cap = settle->cap == 0 ? 16 : 2 * settle->cap;
-
-		entry = reallocarray(settle->entries, cap, sizeof(*entry));
-		if (entry == NULL) {
-			settle->failed = true;
-			return NULL;
-		}
-		settle->entries = entry;
-		settle->cap = cap;
+	if (!ARRAY_RESERVE(settle->entries, settle->n, settle->cap)) {
+		settle->failed = true;
+		return NULL;
 	}
 	entry = &settle->entries[settle->n];
 	*entry = (struct settle_entry){.path = strdup(path), .generation = -1};

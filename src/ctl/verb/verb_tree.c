@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "ctl/text/roster.h"
 #include "ctl/verb/verb.h"
 
@@ -42,17 +43,8 @@ node_path(const struct tree *tree, const struct tree_node *node)
 static struct tree_node *
 new_node(struct tree *tree)
 {
-	size_t cap = tree->cap == 0 ? 64 : 2 * tree->cap;
-	struct tree_node *nodes;
-
-	if (tree->n == tree->cap) {
-		nodes = cap > TREE_NODES_MAX ? NULL
-		                             : realloc(tree->nodes, cap * sizeof(*nodes));
-		if (nodes == NULL)
-			return NULL;
-		tree->nodes = nodes;
-		tree->cap = cap;
-	}
+	if (tree->n == TREE_NODES_MAX || !ARRAY_RESERVE(tree->nodes, tree->n, tree->cap))
+		return NULL;
 	tree->nodes[tree->n] = (struct tree_node){.parent = SIZE_MAX};
 	return &tree->nodes[tree->n++];
 }

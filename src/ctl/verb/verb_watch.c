@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "base/names.h"
 #include "ctl/text/actor.h"
@@ -32,17 +33,8 @@ struct targets {
 static void
 add_target(struct targets *targets, char *take_path, int64_t incarnation)
 {
-	size_t cap = targets->cap == 0 ? 16 : 2 * targets->cap;
-	struct watch_target *at;
-
-	if (targets->n == targets->cap && cap <= TARGETS_MAX) {
-		at = realloc(targets->at, cap * sizeof(*at));
-		if (at != NULL) {
-			targets->at = at;
-			targets->cap = cap;
-		}
-	}
-	if (targets->n == targets->cap || take_path == NULL) {
+	if (take_path == NULL || targets->n == TARGETS_MAX ||
+	    !ARRAY_RESERVE(targets->at, targets->n, targets->cap)) {
 		targets->failed = true;
 		free(take_path);
 		return;

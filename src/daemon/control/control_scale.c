@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/loading.h"
@@ -54,16 +55,8 @@ replicas_number_of(const struct control_uses *uses, const struct replicas *repli
 static int
 replicas_note_surplus(struct replicas *replicas, struct ref ref)
 {
-	if (replicas->n_surplus == replicas->cap_surplus) {
-		size_t cap = replicas->cap_surplus == 0 ? 16 : 2 * replicas->cap_surplus;
-		struct ref *larger =
-		    reallocarray(replicas->surplus, cap, sizeof(*replicas->surplus));
-
-		if (larger == NULL)
-			return -ENOMEM;
-		replicas->surplus = larger;
-		replicas->cap_surplus = cap;
-	}
+	if (!ARRAY_RESERVE(replicas->surplus, replicas->n_surplus, replicas->cap_surplus))
+		return -ENOMEM;
 	replicas->surplus[replicas->n_surplus++] = ref;
 	return 0;
 }

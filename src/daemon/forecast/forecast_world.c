@@ -7,8 +7,8 @@
 #include "daemon/forecast/forecast_world.h"
 
 #include <signal.h>
-#include <stdlib.h>
 
+#include "base/array.h"
 #include "base/units.h"
 
 static bool
@@ -20,18 +20,10 @@ is_target(const struct forecast *forecast, struct ref ref)
 static void
 world_answer(struct forecast *forecast, const struct event *event)
 {
-	if (forecast->n_events == forecast->cap) {
-		size_t cap = forecast->cap == 0 ? 256 : 2 * forecast->cap;
-		struct event *grown = reallocarray(forecast->events, cap, sizeof(*grown));
-
-		if (grown == NULL) {
-			forecast->no_memory = true;
-			return;
-		}
-		forecast->events = grown;
-		forecast->cap = cap;
-	}
-	forecast->events[forecast->n_events++] = *event;
+	if (ARRAY_RESERVE(forecast->events, forecast->n_events, forecast->cap))
+		forecast->events[forecast->n_events++] = *event;
+	else
+		forecast->no_memory = true;
 }
 
 static void

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "base/sum.h"
 #include "daemon/messages/messages.h"
@@ -79,19 +80,9 @@ output_make_pipe(struct output_ends *ret)
 static int
 output_reserve_pipe(struct output *output)
 {
-	size_t cap = output->cap == 0 ? 16 : 2 * output->cap;
-	struct output_pipe *pipes;
-
-	if (output->n < output->cap)
-		return 0;
-	if (output->n == PIPES_MAX)
+	if (output->n >= PIPES_MAX)
 		return -ENOSPC;
-	pipes = reallocarray(output->pipes, cap, sizeof(*pipes));
-	if (pipes == NULL)
-		return -ENOMEM;
-	output->pipes = pipes;
-	output->cap = cap;
-	return 0;
+	return ARRAY_RESERVE(output->pipes, output->n, output->cap) ? 0 : -ENOMEM;
 }
 
 /* Enter a pipe; `fd` is the table's if this succeeds.  -errno. */

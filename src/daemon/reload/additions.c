@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
@@ -55,7 +56,7 @@ additions_free(struct additions *additions)
 {
 	if (additions == NULL)
 		return;
-	for (uint32_t i = 0; i < additions->cap; i++)
+	for (uint32_t i = 0; i < additions->n; i++)
 		grown_free(additions->at[i]);
 	free(additions->at);
 	map_done(&additions->by_id);
@@ -86,19 +87,8 @@ insert(struct additions *additions, struct grown *grown)
 {
 	uint32_t i = additions->n;
 
-	if (additions->n == additions->cap) {
-		uint32_t cap = additions->cap == 0 ? 64 : 2 * additions->cap;
-		struct grown **larger =
-		    reallocarray(additions->at, cap, sizeof(struct grown *));
-
-		if (larger == NULL)
-			return -ENOMEM;
-		memset(larger + additions->cap, 0,
-		       (cap - additions->cap) * sizeof(struct grown *));
-		additions->at = larger;
-		additions->cap = cap;
-	}
-	if (map_put(&additions->by_id, grown->id, i) < 0)
+	if (!ARRAY_RESERVE(additions->at, i, additions->cap) ||
+	    map_put(&additions->by_id, grown->id, i) < 0)
 		return -ENOMEM;
 	additions->at[i] = grown;
 	additions->n++;
@@ -119,7 +109,7 @@ drop(struct additions *additions, struct sockets *sockets, struct grown *grown)
 	additions->at[i] = last;
 	if (last != grown)
 		(void)map_put(&additions->by_id, last->id, i);
-	additions->at[--additions->n] = NULL;
+	additions->n--;
 	additions->live_bytes -= grown->bytes;
 	if (grown->is_open)
 		mailboxes_close(sockets, &grown->mailboxes);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/suggest.h"
 #include "daemon/report/report.h"
 #include "daemon/state/engine.h"
@@ -43,15 +44,8 @@ ref_list_done(struct ref_list *list)
 static int
 append_new(struct ref_list *list, struct ref ref)
 {
-	if (list->n == list->cap) {
-		size_t cap = list->cap == 0 ? 8 : 2 * list->cap;
-		struct ref *at = reallocarray(list->at, cap, sizeof(*at));
-
-		if (at == NULL)
-			return -ENOMEM;
-		list->at = at;
-		list->cap = cap;
-	}
+	if (!ARRAY_RESERVE(list->at, list->n, list->cap))
+		return -ENOMEM;
 	list->at[list->n++] = ref;
 	return 0;
 }

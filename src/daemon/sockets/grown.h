@@ -32,9 +32,9 @@ struct grown {
 };
 
 struct additions {
-	struct map by_id;  /* to the index in `at` */
-	struct grown **at; /* NULL: free */
-	uint32_t cap;
+	struct map by_id; /* to the index in `at` */
+	struct grown **at;
+	size_t cap;
 	uint32_t n;
 	uint32_t n_posted;
 	uint32_t n_idle;         /* without users, but a child may read them */

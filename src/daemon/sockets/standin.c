@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "daemon/sockets/deadletter.h"
 #include "daemon/sockets/lending.h"
@@ -73,7 +74,6 @@ void
 standin_touch(struct standin *standin, struct ref ref)
 {
 	struct actor *actor;
-	struct ref *larger;
 
 	actor = actors_get(standin->sockets->actors, ref);
 	if (actor == NULL)
@@ -82,16 +82,9 @@ standin_touch(struct standin *standin, struct ref ref)
 	if (standin->all || actor->is_touched ||
 	    (actor->conf->process.n_sockets == 0 && !actor->conf->spec.on_demand))
 		return;
-	if (standin->n == standin->cap) {
-		size_t cap = standin->cap == 0 ? 64 : 2 * standin->cap;
-
-		larger = reallocarray(standin->touched, cap, sizeof(*larger));
-		if (larger == NULL) {
-			standin->all = true;
-			return;
-		}
-		standin->touched = larger;
-		standin->cap = cap;
+	if (!ARRAY_RESERVE(standin->touched, standin->n, standin->cap)) {
+		standin->all = true;
+		return;
 	}
 	actor->is_touched = true;
 	standin->touched[standin->n++] = ref;

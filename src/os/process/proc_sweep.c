@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "os/process/proc_file.h"
 #include "os/self/clock.h"
@@ -114,15 +115,8 @@ add_pid(void *arg, pid_t pid)
 {
 	struct proc_sweep *sweep = arg;
 
-	if (sweep->n_pids == sweep->pids_cap) {
-		size_t cap = sweep->pids_cap == 0 ? 256 : 2 * sweep->pids_cap;
-		pid_t *pids = realloc(sweep->pids, cap * sizeof(*pids));
-
-		if (pids == NULL)
-			return -ENOMEM;
-		sweep->pids = pids;
-		sweep->pids_cap = cap;
-	}
+	if (!ARRAY_RESERVE(sweep->pids, sweep->n_pids, sweep->pids_cap))
+		return -ENOMEM;
 	sweep->pids[sweep->n_pids++] = pid;
 	return 0;
 }
@@ -171,16 +165,8 @@ add_swept(struct proc_sweep *sweep, const struct swept *swept)
 {
 	if (sweep->n == PROC_SWEEP_MAX)
 		return -E2BIG;
-	if (sweep->n == sweep->cap) {
-		size_t cap = sweep->cap == 0 ? 64 : 2 * sweep->cap;
-		struct swept *all = realloc(sweep->all, cap * sizeof(*all));
-
-		if (all == NULL)
-			return -ENOMEM;
-		sweep->all = all;
-		sweep->cap = cap;
-	}
-	if (map_put(&sweep->seen, (uint64_t)swept->pid, (uint32_t)sweep->n) < 0)
+	if (!ARRAY_RESERVE(sweep->all, sweep->n, sweep->cap) ||
+	    map_put(&sweep->seen, (uint64_t)swept->pid, (uint32_t)sweep->n) < 0)
 		return -ENOMEM;
 	sweep->all[sweep->n++] = *swept;
 	return 0;

@@ -11,8 +11,8 @@
  * Plain data, no I/O: times are milliseconds of one clock, passed in; the acts are the
  * caller's.  Nothing here fails.
  */
-#ifndef BASE_WATCHDOG_H
-#define BASE_WATCHDOG_H
+#ifndef WALKER_WATCHDOG_H
+#define WALKER_WATCHDOG_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
-#include "base/respawn.h"
-#include "base/watchdog.h"
 #include "tests/lib/check_main.h"
+#include "walker/respawn.h"
+#include "walker/watchdog.h"
 
 #define PROVE  120000
 #define PERIOD 30000

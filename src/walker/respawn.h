@@ -8,8 +8,8 @@
  * Plain data, no I/O: times are milliseconds of one clock, passed in.  Nothing here
  * fails.
  */
-#ifndef BASE_RESPAWN_H
-#define BASE_RESPAWN_H
+#ifndef WALKER_RESPAWN_H
+#define WALKER_RESPAWN_H
 
 #include <stdint.h>
 

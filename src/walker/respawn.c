@@ -2,7 +2,7 @@
 /* respawn.c - when does the next one begin after one that has ended? */
 #include "config.h"
 
-#include "base/respawn.h"
+#include "walker/respawn.h"
 
 /* DECISIONS 37. */
 #define LIFE_SHORT_MS 1000

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "base/watchdog.h"
+#include "walker/watchdog.h"
 
 static uint64_t
 earlier(uint64_t a_ms, uint64_t b_ms)

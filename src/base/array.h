@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/* array.h - arrays that grow: ARRAY_RESERVE makes room for one more element.
+ *
+ * The owner keeps a pointer, a count and, as size_t, how many elements there is room for;
+ * all begin as 0 and NULL, and free(3) ends them.  Where there is no room it doubles.
+ */
+#ifndef BASE_ARRAY_H
+#define BASE_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* False: out of memory; all elements are where they were. */
+#define ARRAY_RESERVE(at, n, cap) array_reserve(&(at), (n), &(cap), sizeof(*(at)))
+
+bool array_reserve(void *at, size_t n, size_t *cap, size_t size);
+
+#endif
