@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: ISC
 """Deaths at the worst moment: while something is half told, half born or half thrown away."""
 import os
+import re
 import shutil
 import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from chaos import CUT, Chaos, Killer, alive
-from harness import INSTRUMENTED, SUPD, Skip, check, equal, main, test
+from chaos import CUT, Chaos, Killer, Wish, alive, state_of
+from harness import INSTRUMENTED, SUPD, Skip, check, children, equal, main, test
 
 # Asked to end by what nobody minds, from its first moment on.
 DEAF = {"a": {"command": ["sleep", "1000"], "stop_signal": "WINCH", "shutdown": "60s"}}
@@ -132,6 +133,41 @@ def hidden(box):
                      s.actor("a")["pid"], "the second life")
     s.until(lambda: second in written(), "its first words")
     equal(written(), [first, second], "the lives")
+
+
+# ---- what the walker tells ---------------------------------------------------------------------
+
+def heard_all(pid):
+    """Does this guardian know the end of each of its children?"""
+    with open(f"/proc/{pid}/status", encoding="utf8") as text:
+        pending = int(re.search(r"(?m)^ShdPnd:\s*(\w+)", text.read())[1], 16)
+    return not children(pid) and not pending & 1 << signal.SIGCHLD - 1
+
+
+@test("the end of an adopted process that is told in the midst of a long turn is known after it")
+def told_in_a_turn(box):
+    spec = {"command": ["sleep", "1000"], "stop_signal": "WINCH", "shutdown": "infinity"}
+    s = start(box, {"a": {}, **{f"b{i}": spec for i in range(100)}})
+    _, guardian = s.crash()
+    adopted = pid_of(s, "a")
+    # Any other end would make the guardian look.
+    s.until(lambda: heard_all(guardian), "the guardian to rest")
+    killer = Killer(box, guardian, "pidfd_send_signal", signo="STOP")
+    wish = Wish(s, "Stop", names=["/user/b*"])
+    try:
+        s.until(lambda: wish.done() or killer.killed(), "the first of many signals")
+        s.until(lambda: state_of(guardian) == "T", "the guardian to stop")
+        os.kill(adopted, signal.SIGKILL)
+        s.until(lambda: not alive(adopted), "the end that the walker tells of")
+    finally:
+        os.kill(guardian, signal.SIGCONT)
+    killer.end()
+    s.started("a", 2)
+    equal(s.guardian(), guardian, "the guardian")
+    for actor in s.call("Status")["actors"]:
+        if actor["state"] == "stopping":
+            os.kill(actor["pid"], signal.SIGKILL)
+    s.until(wish.done, "the reply")
 
 
 # ---- the service manager -----------------------------------------------------------------------
