@@ -302,6 +302,7 @@ extern const char *const hook_reason_names[];
 
 /* Memory and configuration. */
 size_t core_bytes(const struct core_size *size);
+size_t core_sure_bytes(const struct core_size *size);
 uint32_t core_spec_bytes(const struct spec *spec, const struct spec *parent);
 uint32_t core_shared_bytes(void);
 bool core_spec_is_shared(const struct spec *a, const struct spec *b);

@@ -78,20 +78,23 @@ find_performed(const struct ledger *ledger, uint32_t *ret_n)
  * performed: all at once.  Call it between turns, when everything was performed that the
  * core asked for.  The core is at another address then: ledger_core() tells which.
  *
+ * Only `used` bytes of it count: what is behind them is whatever it was, in both copies.
+ *
  * The first one makes the ledger valid.  Costs a sum and a copy of the core.
  */
 void
-ledger_checkpoint(struct ledger *ledger)
+ledger_checkpoint(struct ledger *ledger, size_t used)
 {
 	struct header *header = ledger->header;
 	uint32_t epoch = epoch_after(ledger_epoch(ledger));
 	void *live = ledger_core(ledger);
 
-	header->core_sums[epoch & 1] = sum_bytes(live, header->core_bytes, epoch);
+	header->core_used[epoch & 1] = used;
+	header->core_sums[epoch & 1] = sum_bytes(live, used, epoch);
 	set_commit(ledger, commit_of(epoch, 0));
 	atomic_store_explicit(&header->performed, commit_of(epoch, 0),
 	                      memory_order_release);
-	memcpy(ledger_core(ledger), live, header->core_bytes);
+	memcpy(ledger_core(ledger), live, used);
 }
 
 /*
@@ -108,6 +111,7 @@ ledger_restore(struct ledger *ledger)
 	const struct header *header = ledger->header;
 	uint32_t epoch = ledger_epoch(ledger);
 	const void *checkpoint = core_copy(ledger, epoch & 1);
+	const uint64_t used = header->core_used[epoch & 1];
 	uint32_t performed;
 
 	if ((uint32_t)commit_now(ledger) > header->journal ||
@@ -115,15 +119,15 @@ ledger_restore(struct ledger *ledger)
 		return -EBADMSG;
 	if (epoch == 0)
 		return -ENODATA;
-	if (header->core_sums[epoch & 1] !=
-	    sum_bytes(checkpoint, header->core_bytes, epoch))
+	if (used > header->core_bytes ||
+	    header->core_sums[epoch & 1] != sum_bytes(checkpoint, used, epoch))
 		return -EBADMSG;
 	for (uint32_t i = 0; i < ledger_entries(ledger); i++)
 		if (ledger_entry(ledger, i) == NULL)
 			return -EBADMSG;
 	if (!records_are_possible(ledger))
 		return -EBADMSG;
-	memcpy(ledger_core(ledger), checkpoint, header->core_bytes);
+	memcpy(ledger_core(ledger), checkpoint, used);
 	return 0;
 }
 

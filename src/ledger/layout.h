@@ -38,6 +38,7 @@ struct header {
 	_Atomic uint64_t commit;    /* epoch << 32 | entries in the journal */
 	_Atomic uint64_t performed; /* epoch << 32 | actions */
 	uint64_t core_sums[2];
+	uint64_t core_used[2]; /* bytes: what they are of, and what is copied */
 	struct ledger_spawn spawns[LEDGER_SPAWNS];
 	char facts[COPIES_BYTES(sizeof(struct ledger_facts))]
 	    __attribute__((aligned(sizeof(uint64_t))));
@@ -75,6 +76,7 @@ struct ledger {
 	int fd;
 	struct header *header;
 	size_t bytes; /* mapped */
+	size_t core_sure;
 	struct layout layout;
 	uint32_t n_prepared; /* entries behind those that count */
 	struct map past;     /* hash to place in the ring */

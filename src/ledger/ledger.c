@@ -96,9 +96,9 @@ touch(const struct ledger *ledger, size_t from, size_t behind)
 }
 
 /*
- * Both copies of the core, and the records, are written as a whole before long: to have
- * their pages mapped at once takes a third of the time of a fault for each.  Apart from
- * ledger_new(), for with many actors each of the two takes some milliseconds.
+ * Both copies of the core, as far as that is known, and the records are written before
+ * long: to have their pages mapped at once takes a third of the time of a fault for each.
+ * Apart from ledger_new(), for with many actors each of the two takes some milliseconds.
  */
 void
 ledger_touch(const struct ledger *ledger)
@@ -107,7 +107,8 @@ ledger_touch(const struct ledger *ledger)
 
 	touch(ledger, layout->records,
 	      layout->records + ledger->header->slots * RECORD_BYTES);
-	touch(ledger, layout->cores[0], layout->cores[1] + ledger->header->core_bytes);
+	touch(ledger, layout->cores[0], layout->cores[0] + ledger->core_sure);
+	touch(ledger, layout->cores[1], layout->cores[1] + ledger->core_sure);
 }
 
 /*
@@ -131,6 +132,7 @@ ledger_new(const struct ledger_size *size, struct err *err)
 	if (ledger == NULL)
 		return NULL;
 	ledger->layout = layout;
+	ledger->core_sure = size->core_sure;
 	ledger->header->magic = LEDGER_MAGIC;
 	ledger->header->version = LEDGER_VERSION;
 	ledger->header->slots = size->slots;

@@ -35,7 +35,7 @@
 #include "os/spawn/spawn.h"
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 31
+#define LEDGER_VERSION 32
 
 struct ledger;
 
@@ -43,6 +43,7 @@ struct ledger_size {
 	uint32_t slots;
 	uint32_t journal;    /* entries between two checkpoints */
 	size_t core_bytes;   /* of one copy */
+	size_t core_sure;    /* so much of one is used soon; told to ledger_new() alone */
 	size_t events_bytes; /* of the ring of events, opaque */
 };
 
@@ -57,7 +58,7 @@ void ledger_size(const struct ledger *ledger, struct ledger_size *ret);
 
 /* A checkpoint moves the core: fetch the pointer again after it. */
 void *ledger_core(const struct ledger *ledger);
-void ledger_checkpoint(struct ledger *ledger);
+void ledger_checkpoint(struct ledger *ledger, size_t used);
 int ledger_restore(struct ledger *ledger);
 
 /* ---- the journal ---- */

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/core/suites.h"
@@ -143,6 +144,27 @@ START_TEST(a_removed_actor_leaves_the_spec_to_others)
 }
 END_TEST
 
+START_TEST(memory_for_calls_that_never_waited_is_left_alone)
+{
+	const struct core_size size = {
+	    .nodes = 4, .pool_bytes = 4096, .waiters = 16, .watches = 4};
+	const size_t sure = core_sure_bytes(&size), all = core_bytes(&size);
+	unsigned char *memory = malloc(2 * all), *moved = memory + all;
+	struct core *core;
+
+	ck_assert_ptr_nonnull(memory);
+	ck_assert_uint_gt(all, sure);
+	memset(memory, 0xA5, 2 * all);
+	core = core_move(moved, &size, core_init(memory, &size, 1));
+	ck_assert_uint_eq(core_snapshot_bytes(core), sure);
+	for (size_t i = sure; i < all; i++) {
+		ck_assert_uint_eq(memory[i], 0xA5);
+		ck_assert_uint_eq(moved[i], 0xA5);
+	}
+	free(memory);
+}
+END_TEST
+
 Suite *
 suite_pool(void)
 {
@@ -155,6 +177,7 @@ suite_pool(void)
 	tcase_add_test(tcase, an_update_leaves_those_alone_that_were_like_it);
 	tcase_add_test(tcase, a_spec_without_nodes_is_found_again_or_lost_by_moving);
 	tcase_add_test(tcase, a_removed_actor_leaves_the_spec_to_others);
+	tcase_add_test(tcase, memory_for_calls_that_never_waited_is_left_alone);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -14,6 +14,7 @@ from harness import INSTRUMENTED, Skip, check, comment, main, test
 
 FEW, MANY = 300, 900
 MAPPED_KIB, WHOLE_KIB = 5.9, 7.3   # an actor takes at most
+FIXED_KIB = 1950                    # the rest of supd, programs and libraries left out
 SLACK_KIB = 512                     # of the ring of events more is mapped as it is written
 
 
@@ -79,8 +80,11 @@ def growth(box):
         s.stop(timeout=60)
     mapped, whole = [(many - few) / (MANY - FEW)
                      for few, many in zip(taken[FEW], taken[MANY])]
-    comment(f"{mapped:.2f} KiB of PSS, {whole:.2f} KiB with memory files")
+    fixed = taken[FEW][0] - FEW * mapped
+    comment(f"{mapped:.2f} KiB of PSS, {whole:.2f} KiB with memory files; "
+            f"{fixed:.0f} KiB of PSS without actors")
     check(mapped <= MAPPED_KIB, f"{mapped:.2f} KiB an actor")
+    check(fixed <= FIXED_KIB, f"{fixed:.0f} KiB without actors")
     check(whole <= WHOLE_KIB, f"{whole:.2f} KiB an actor with memory files")
 
 

@@ -182,7 +182,7 @@ begin(void)
 	    .processes = &processes, .messages = &messages, .sockets = &sockets};
 	supd.recording.ledger = ledger_new(&size, &err);
 	ck_assert_ptr_nonnull(supd.recording.ledger);
-	ledger_checkpoint(supd.recording.ledger);
+	ledger_checkpoint(supd.recording.ledger, 4096);
 	post.n_actions = 0;
 	supd.post = &post;
 	actions.n = N_ACTIONS;

@@ -34,7 +34,7 @@ full_ledger(void)
 
 	memset(ledger_core(ledger), 'x', CORE_BYTES);
 	for (uint32_t epoch = 0; epoch < 4; epoch++) {
-		ledger_checkpoint(ledger);
+		ledger_checkpoint(ledger, CORE_BYTES);
 		for (uint32_t n = 0; n < ENTRIES; n++) {
 			const struct event event = event_of(n);
 
@@ -109,7 +109,7 @@ go_on(struct ledger *ledger)
 	if (ledger_past(ledger, "/user/new") != 8)
 		return "a name cannot be remembered";
 	ledger_set_status(ledger, 1, "new");
-	ledger_checkpoint(ledger);
+	ledger_checkpoint(ledger, CORE_BYTES);
 	append_entry(ledger, JOURNAL_POST, 1, &event, 1);
 	return ledger_restore(ledger) == 0 && ledger_entries(ledger) == 1
 	           ? NULL
@@ -193,6 +193,32 @@ START_TEST(a_damaged_core_is_refused)
 
 	flip_all(layout.cores[epoch & 1], 64, "the core");
 	flip_all(layout.cores[epoch & 1] + CORE_BYTES - 64, 64, "the core");
+	flip_all(offsetof(struct header, core_used[epoch & 1]), sizeof(uint64_t),
+	         "what is used of it");
+}
+END_TEST
+
+START_TEST(of_a_checkpoint_only_what_is_used_of_the_core_counts)
+{
+	struct ledger *ledger = new_ledger();
+	struct ledger *again;
+	char *before = ledger_core(ledger);
+
+	memset(before, 'a', CORE_BYTES);
+	ledger_checkpoint(ledger, CORE_BYTES / 2);
+	ck_assert_mem_eq(ledger_core(ledger), before, CORE_BYTES / 2);
+	ck_assert_int_eq(((char *)ledger_core(ledger))[CORE_BYTES / 2], 0);
+
+	before[CORE_BYTES / 2] = 'x';
+	memset(ledger_core(ledger), 'b', CORE_BYTES);
+	again = open_again(ledger);
+	ck_assert_int_eq(ledger_restore(again), 0);
+	ck_assert_int_eq(((char *)ledger_core(again))[CORE_BYTES / 2 - 1], 'a');
+	ck_assert_int_eq(((char *)ledger_core(again))[CORE_BYTES / 2], 'b');
+	before[CORE_BYTES / 2 - 1] = 'x';
+	ck_assert_int_eq(ledger_restore(again), -EBADMSG);
+	ledger_free(again);
+	ledger_free(ledger);
 }
 END_TEST
 
@@ -297,6 +323,7 @@ damage_suite(void)
 	tcase_set_timeout(tcase, 300);
 	tcase_add_test(tcase, a_damaged_header_is_refused);
 	tcase_add_test(tcase, a_damaged_core_is_refused);
+	tcase_add_test(tcase, of_a_checkpoint_only_what_is_used_of_the_core_counts);
 	tcase_add_test(tcase, a_damaged_journal_is_refused);
 	tcase_add_test(tcase, a_record_that_no_guardian_writes_is_refused);
 	tcase_add_test(tcase, a_task_that_no_guardian_writes_is_refused);

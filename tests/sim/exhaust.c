@@ -198,9 +198,9 @@ restore(struct explorer *explorer, const struct saved *saved)
 {
 	struct run *run = &explorer->run;
 
-	if (core_snapshot_bytes(run->rig.core) != saved->bytes) {
+	if (core_bytes(&run->rig.size) != core_bytes(&saved->size)) {
 		free(run->rig.core);
-		run->rig.core = malloc(saved->bytes);
+		run->rig.core = malloc(core_bytes(&saved->size));
 		if (run->rig.core == NULL)
 			abort();
 	}

@@ -98,7 +98,7 @@ dynamic_add(struct turn *turn, struct node *supervisor, const struct event *even
 	else if (supervisor->growth.n >= spec_of(supervisor)->policy.max_children)
 		command_reply(turn, event, REPLY_LIMIT);
 	else if (!has_room(core, supervisor, event->addition) ||
-	         (event->token != 0 && core->waiters.vacant == NONE))
+	         (event->token != 0 && wait_is_full(core)))
 		command_reply(turn, event, REPLY_BUSY);
 	else
 		add_all(turn, supervisor, event);
@@ -166,7 +166,7 @@ dynamic_delete(struct turn *turn, struct node *node, const struct event *event)
 		command_reply(turn, event, REPLY_INVALID_STATE);
 		return;
 	}
-	if (event->token != 0 && core->waiters.vacant == NONE) {
+	if (event->token != 0 && wait_is_full(core)) {
 		command_reply(turn, event, REPLY_BUSY);
 		return;
 	}

@@ -24,26 +24,32 @@ lay_out(struct core *core, const struct core_size *size)
 	at += ALIGNED(sizeof(uint32_t) * size->nodes);
 	core->at.heap = at;
 	at += ALIGNED(sizeof(struct deadline) * size->nodes * TIMER_MAX);
-	core->at.waiters = at;
-	at += ALIGNED(sizeof(struct waiter) * size->waiters);
 	core->at.watches = at;
 	at += ALIGNED(sizeof(struct watch) * size->watches);
 	core->at.names = at;
 	at += ALIGNED(sizeof(struct names) * size->nodes);
 	core->at.pool = at;
 	at += ALIGNED(size->pool_bytes);
+	/* At the end: what was never used of these is left alone. */
+	core->at.waiters = at;
 	core->size = *size;
-	core->bytes = at;
 	return at;
 }
 
-/* How much memory a core of this size takes. */
+/* How much of a core of this size is used whatever happens: its beginning. */
 size_t
-core_bytes(const struct core_size *size)
+core_sure_bytes(const struct core_size *size)
 {
 	struct core core;
 
 	return (size_t)lay_out(&core, size);
+}
+
+/* How much memory it takes. */
+size_t
+core_bytes(const struct core_size *size)
+{
+	return core_sure_bytes(size) + sizeof(struct waiter) * size->waiters;
 }
 
 /* ---- building -------------------------------------------------------------------- */
@@ -157,7 +163,7 @@ core_init(void *memory, const struct core_size *size, uint64_t seed)
 	struct core *core = memory;
 	struct spec root;
 
-	memset(memory, 0, core_bytes(size));
+	memset(memory, 0, core_sure_bytes(size));
 	(void)lay_out(core, size);
 	core->vacant = NONE;
 	core->tick = 1;
@@ -183,7 +189,7 @@ core_move(void *memory, const struct core_size *size, const struct core *old)
 	ASSERT(size->nodes >= old->top);
 	ASSERT(size->waiters >= old->size.waiters);
 	ASSERT(size->watches >= old->size.watches);
-	memset(memory, 0, core_bytes(size));
+	memset(memory, 0, core_sure_bytes(size));
 	*core = *old;
 	(void)lay_out(core, size);
 	memcpy(core_block(core, core->at.nodes), core_block(old, old->at.nodes),
@@ -220,10 +226,12 @@ core_size(const struct core *core, struct core_size *ret_size)
 void
 core_room(const struct core *core, struct core_size *ret_free)
 {
-	ret_free->nodes = core->size.nodes - core->n_nodes;
-	ret_free->pool_bytes = core->size.pool_bytes - core->pool_used;
-	ret_free->waiters = core->size.waiters;
-	ret_free->watches = core->size.watches - core->n_watches;
+	*ret_free = (struct core_size){
+	    .nodes = core->size.nodes - core->n_nodes,
+	    .pool_bytes = core->size.pool_bytes - core->pool_used,
+	    .waiters = core->size.waiters,
+	    .watches = core->size.watches - core->n_watches,
+	};
 }
 
 /* The sibling to stand before; REF_NONE is the end of those that the file has. */

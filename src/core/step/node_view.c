@@ -180,11 +180,12 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	ret_view->watchers = node->watch.n_watchers;
 }
 
-/* How much a snapshot of the core takes: the block itself, which holds no pointers. */
+/* How much a snapshot of the core takes: what is used of the block, which holds no
+ * pointers. */
 size_t
 core_snapshot_bytes(const struct core *core)
 {
-	return (size_t)core->bytes;
+	return core->at.waiters + core->waiters.top * sizeof(struct waiter);
 }
 
 static const char *

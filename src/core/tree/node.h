@@ -94,18 +94,18 @@ struct names {
 
 /* Where the parts of the block are: offsets from its start. */
 struct core_layout {
-	uint64_t nodes, queue, heap, waiters, watches, names, pool;
+	uint64_t nodes, queue, heap, watches, names, pool, waiters;
 };
 
 /* Lists of waiters: wait/wait.c. */
 struct core_waiters {
-	uint32_t vacant;
+	uint32_t top;    /* places ever used */
+	uint32_t vacant; /* list of free places below it */
 	uint32_t fired_head, fired_tail;
 };
 
 struct core {
 	struct core_size size;
-	uint64_t bytes;
 	struct rng rng;
 	uint64_t now_ms;
 	uint64_t tick;

@@ -8,6 +8,8 @@
 
 #include "core/wait/wait.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 
 #include "core/pure.h"
@@ -46,23 +48,23 @@ take_off(struct core *core, struct node *node, uint32_t i)
 void
 wait_init(struct core *core)
 {
-	core->waiters.vacant = NONE;
-	for (uint32_t i = core->size.waiters; i-- > 0;)
-		give_back(core, i);
-	core->waiters.fired_head = NONE;
-	core->waiters.fired_tail = NONE;
+	core->waiters =
+	    (struct core_waiters){.vacant = NONE, .fired_head = NONE, .fired_tail = NONE};
 }
 
 /* Carry the waiters of another core over into this one, which has at least as many. */
 void
 wait_move(struct core *core, const struct core *old)
 {
-	for (uint32_t i = core->size.waiters; i-- > 0;) {
-		if (i < old->size.waiters)
-			*waiter_at(core, i) = *waiter_at(old, i);
-		else
-			give_back(core, i);
-	}
+	memcpy(waiter_at(core, 0), waiter_at(old, 0),
+	       sizeof(struct waiter) * old->waiters.top);
+}
+
+/* Is there no place for another one? */
+bool
+wait_is_full(const struct core *core)
+{
+	return core->waiters.vacant == NONE && core->waiters.top == core->size.waiters;
 }
 
 /* Take waiter i off the list of its node and put it among the fired. */
@@ -205,20 +207,21 @@ wait_add(struct turn *turn, struct node *node, uint64_t token, enum wait_for wai
 {
 	struct core *core = turn->core;
 	uint32_t i = core->waiters.vacant;
-	struct waiter *waiter;
 
 	if (token == 0)
 		return;
-	if (i == NONE) {
+	if (wait_is_full(core)) {
 		struct action *action = turn_act(turn, ACTION_REPLY, node);
 
 		action->token = token;
 		action->result = REPLY_BUSY;
 		return;
 	}
-	waiter = waiter_at(core, i);
-	core->waiters.vacant = waiter->next;
-	*waiter = (struct waiter){
+	if (i == NONE)
+		i = core->waiters.top++;
+	else
+		core->waiters.vacant = waiter_at(core, i)->next;
+	*waiter_at(core, i) = (struct waiter){
 	    .token = token,
 	    .slot = node_slot(core, node),
 	    .next = node->waiters,
@@ -243,7 +246,7 @@ is_removed(const struct waiter *waiter, uint64_t token)
 void
 wait_remove(struct core *core, uint64_t token)
 {
-	for (uint32_t i = 0; i < core->size.waiters; i++) {
+	for (uint32_t i = 0; i < core->waiters.top; i++) {
 		const struct waiter *waiter = waiter_at(core, i);
 
 		if (waiter->slot == NONE || waiter->fired || !is_removed(waiter, token))

@@ -70,6 +70,7 @@ void state_count_failed(struct core *core, const struct node *node, int change);
 /* wait.c */
 void wait_init(struct core *core);
 void wait_move(struct core *core, const struct core *old);
+bool wait_is_full(const struct core *core);
 void wait_add(struct turn *turn, struct node *node, uint64_t token,
               enum wait_for wait_for, bool command);
 void wait_remove(struct core *core, uint64_t token);

@@ -136,6 +136,7 @@ size_ledger(const struct core_size *core)
 	    .slots = core->nodes,
 	    .journal = JOURNAL_MIN + JOURNAL_PER_SLOT * core->nodes,
 	    .core_bytes = core_bytes(core),
+	    .core_sure = core_sure_bytes(core),
 	    .events_bytes = sizeof(struct events_ring),
 	};
 }

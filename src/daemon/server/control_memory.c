@@ -22,6 +22,16 @@ memories(const struct control *control)
 	return ledger_tokens(control->uses.recording->ledger);
 }
 
+/* The i-th of the calls that are or were remembered; NULL: so many never were.  Places
+ * are first used in turn: those behind are not looked at, for that takes memory. */
+static struct remembered *
+memory_at(const struct control *control, size_t i)
+{
+	return i < CONTROL_TOKENS_MAX && memories(control)[i].serial != 0
+	           ? &memories(control)[i]
+	           : NULL;
+}
+
 /*
  * Use the memory of the ledger, which is zero or comes from the guardian before.  A call
  * that the old guardian had begun, and that the replayed journal does not have, was never
@@ -30,8 +40,9 @@ memories(const struct control *control)
 void
 tokens_init(struct control *control)
 {
-	for (size_t i = 0; i < CONTROL_TOKENS_MAX; i++) {
-		struct remembered *memo = &memories(control)[i];
+	struct remembered *memo;
+
+	for (size_t i = 0; (memo = memory_at(control, i)) != NULL; i++) {
 		uint32_t last = memo->first_serial + memo->n_targets;
 
 		if (atomic_load(&memo->state) == REMEMBERED_BEGUN)
@@ -40,7 +51,6 @@ tokens_init(struct control *control)
 		 * guardian. */
 		if (last > control->waiter_serial)
 			control->waiter_serial = last;
-		/* What was never used is not written to: it takes no memory. */
 		if (atomic_load(&memo->state) != REMEMBERED_FREE) {
 			memo->is_orphaned = true;
 			if (memo->serial > control->next_remembered)
@@ -53,13 +63,12 @@ tokens_init(struct control *control)
 struct remembered *
 memory_find(struct control *control, uid_t uid, const char *token)
 {
-	for (size_t i = 0; i < CONTROL_TOKENS_MAX; i++) {
-		struct remembered *memory = &memories(control)[i];
+	struct remembered *memory;
 
+	for (size_t i = 0; (memory = memory_at(control, i)) != NULL; i++)
 		if (atomic_load(&memory->state) != REMEMBERED_FREE &&
 		    memory->uid == uid && strcmp(memory->token, token) == 0)
 			return memory;
-	}
 	return NULL;
 }
 

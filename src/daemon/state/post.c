@@ -86,7 +86,7 @@ post_checkpoint(struct post *post)
 	struct ledger *ledger = post->recording->ledger;
 
 	ASSERT(post->actions.n == 0);
-	ledger_checkpoint(ledger);
+	ledger_checkpoint(ledger, core_snapshot_bytes(ledger_core(ledger)));
 	post->engine->core = ledger_core(ledger);
 	post->n_actions = 0;
 	/* Events written early are not in the core yet: the new journal has them, too. */
