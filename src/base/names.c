@@ -11,7 +11,8 @@ int
 names_find(const char *const *names, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (names[i] != NULL && strcmp(names[i], name) == 0)
+		if (names[i] != NULL && names[i][0] == name[0] &&
+		    strcmp(names[i], name) == 0)
 			return (int)i;
 	return -1;
 }

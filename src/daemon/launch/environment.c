@@ -15,6 +15,9 @@
 #include "base/assert.h"
 #include "conf/read/envfile.h"
 
+/* A number as text, with its NUL. */
+enum { NUMBER_SIZE = 32 };
+
 /* The variables of supd's own protocols, which are never inherited (DECISIONS 26).  A
  * trailing '*' stands for any text. */
 static const char *const protocol_variables[] = {
@@ -144,7 +147,7 @@ add_user(struct environment *environment, const struct conf_process *process)
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (process->identity.user_name != NULL)
-			(void)environment_add(environment, keys[i], "%s", values[i]);
+			(void)environment_set(environment, keys[i], values[i]);
 		else if (process->identity.has_user && process->identity.uid != geteuid())
 			drop(environment, keys[i]);
 	}
@@ -168,32 +171,36 @@ environment_begin(struct environment *environment, const struct conf_process *pr
 	environment->own_from = environment->used;
 }
 
-/* Set KEY to the formatted value; returns where the value is, NULL if it did not fit. */
+/* Set KEY to this value; returns where the value is, NULL if it did not fit. */
 char *
-environment_add(struct environment *environment, const char *key, const char *fmt, ...)
+environment_set(struct environment *environment, const char *key, const char *value)
 {
+	const size_t key_len = strlen(key), value_len = strlen(value);
 	char *var = environment->bytes + environment->used;
-	size_t room = ENVIRONMENT_BYTES_MAX - environment->used;
-	size_t key_len = strlen(key);
-	va_list ap;
-	int n;
 
-	if (key_len + 2 > room) {
+	if (key_len + value_len + 2 > ENVIRONMENT_BYTES_MAX - environment->used) {
 		environment->failed = -E2BIG;
 		return NULL;
 	}
 	memcpy(var, key, key_len);
 	var[key_len] = '=';
-	va_start(ap, fmt);
-	n = vsnprintf(var + key_len + 1, room - key_len - 1, fmt, ap);
-	va_end(ap);
-	if (n < 0 || key_len + 2 + (size_t)n > room) {
-		environment->failed = -E2BIG;
-		return NULL;
-	}
-	environment->used += key_len + 2 + (size_t)n;
+	memcpy(var + key_len + 1, value, value_len + 1);
+	environment->used += key_len + value_len + 2;
 	put(environment, var, key_len);
 	return var + key_len + 1;
+}
+
+/* The same of a formatted number. */
+char *
+environment_add(struct environment *environment, const char *key, const char *fmt, ...)
+{
+	char number[NUMBER_SIZE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(number, sizeof(number), fmt, ap);
+	va_end(ap);
+	return environment_set(environment, key, number);
 }
 
 /*
@@ -214,22 +221,11 @@ static void
 put_file_variable(void *data, const char *key, const char *value)
 {
 	struct environment *environment = data;
-	const size_t key_len = strlen(key), value_len = strlen(value);
-	char **old = find(environment, key, key_len);
-	char *var = environment->bytes + environment->used;
+	char **old = find(environment, key, strlen(key));
 
-	if (old != NULL && *old >= environment->bytes + environment->own_from &&
-	    *old < environment->bytes + environment->own_until)
-		return;
-	if (key_len + value_len + 2 > ENVIRONMENT_BYTES_MAX - environment->used) {
-		environment->failed = -E2BIG;
-		return;
-	}
-	memcpy(var, key, key_len);
-	var[key_len] = '=';
-	memcpy(var + key_len + 1, value, value_len + 1);
-	environment->used += key_len + value_len + 2;
-	put(environment, var, key_len);
+	if (old == NULL || *old < environment->bytes + environment->own_from ||
+	    *old >= environment->bytes + environment->own_until)
+		(void)environment_set(environment, key, value);
 }
 
 /*

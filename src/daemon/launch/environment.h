@@ -31,6 +31,8 @@ int environment_init(struct environment *environment, char **own);
 void environment_done(struct environment *environment);
 void environment_begin(struct environment *environment,
                        const struct conf_process *process);
+char *environment_set(struct environment *environment, const char *key,
+                      const char *value);
 char *environment_add(struct environment *environment, const char *key, const char *fmt,
                       ...) __attribute__((format(printf, 3, 4)));
 int environment_end(struct environment *environment, enum spawn_step *ret_step);

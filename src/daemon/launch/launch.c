@@ -36,6 +36,8 @@
 #include "os/self/fd.h"
 
 #define NAMES_MAX (SPAWN_FDS_MAX * STORE_NAME_MAX)
+/* Of a number of 64 bits. */
+#define HEX_DIGITS 16
 
 /* Prepare for launches, one at a time; -errno. */
 int
@@ -103,7 +105,7 @@ add_passed(struct environment *environment, const struct passed *passed)
 		used += (size_t)n;
 	}
 	(void)environment_add(environment, "LISTEN_FDS", "%zu", passed->n_listen);
-	(void)environment_add(environment, "LISTEN_FDNAMES", "%s", names);
+	(void)environment_set(environment, "LISTEN_FDNAMES", names);
 	/* Room for the child's own pid, which is known only when it is born. */
 	pid = environment_add(environment, "LISTEN_PID", "%010d", 0);
 	return pid;
@@ -119,18 +121,16 @@ build_environment(struct launch *launch, const struct actor *actor, const char *
 	char address[NOTIFY_NAME_MAX];
 
 	environment_begin(environment, process);
-	(void)environment_add(environment, "SUPD_PATH", "%s", actor->path);
-	(void)environment_add(environment, "SUPD_SOCKET", "%s",
-	                      launcher->origin->control_path);
-	(void)environment_add(environment, "SUPD_ID", "%s", mark);
-	(void)environment_add(environment, "SUPD_WALKER", "%s",
-	                      launcher->origin->walker_mark);
+	(void)environment_set(environment, "SUPD_PATH", actor->path);
+	(void)environment_set(environment, "SUPD_SOCKET", launcher->origin->control_path);
+	(void)environment_set(environment, "SUPD_ID", mark);
+	(void)environment_set(environment, "SUPD_WALKER", launcher->origin->walker_mark);
 	if (process->readiness.notify) {
 		int r = notify_open(launcher->messages->notify, actor->ref, address);
 
 		if (r < 0)
 			return r;
-		(void)environment_add(environment, "NOTIFY_SOCKET", "%s", address);
+		(void)environment_set(environment, "NOTIFY_SOCKET", address);
 	}
 	if (actor->conf->spec.watchdog_ms > 0) {
 		(void)environment_add(environment, "WATCHDOG_USEC", "%llu",
@@ -145,7 +145,7 @@ build_environment(struct launch *launch, const struct actor *actor, const char *
 
 		if (r < 0)
 			return r;
-		(void)environment_add(environment, "RUNTIME_DIRECTORY", "%s", directory);
+		(void)environment_set(environment, "RUNTIME_DIRECTORY", directory);
 		free(directory);
 	}
 	program->listen_pid = add_passed(environment, &program->passed);
@@ -332,9 +332,11 @@ launch_draw_secret(struct ledger_facts *facts)
 void
 launch_mark_begin(const struct ledger_facts *facts, char ret[PROC_MARK_MAX])
 {
-	(void)snprintf(ret, PROC_MARK_MAX, "%016llx%016llx",
-	               (unsigned long long)facts->secret[0],
-	               (unsigned long long)facts->secret[1]);
+	for (size_t i = 0; i < 2 * HEX_DIGITS; i++)
+		ret[i] = "0123456789abcdef"[facts->secret[i / HEX_DIGITS] >>
+		                                (60 - 4 * (i % HEX_DIGITS)) &
+		                            15];
+	ret[2 * HEX_DIGITS] = '\0';
 }
 
 /* The SUPD_ID of one life of the actor in this slot. */
@@ -342,11 +344,9 @@ void
 launch_mark(const struct ledger_facts *facts, uint32_t slot, uint32_t life,
             char ret[PROC_MARK_MAX])
 {
-	size_t used;
-
 	launch_mark_begin(facts, ret);
-	used = strlen(ret);
-	(void)snprintf(ret + used, PROC_MARK_MAX - used, "-%u-%u", slot, life);
+	(void)snprintf(ret + 2 * HEX_DIGITS, PROC_MARK_MAX - 2 * HEX_DIGITS, "-%u-%u",
+	               slot, life);
 }
 
 /* Clone into the containment, which was prepared. */

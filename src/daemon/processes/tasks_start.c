@@ -96,9 +96,9 @@ add_watched(struct environment *environment, const struct processes *room,
 
 	if (order->kind != TASK_RUN || !told_of(room, actor, order, &action))
 		return;
-	(void)environment_add(environment, "SUPD_WATCHED", "%s",
+	(void)environment_set(environment, "SUPD_WATCHED",
 	                      actor->conf->watches[action.death.watch - 1].path);
-	(void)environment_add(environment, "SUPD_EXISTENCE_CONFIRMED", "%s",
+	(void)environment_set(environment, "SUPD_EXISTENCE_CONFIRMED",
 	                      action.death.confirmed ? "true" : "false");
 }
 
@@ -109,7 +109,7 @@ add_number(struct environment *environment, const char *name, bool is_known, int
 	if (is_known)
 		(void)environment_add(environment, name, "%d", number);
 	else
-		(void)environment_add(environment, name, "%s", "");
+		(void)environment_set(environment, name, "");
 }
 
 /* Add the origin of the failure that a hook runs for: perhaps another actor of the group.
@@ -125,15 +125,15 @@ add_origin(struct environment *environment, const struct processes *room,
 		return;
 	if (!core_hook(room->engine->core, order->ref, &action) ||
 	    !core_valid(room->engine->core, action.origin)) {
-		(void)environment_add(environment, "SUPD_ORIGIN", "%s", "");
-		(void)environment_add(environment, "SUPD_ORIGIN_CAUSE", "%s", "");
+		(void)environment_set(environment, "SUPD_ORIGIN", "");
+		(void)environment_set(environment, "SUPD_ORIGIN_CAUSE", "");
 		return;
 	}
 	strbuf_init(&cause, CAUSE_NAME_MAX);
 	cause_key(&cause, &action.call.origin_cause);
-	(void)environment_add(environment, "SUPD_ORIGIN", "%s",
+	(void)environment_set(environment, "SUPD_ORIGIN",
 	                      actors_path(room->actors, action.origin));
-	(void)environment_add(environment, "SUPD_ORIGIN_CAUSE", "%s", strbuf_str(&cause));
+	(void)environment_set(environment, "SUPD_ORIGIN_CAUSE", strbuf_str(&cause));
 	strbuf_done(&cause);
 }
 
@@ -158,7 +158,7 @@ add_process(struct environment *environment, const struct processes *room,
 	}
 	add_number(environment, "SUPD_PID", pid != 0, (int)pid);
 	add_number(environment, "SUPD_EXIT_CODE", code >= 0, code);
-	(void)environment_add(environment, "SUPD_SIGNAL", "%s",
+	(void)environment_set(environment, "SUPD_SIGNAL",
 	                      signo == 0 ? "" : signal_name(signo) + strlen("SIG"));
 }
 
@@ -177,14 +177,12 @@ build_environment(const struct processes *room, const struct actor *actor,
 	if (core_valid(room->engine->core, order->ref))
 		engine_view(room->engine, order->ref, &view);
 	environment_begin(environment, &actor->conf->process);
-	(void)environment_add(environment, "SUPD_PATH", "%s", actor->path);
-	(void)environment_add(environment, "SUPD_SOCKET", "%s",
-	                      room->origin->control_path);
-	(void)environment_add(environment, "SUPD_ID", "%s", mark);
-	(void)environment_add(environment, "SUPD_WALKER", "%s",
-	                      room->origin->walker_mark);
-	(void)environment_add(environment, "SUPD_HOOK", "%s", task_name(order));
-	(void)environment_add(environment, "SUPD_REASON", "%s",
+	(void)environment_set(environment, "SUPD_PATH", actor->path);
+	(void)environment_set(environment, "SUPD_SOCKET", room->origin->control_path);
+	(void)environment_set(environment, "SUPD_ID", mark);
+	(void)environment_set(environment, "SUPD_WALKER", room->origin->walker_mark);
+	(void)environment_set(environment, "SUPD_HOOK", task_name(order));
+	(void)environment_set(environment, "SUPD_REASON",
 	                      task_reason_names[order->reason]);
 	if (actor->conf->process.kept.runtime_directory) {
 		char *directory = NULL;
@@ -192,12 +190,12 @@ build_environment(const struct processes *room, const struct actor *actor,
 
 		if (r < 0)
 			return r;
-		(void)environment_add(environment, "RUNTIME_DIRECTORY", "%s", directory);
+		(void)environment_set(environment, "RUNTIME_DIRECTORY", directory);
 		free(directory);
 	}
 	strbuf_init(&cause, CAUSE_NAME_MAX);
 	cause_key(&cause, &order->cause);
-	(void)environment_add(environment, "SUPD_CAUSE", "%s", strbuf_str(&cause));
+	(void)environment_set(environment, "SUPD_CAUSE", strbuf_str(&cause));
 	strbuf_done(&cause);
 	add_process(environment, room, order);
 	add_watched(environment, room, actor, order);

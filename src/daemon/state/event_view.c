@@ -93,9 +93,9 @@ is_value(const struct event_value *value)
 	return value->len == 0 || ends_in_nul(value->data, value->len);
 }
 
-/* The field at *at, which moves behind it; false: there is none, or it cannot be read. */
+/* The field at *at, which moves behind it, whatever is in it; false: there is none. */
 static bool
-next_value(const struct event_view *view, size_t *at, struct event_value *ret)
+next_field(const struct event_view *view, size_t *at, struct event_value *ret)
 {
 	uint32_t head;
 
@@ -105,8 +105,7 @@ next_value(const struct event_view *view, size_t *at, struct event_value *ret)
 	ret->field = (enum field)(head >> EVENT_LENGTH_BITS);
 	ret->len = head & ((1U << EVENT_LENGTH_BITS) - 1);
 	ret->data = view->fields + *at + sizeof(head);
-	if (ret->field >= FIELD_MAX || ret->len > view->len - *at - sizeof(head) ||
-	    !is_value(ret))
+	if (ret->field >= FIELD_MAX || ret->len > view->len - *at - sizeof(head))
 		return false;
 	*at += sizeof(head) + ret->len;
 	return true;
@@ -117,9 +116,9 @@ find_value(const struct event_view *view, enum field field, struct event_value *
 {
 	size_t at = 0;
 
-	while (next_value(view, &at, ret))
+	while (next_field(view, &at, ret))
 		if (ret->field == field)
-			return true;
+			return is_value(ret);
 	return false;
 }
 
@@ -132,8 +131,9 @@ event_is_whole(const struct event_view *view)
 
 	if (view->record->kind >= NOTICE_MAX || view->fields == NULL)
 		return false;
-	while (next_value(view, &at, &value))
-		continue;
+	while (next_field(view, &at, &value))
+		if (!is_value(&value))
+			return false;
 	return at == view->len;
 }
 
@@ -205,7 +205,7 @@ event_mentions(const struct event_view *view, const char *text)
 
 	if (strcmp(view->path, text) == 0)
 		return true;
-	while (next_value(view, &at, &value)) {
+	while (next_field(view, &at, &value) && is_value(&value)) {
 		const char *found = NULL;
 		struct event_value texts;
 
@@ -315,7 +315,7 @@ event_json(struct strbuf *sb, const struct event_view *view)
 	strbuf_add_number(sb, record->incarnation);
 	add_key(sb, "generation");
 	strbuf_add_number(sb, record->generation);
-	while (next_value(view, &at, &value)) {
+	while (next_field(view, &at, &value) && is_value(&value)) {
 		add_key(sb, field_names[value.field]);
 		add_value(sb, &value);
 	}

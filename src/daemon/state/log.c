@@ -259,6 +259,9 @@ make_harmless(char *line)
 	size_t n;
 
 	for (char *p = line; *p != '\0'; p++) {
+		/* As almost all are. */
+		if (*p >= ' ' && *p <= '~')
+			continue;
 		n = strbuf_control_length(p, end);
 		memset(p, ' ', n);
 		p += n > 1 ? n - 1 : 0;

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""Instructions of a restart in the guardian, counted by callgrind.
+
+What the guardian decides, puts down, tells and starts is counted, not the turns of its
+loop: under valgrind, which has no clone3, a start is slow, and the guardian looks at it
+several times.  The log process cannot run there, so that starts of it are among those that
+are counted.
+"""
+import collections
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from harness import (INSTRUMENTED, PROBE, SUPD, TOP_BUILD, Failure, Skip, check, comment, main,
+                     program, test)
+from supd import Supd
+
+RESTARTS = 50
+NAMES = [f"a{n}" for n in range(RESTARTS)]
+# These call each other nowhere.
+COUNTED = ("gone_tell", "ledger_prepare", "core_post", "core_settle", "perform")
+START = "launch_begin"
+
+
+def read_calls(text):
+    """Of each function: how often it was called, and all instructions in it."""
+    names, calls = {}, collections.Counter()
+    instructions = collections.Counter()
+    for callee, known, times, inside in re.findall(
+            r"^cfn=\((\d+)\)(?: (\S+))?\n(?:c\S+\n)*?calls=(\d+) .*\n\S+ (\d+)$", text, re.M):
+        calls[callee] += int(times)
+        instructions[callee] += int(inside)
+        if known:
+            names[known] = callee
+    names.update((known, number) for number, known in re.findall(r"fn=\((\d+)\) (\S+)", text))
+    return {name: (calls[number], instructions[number]) for name, number in names.items()}
+
+
+def dump(box, guardian, k):
+    """What was called since the last time."""
+    subprocess.run(["callgrind_control", "-d", str(guardian)], check=True,
+                   capture_output=True, timeout=20)
+    path = box.path(f"out.{guardian}.{k}")
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if os.path.exists(path):
+            with open(path, encoding="utf8") as file:
+                text = file.read()
+            if re.search(r"(?m)^totals: \d+$", text):
+                return read_calls(text)
+        time.sleep(0.01)
+    raise Failure(f"no {path}")
+
+
+def count(box, most, **spec):
+    natives = program("tests/lib/natives.so")
+    if INSTRUMENTED or not shutil.which("callgrind_control") or subprocess.run(
+            ["make", "-s", "tests/lib/natives.so"], cwd=TOP_BUILD, check=False,
+            capture_output=True).returncode:
+        raise Skip("needs valgrind with its headers, and a build without sanitizers")
+    s = Supd(box, {name: {"restart": "permanent", **spec} for name in NAMES},
+             intensity="unlimited", env={"LD_PRELOAD": os.path.abspath(natives)},
+             command=["valgrind", "--tool=callgrind", "--trace-children=yes",
+                      f"--trace-children-skip=*/{os.path.basename(PROBE)}",
+                      "--callgrind-out-file=" + box.path("out.%p"), SUPD],
+             log={"level": "error", "target": "stderr", "directory": box.path("logs")})
+    for name in NAMES:
+        s.started(name)
+    # To follow the events makes work, too.
+    s.follow = False
+    s.stream.close()
+    s.stream = None
+    guardian = s.guardian()
+    dump(box, guardian, 1)
+    for name in NAMES:
+        os.kill(s.pids[name], signal.SIGKILL)
+        s.started(name, 2)
+    found = dump(box, guardian, 2)
+    starts = found[START][0]
+    each = {name: found[name][1] // starts for name in COUNTED}
+    comment(f"{sum(each.values())} instructions a restart, of {starts}")
+    check(starts >= RESTARTS, f"{starts} starts")
+    check(sum(each.values()) <= most, str(each))
+
+
+@test("a restart takes at most 50,000 instructions with a cgroup and a log", timeout=120)
+def defaults(box):
+    count(box, 50000)
+
+
+@test("one without either takes at most 50,000", timeout=120)
+def lean(box):
+    count(box, 50000, containment="session", output="inherit")
+
+
+main()
