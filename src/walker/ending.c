@@ -1,61 +1,67 @@
 /* SPDX-License-Identifier: ISC */
-/* ending.c - the end of everything, where no guardian can be had that would see to it. */
+/* ending.c - the end of what no guardian sees to. */
 #include "config.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/map.h"
+#include "os/process/leftover.h"
 #include "os/process/proc_sweep.h"
 #include "os/self/clock.h"
 #include "os/self/say.h"
 #include "walker/private.h"
 
-/* So long what is there may take to end after SIGTERM, and after SIGKILL. */
+/* So long what is there may take to end after SIGTERM. */
 #define POLITE_MS 5000
-#define DEATH_MS  5000
 #define LOOK_MS   10
 
 /*
- * Signal all that descends from us, until none of it is left, or for so long.  Asked
- * again to end, supd does not wait for those that were asked politely.  True: none is
- * left.
+ * Ask all that descends from us to end, until none of it is left, or for so long.  Asked
+ * again to end, supd does not wait for it.  True: none is left.
  */
 static bool
-end_with(const struct walker *walker, struct proc_sweep *sweep, int signo,
-         uint64_t patience_ms)
+end_politely(const struct walker *walker, struct proc_sweep *sweep)
 {
-	const uint64_t end_ms = clock_mono_ms() + patience_ms;
+	const uint64_t end_ms = clock_mono_ms() + POLITE_MS;
 	const pid_t session = getsid(0);
-	bool is_told = false;
+	int signo = SIGTERM; /* what is asked is asked once */
 	struct reap news;
 	struct map none;
-	int count;
 
 	map_init(&none);
-	for (;;) {
+	do {
 		while (os_reap_any(&news) == 1)
 			continue;
 		if (proc_sweep_take(sweep, &none) < 0)
 			return false;
-		count = proc_sweep_count(sweep, session);
-		if (count == 0 && !proc_sweep_has(sweep, -1, ""))
+		if (proc_sweep_signal_all(sweep, session, signo) == 0 &&
+		    !proc_sweep_has(sweep, -1, ""))
 			return true;
-		/* What is killed may have forked meanwhile; what is asked is asked once.
-		 */
-		if (signo == SIGKILL || !is_told) {
-			(void)proc_sweep_signal_all(sweep, session, signo);
+		if (signo != 0)
 			(void)proc_sweep_signal_all(sweep, session, SIGCONT);
-		}
-		is_told = true;
-		if (clock_mono_ms() >= end_ms ||
-		    (signo != SIGKILL && (signals_take(walker->signal_fd) & ENDING) != 0))
-			return false;
+		signo = 0;
 		(void)poll(NULL, 0, LOOK_MS);
-	}
+	} while (clock_mono_ms() < end_ms &&
+	         (signals_take(walker->signal_fd) & ENDING) == 0);
+	return false;
+}
+
+/* Kill what is below us, for a reason that the hunt has, and say what is left. */
+static void
+kill_below(const struct walker *walker, const struct leftover_hunt *hunt)
+{
+	size_t n;
+
+	if (leftover_kill_below(hunt, getpid(), walker->handing.hello.left, LINK_LEFT_MAX,
+	                        &n) == -EBUSY)
+		say_error("%zu processes of actors were killed and do not end: they "
+		          "wait in the kernel, for a file that does not answer, say",
+		          n);
 }
 
 /*
@@ -72,8 +78,21 @@ end_processes(const struct walker *walker)
 		return;
 	}
 	proc_sweep_include_left(sweep, walker->handing.hello.left, LINK_LEFT_MAX);
-	if (!end_with(walker, sweep, SIGTERM, POLITE_MS) &&
-	    !end_with(walker, sweep, SIGKILL, DEATH_MS))
-		say_error("some of its processes do not end");
+	if (!end_politely(walker, sweep))
+		kill_below(walker, &(struct leftover_hunt){0});
 	proc_sweep_free(sweep);
+}
+
+/*
+ * Supervision has ended in order: kill the processes of actors that are left.  An orphan
+ * that hung in an exec while its actor ended was not known to be the actor's (SAFETY.md,
+ * /proc).  What has got rid of its mark is no actor's any more.
+ */
+void
+end_forgotten(const struct walker *walker)
+{
+	const char *mark = getenv("SUPD_ID");
+
+	kill_below(walker,
+	           &(struct leftover_hunt){.spared_mark = mark == NULL ? "" : mark});
 }

@@ -237,6 +237,7 @@ guardian_died(struct walker *walker, const struct reap *end)
 	fd_close(&walker->handing.link_fd);
 	watchdog_enter(&walker->watchdog, WATCHDOG_NONE, walker->now_ms);
 	if (is_final(walker, end)) {
+		end_forgotten(walker);
 		walker->exit_status =
 		    end->status == EX_OK ? walker->told_status : end->status;
 		return;

@@ -67,6 +67,7 @@ bool guardian_is_left(struct walker *walker, const struct reap *news);
 uint64_t guardian_trial_ms(const struct walker *walker);
 
 void end_processes(const struct walker *walker);
+void end_forgotten(const struct walker *walker);
 
 void exec_walker(struct walker *walker);
 int exec_resume(struct walker *walker);

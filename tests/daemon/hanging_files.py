@@ -218,8 +218,21 @@ def orphan(box):
     fuse.answer()
     s.until(lambda: s.actor("a")["pid"] not in (None, pid), "the next process")
     # After three seconds it is not known any more to belong to the actor.
-    if alive(hanging):
-        os.kill(hanging, signal.SIGKILL)
+    s.stop()
+    s.until(lambda: not alive(hanging), "the end of the orphan with supd")
+
+
+@test("an orphan that hangs in its exec until its actor has begun anew ends with supd", root=True)
+def forgotten(box):
+    fuse = Fuse(box, "flush", content=PROBE)
+    fork = 'setsid "$0" -c "$1" "$2" sleep 1000 & exec sleep 1000'
+    command = ["sh", "-c", fork, sys.executable, EXEC_WITH, fuse.path()]
+    s = box.supd({"a": {"command": command, "containment": "session"}})
+    hanging = fuse.held("flush")
+    s.ctl_ok("restart", "a")
+    s.stop()
+    fuse.answer()
+    s.until(lambda: not alive(hanging), "the end of the orphan")
 
 
 @test("a directory, an output and an environment file that do not answer: the same, also "

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,8 @@
  * meanwhile. */
 #define SILENT_MS 500
 #define BEAT_MS   50
+/* So long what is below a walker may take to end; what executes is known by then. */
+#define BELOW_MS 4000
 
 /* Identify a walker, our own or what a search looks at: by its pid and the time of its
  * start.  "" if the process is none. */
@@ -222,9 +225,8 @@ int
 leftover_kill_below(const struct leftover_hunt *of, pid_t walker, const pid_t *left,
                     size_t n_left, size_t *ret_killed)
 {
-	const uint64_t end_ms = clock_mono_ms() + DEATH_TIMEOUT_MS;
+	const uint64_t end_ms = clock_mono_ms() + BELOW_MS;
 	struct proc_sweep *sweep = proc_sweep_new(walker);
-	const pid_t session = getsid(walker);
 	struct map nobody;
 	int count, r;
 
@@ -236,7 +238,9 @@ leftover_kill_below(const struct leftover_hunt *of, pid_t walker, const pid_t *l
 	do {
 		beat(of);
 		r = proc_sweep_take(sweep, &nobody);
-		count = proc_sweep_kill(sweep, session);
+		count = of->spared_mark != NULL
+		            ? proc_sweep_kill_marked(sweep, of->spared_mark)
+		            : proc_sweep_signal_all(sweep, getsid(walker), SIGKILL);
 		if ((size_t)count > *ret_killed)
 			*ret_killed = (size_t)count;
 		if (r < 0 || (count == 0 && !proc_sweep_has(sweep, -1, "")))

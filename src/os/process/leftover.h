@@ -21,6 +21,9 @@ struct leftover_hunt {
 	const char *variable;
 	const uid_t *uids;
 	size_t n_uids;
+	/* NULL; or leftover_kill_below() kills only what has a mark (SUPD_ID), and
+	 * another one than this, or hangs in an exec so that its mark cannot be known. */
+	const char *spared_mark;
 	/* Called again and again while it takes time; or NULL. */
 	void (*beat)(void *arg);
 	void *arg;

@@ -35,6 +35,7 @@ struct swept {
 	uint64_t start;
 	pid_t origin_session; /* of the child of ours that it descends from */
 	char mark[PROC_MARK_MAX];
+	bool executes; /* that child does, and has no mark yet */
 };
 
 struct proc_sweep {
@@ -265,6 +266,7 @@ sweep_children(struct proc_sweep *sweep, pid_t parent, const struct map *known)
 		life = look_at_orphan(pid, &orphan);
 		/* It may end after the listing, and leave us another. */
 		is_stable = is_stable && (life == LIVES || life == EXECUTES);
+		orphan.executes = life == EXECUTES;
 		if (life == EXECUTES)
 			r = take_executing(sweep, pid);
 		if (r == 0 && (life == LIVES || life == EXECUTES))
@@ -439,16 +441,9 @@ proc_sweep_stop(const struct proc_sweep *sweep, pid_t session, const char *mark)
 }
 
 /*
- * Kill everything in the sweep but what came of children that are in this session.
+ * Signal everything in the sweep but what came of children that are in this session.
  * Returns how many were signalled.
  */
-int
-proc_sweep_kill(const struct proc_sweep *sweep, pid_t spared_session)
-{
-	return proc_sweep_signal_all(sweep, spared_session, SIGKILL);
-}
-
-/* The same with another signal. */
 int
 proc_sweep_signal_all(const struct proc_sweep *sweep, pid_t spared_session, int signo)
 {
@@ -460,13 +455,22 @@ proc_sweep_signal_all(const struct proc_sweep *sweep, pid_t spared_session, int 
 	return count;
 }
 
-/* How many there are. */
+/*
+ * Kill everything in the sweep that has a mark, other than `own`, or of which it cannot
+ * be known because it hangs in an exec.  Returns how many were signalled.
+ */
 int
-proc_sweep_count(const struct proc_sweep *sweep, pid_t spared_session)
+proc_sweep_kill_marked(const struct proc_sweep *sweep, const char *own)
 {
 	int count = 0;
 
-	for (size_t i = 0; i < sweep->n; i++)
-		count += sweep->all[i].origin_session != spared_session;
+	for (size_t i = sweep->n; i-- > 0;) {
+		const struct swept *swept = &sweep->all[i];
+
+		if (swept->executes
+		        ? !sweep->is_unsure
+		        : swept->mark[0] != '\0' && strcmp(swept->mark, own) != 0)
+			count += signal_one(swept, SIGKILL) == 1;
+	}
 	return count;
 }

@@ -34,9 +34,8 @@ bool proc_sweep_has(const struct proc_sweep *sweep, pid_t session, const char *m
 int proc_sweep_signal(const struct proc_sweep *sweep, pid_t session, const char *mark,
                       int signo);
 int proc_sweep_stop(const struct proc_sweep *sweep, pid_t session, const char *mark);
-int proc_sweep_count(const struct proc_sweep *sweep, pid_t spared_session);
 int proc_sweep_signal_all(const struct proc_sweep *sweep, pid_t spared_session,
                           int signo);
-int proc_sweep_kill(const struct proc_sweep *sweep, pid_t spared_session);
+int proc_sweep_kill_marked(const struct proc_sweep *sweep, const char *own);
 
 #endif
