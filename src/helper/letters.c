@@ -30,7 +30,8 @@
 /* A client that got a reply has so long to read it; so many are waited for. */
 #define LINGER_S      2.
 #define LINGERERS_MAX 64
-/* So long a mailbox is left alone that blocked, or when there are no descriptors. */
+/* So long a mailbox is left alone that blocked or had no client, or when there are no
+ * descriptors. */
 #define PAUSE_MS 1000
 /* What could not be told to the guardian is told again after so long. */
 #define TELL_AGAIN_S 0.1
@@ -73,7 +74,7 @@ enum outcome {
 	NONE_WAITS,
 	GOT_REPLY,
 	IS_DEAD_LETTER,
-	HAS_TO_WAIT, /* there are no descriptors, or the mailbox blocked */
+	HAS_TO_WAIT, /* there are no descriptors, the mailbox blocked or is shut down */
 };
 
 struct served {
@@ -165,7 +166,7 @@ take_connection(const struct lent_mailbox *mailbox)
 		                                                  : IS_DEAD_LETTER};
 	if (errno == EAGAIN)
 		return (struct served){-1, NONE_WAITS};
-	if (err_is_shortage(errno) || errno == EINTR)
+	if (err_is_shortage(errno) || errno == EINTR || errno == EINVAL)
 		return (struct served){-1, HAS_TO_WAIT};
 	/* A client that has gone already counts as well. */
 	return (struct served){-1, IS_DEAD_LETTER};
@@ -316,7 +317,10 @@ take_some(struct lent_mailbox *mailbox, struct served clients[BATCH_MAX])
 			break;
 		}
 		client = take_one(mailbox);
-		if (client.outcome == HAS_TO_WAIT)
+		/* What was there at the first look has another process taken; or there
+		 * is nothing, and never will be: the socket is shut down. */
+		if (client.outcome == HAS_TO_WAIT ||
+		    (client.outcome == NONE_WAITS && n == 0))
 			pause_for(mailbox, PAUSE_MS);
 		if (client.outcome == HAS_TO_WAIT || client.outcome == NONE_WAITS)
 			break;

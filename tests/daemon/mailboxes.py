@@ -18,6 +18,7 @@ from probe_report import Report
 
 KINDS = ("tcp", "udp", "unix", "unix-dgram", "unix-seqpacket", "fifo")
 STEAL_SECONDS = 1.5
+SPIN_SECONDS = 1
 CONNECTED = ("tcp", "unix", "unix-seqpacket")
 
 
@@ -475,6 +476,39 @@ def stolen(box):
         equal(Client(box, "unix", others, b"").hear(), b"", "what a client of another got")
     equal(s.guardian(), guardian, "the guardian")
     s.ctl_ok("ping")
+
+
+def processor_ns(pid):
+    with open(f"/proc/{pid}/schedstat", encoding="ascii") as text:
+        return int(text.read().split()[0])
+
+
+@test("sockets that an actor has shut down are no clients, and cost no time")
+def shut_down(box):
+    kinds = tuple(kind for kind in KINDS if kind != "fifo")
+    listen, addresses = mailboxes(box, kinds)
+    code = ("import os, socket\n"
+            "for fd in range(3, 3 + int(os.environ['LISTEN_FDS'])):\n"
+            "    try:\n"
+            "        socket.socket(fileno=fd).shutdown(socket.SHUT_RDWR)\n"
+            "    except OSError:\n"
+            "        pass  # it is shut down all the same\n"
+            "os._exit(1)\n")
+    other, others = mailbox(box, "unix", "other")
+    s = box.supd({"a": {"command": [sys.executable, "-c", code], "backoff": {"min": "30s"},
+                        "sockets": {kind: {"listen": listen[kind], "while_down": "refuse"}
+                                    for kind in kinds}},
+                  "b": {"enabled": False,
+                        "sockets": {"x": {"listen": other, "while_down": "refuse"}}}})
+    s.wait_for("a", state="backoff")
+    helper = s.until(lambda: s.actor("/system/letters")["pid"], "/system/letters")
+    before, since = processor_ns(helper), time.monotonic()
+    while time.monotonic() < since + SPIN_SECONDS:
+        equal(Client(box, "unix", others).hear(), b"", "what a client of another got")
+        time.sleep(0.05)
+    used = processor_ns(helper) - before
+    check(used < SPIN_SECONDS * 1e9 / 10, f"{used / 1e6} ms of {SPIN_SECONDS} s")
+    equal(letters(s), 0, "dead letters")
 
 
 # ---- a handler -----------------------------------------------------------------------------
