@@ -51,6 +51,24 @@ err_prefix(struct err *err, const char *fmt, ...)
 	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s", old);
 }
 
+/*
+ * Why a file was not taken, in words: one that was to be opened without following a link
+ * or waiting for another process, and to be a regular file with one name.
+ */
+const char *
+err_of_file(int code)
+{
+	static const char *const words[] = {
+	    [ELOOP] = "it is a symbolic link",
+	    [EMLINK] = "it has a second name",
+	    [EINVAL] = "it is no regular file",
+	    [ENXIO] = "it is a socket, or a named pipe that nothing reads",
+	};
+	const size_t n = sizeof(words) / sizeof(words[0]);
+
+	return (size_t)code < n && words[code] != NULL ? words[code] : strerror(code);
+}
+
 /* The symbolic name of an errno value ("ENOENT"), or "E?" for one that has none. */
 const char *
 err_name(int code)

@@ -19,6 +19,7 @@ void err_set(struct err *err, int code, const char *fmt, ...)
 void err_prefix(struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 const char *err_name(int code);
+const char *err_of_file(int code);
 int err_code(const char *name);
 bool err_is_shortage(int code);
 

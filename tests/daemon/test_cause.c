@@ -42,6 +42,16 @@ START_TEST(causes_are_told_in_plain_words)
 	            "signal", "killed by SIGRTMIN+2");
 	check_cause((struct cause){.kind = CAUSE_EXEC, .code = -1, .error = ENOENT},
 	            "exec", "could not be executed: ENOENT (No such file or directory)");
+	check_cause(
+	    (struct cause){
+	        .kind = CAUSE_EXEC, .code = -1, .error = EPERM, .key = "setgid"},
+	    "exec",
+	    "could not be executed (exec: setgid: EPERM, Operation not permitted)");
+	check_cause(
+	    (struct cause){
+	        .kind = CAUSE_EXEC, .code = -1, .error = ELOOP, .key = "open output"},
+	    "exec",
+	    "could not be executed (exec: open output: ELOOP, it is a symbolic link)");
 	check_cause((struct cause){.kind = CAUSE_START_TIMEOUT, .code = -1},
 	            "start_timeout", "did not become ready within its start_timeout");
 	check_cause((struct cause){.kind = CAUSE_EARLY_EXIT, .code = 0}, "early_exit",

@@ -216,6 +216,9 @@ def unreadable(p):
     os.mkfifo(p.path("fifo"))
     equal(read(("/user/a", p.path("fifo"))),
           ["!/user/a its output is no regular file"])
+    os.symlink(p.path("fifo"), p.path("link"))
+    equal(read(("/user/a", p.path("link"))),
+          [f"!/user/a {p.path('link')}: it is a symbolic link"])
     p.write("b.log", "x\n")
     p.write("b.log.1.gz", "no gzip\n")
     answers = read(("/user/b", p.path("b.log")))

@@ -68,6 +68,15 @@ add_normal(struct strbuf *sb, const struct cause *cause)
 		strbuf_adds(sb, ", which is a success");
 }
 
+/* Is the failed step one that takes a file of the actor's choice? */
+static bool
+is_about_file(const struct cause *cause)
+{
+	return strcmp(cause->key, spawn_step_names[SPAWN_STEP_INPUT]) == 0 ||
+	       strcmp(cause->key, spawn_step_names[SPAWN_STEP_OUTPUT]) == 0 ||
+	       strcmp(cause->key, spawn_step_names[SPAWN_STEP_ENVIRONMENT_FILE]) == 0;
+}
+
 static void
 add_exec(struct strbuf *sb, const struct cause *cause)
 {
@@ -77,7 +86,8 @@ add_exec(struct strbuf *sb, const struct cause *cause)
 		            cause->key[0] != '\0' ? ": " : "");
 	else if (cause->key[0] != '\0')
 		strbuf_addf(sb, " (exec: %s: %s, %s)", cause->key, err_name(cause->error),
-		            strerror(cause->error));
+		            is_about_file(cause) ? err_of_file(cause->error)
+		                                 : strerror(cause->error));
 	else if (cause->error != 0)
 		strbuf_addf(sb, ": %s (%s)", err_name(cause->error),
 		            strerror(cause->error));

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/err.h"
 #include "base/moment.h"
 #include "logd/read/reader_owner.h"
 #include "logd/read/reader_source.h"
@@ -229,7 +230,7 @@ complain(struct log_reader *reader, size_t i, int r)
 	else if (r == -EIO)
 		strbuf_addf(&reader->out, "%s: cannot be read, or not unpacked", name);
 	else
-		strbuf_addf(&reader->out, "%s: %s", name, strerror(-r));
+		strbuf_addf(&reader->out, "%s: %s", name, err_of_file(-r));
 	strbuf_addc(&reader->out, '\n');
 	(void)flush(reader);
 	return r;
