@@ -96,6 +96,15 @@ START_TEST(fields_are_found_in_any_order_among_strangers)
 	ck_assert(span_is(thing.name, "n"));
 	ck_assert_int_eq(thing.count, -1);
 	ck_assert(span_is(thing.rest, "{\"a\":[\"]}\"]}"));
+
+	/* A name that is expected next is told from longer and shorter ones. */
+	scan_init(&scan, of("{\"name\":\"m\",\"count1:2\":7,\"coun\":8,\"count\":5,"
+	                    "\"rest\" : 6 , \"count\" :9}"));
+	scan_fields(&scan, thing_fields, ARRAY_SIZE(thing_fields), &thing);
+	ck_assert(!scan.bad);
+	ck_assert(span_is(thing.name, "m"));
+	ck_assert_int_eq(thing.count, 9);
+	ck_assert(span_is(thing.rest, "6"));
 }
 END_TEST
 

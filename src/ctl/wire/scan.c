@@ -50,17 +50,26 @@ expect(struct scan *scan, char c)
 	return true;
 }
 
+/* Go on behind this word if it stands here. */
+static inline bool
+accept_word(struct scan *scan, const char *word)
+{
+	const size_t len = strlen(word);
+
+	if ((size_t)(scan->end - scan->p) < len || memcmp(scan->p, word, len) != 0)
+		return false;
+	scan->p += len;
+	return true;
+}
+
 static inline bool
 accept_null(struct scan *scan)
 {
 	if (peek(scan) != 'n')
 		return false;
-	if (scan->end - scan->p < 4 || memcmp(scan->p, "null", 4) != 0) {
+	if (!accept_word(scan, "null"))
 		fail(scan);
-		return false;
-	}
-	scan->p += 4;
-	return true;
+	return !scan->bad;
 }
 
 /* Is the quote at p escaped, by an odd number of backslashes?  Not before start. */
@@ -176,7 +185,8 @@ scan_int(struct scan *scan, int64_t *ret)
 	       n <= (INT64_MAX - 9) / 10)
 		n = n * 10 + (*scan->p++ - '0');
 	if (scan->p == start ||
-	    (scan->p < scan->end && strchr("0123456789.eE", *scan->p) != NULL))
+	    (scan->p < scan->end && *scan->p != ',' && *scan->p != '}' &&
+	     strchr("0123456789.eE", *scan->p) != NULL))
 		fail(scan);
 	else
 		*ret = negative ? -n : n;
@@ -186,21 +196,15 @@ scan_int(struct scan *scan, int64_t *ret)
 void
 scan_bool(struct scan *scan, bool *ret)
 {
-	size_t left;
-
 	if (accept_null(scan))
 		return;
 	(void)peek(scan);
-	left = (size_t)(scan->end - scan->p);
-	if (left >= 4 && memcmp(scan->p, "true", 4) == 0) {
+	if (accept_word(scan, "true"))
 		*ret = true;
-		scan->p += 4;
-	} else if (left >= 5 && memcmp(scan->p, "false", 5) == 0) {
+	else if (accept_word(scan, "false"))
 		*ret = false;
-		scan->p += 5;
-	} else {
+	else
 		fail(scan);
-	}
 }
 
 /* Past a number or a word. */
@@ -263,22 +267,34 @@ scan_value(struct scan *scan)
 		(void)take_string(scan);
 	else
 		skip_word(scan);
-	if (scan->bad)
-		return (struct span){NULL, 0};
-	return (struct span){start, (size_t)(scan->p - start)};
+	return scan->bad ? (struct span){NULL, 0}
+	                 : (struct span){start, (size_t)(scan->p - start)};
 }
 
-/* Members come in the order of the table as a rule, so the search begins at `next`. */
+/* The member of this name; the search begins behind the one that was found last. */
 static const struct scan_field *
 find_field(const struct scan_field *fields, size_t n, size_t next, struct span name)
 {
-	for (size_t i = next; i < n; i++)
-		if (span_is(name, fields[i].name))
-			return &fields[i];
-	for (size_t i = 0; i < next && i < n; i++)
-		if (span_is(name, fields[i].name))
-			return &fields[i];
+	for (size_t i = 0; i < n; i++)
+		if (span_is(name, fields[(next + i) % n].name))
+			return &fields[(next + i) % n];
 	return NULL;
+}
+
+/* Go on to the value of the next member if it has this name, and no blanks stand there:
+ * so does supd send it. */
+static inline bool
+accept_member(struct scan *scan, const char *name)
+{
+	const char *quote = scan->p + (scan->p < scan->end && *scan->p == ',');
+	const size_t len = strlen(name);
+
+	if ((size_t)(scan->end - quote) < len + 3 || quote[0] != '"' ||
+	    memcmp(quote + 1, name, len) != 0 || quote[len + 1] != '"' ||
+	    quote[len + 2] != ':')
+		return false;
+	scan->p = quote + len + 3;
+	return true;
 }
 
 /*
@@ -288,14 +304,21 @@ find_field(const struct scan_field *fields, size_t n, size_t next, struct span n
 void
 scan_fields(struct scan *scan, const struct scan_field *fields, size_t n, void *ret)
 {
+	const struct scan_field *field;
 	struct span name;
 	size_t next = 0;
 
 	scan_object(scan);
-	while (scan_member(scan, &name)) {
-		const struct scan_field *field = find_field(fields, n, next, name);
+	while (true) {
 		char *to;
 
+		/* Members come in the order of the table as a rule. */
+		if (next < n && accept_member(scan, fields[next].name))
+			field = &fields[next];
+		else if (scan_member(scan, &name))
+			field = find_field(fields, n, next, name);
+		else
+			return;
 		if (field == NULL) {
 			(void)scan_value(scan);
 			continue;
