@@ -123,12 +123,12 @@ struct node_run {
 	bool was_ready;        /* since its supervisor started */
 	bool created;          /* there was something to clean up after */
 	bool exited_by_itself; /* without a stop; not told to its supervisor yet */
+	enum restart_kind restart_kind; /* of its next start; RESTART_KIND_MAX: none, … */
+	enum restart_kind started_as;   /* … and of its newest */
 	uint32_t incarnation;
 	uint32_t generation;
 	uint32_t attempts; /* starts since its supervisor started */
 	uint32_t restarts_by[RESTART_KIND_MAX];
-	enum restart_kind restart_kind; /* of its next start; RESTART_KIND_MAX: none, … */
-	enum restart_kind started_as;   /* … and of its newest */
 };
 
 /* How far the newest process has come. */
@@ -202,18 +202,18 @@ struct node_living {
 	int32_t unready_error; /* what was wrong when it was last found not to be ready */
 	char unready_key[CAUSE_KEY_MAX];
 	uint32_t bad, good;   /* probes in a row; bad ones are made up for by good ones */
+	uint32_t heard;       /* how much was taken in … */
+	uint64_t heard_stamp; /* … of the newest message */
 	uint64_t watchdog_ms; /* the period in force, 0: none */
-	uint64_t heard_stamp; /* the newest message … */
-	uint32_t heard;       /* … and how much of it was taken in */
 };
 
 /* How long before an automatic restart: decide/pace.c. */
 struct node_pace {
 	uint32_t failures;
-	uint64_t begun_ms;    /* when the newest life began, … */
-	bool life_counted;    /* … and if the length was taken into account */
 	uint32_t short_lives; /* in a row that were shorter than a second */
 	uint32_t no_room;     /* starts in a row that the machine had no room for */
+	bool life_counted;    /* if the length was taken into account … */
+	uint64_t begun_ms;    /* … of the newest life, which began then */
 	uint64_t delay_ms;    /* as it is shown */
 	uint64_t min_ms;      /* between these it was drawn */
 	uint64_t max_ms;
@@ -287,10 +287,10 @@ enum waits_for {
 
 /* What holds up the start of a node and the replicas: wait/gate.c. */
 struct node_gate {
-	enum waits_for waits_for;
 	uint64_t name;         /* of the need, head of the list in the bucket */
 	uint32_t next, prev;   /* others that wait for an actor of that bucket */
 	uint32_t next_replica; /* of the same replicas, or the same bucket */
+	enum waits_for waits_for;
 };
 
 /* Deaths that it watches, and that are watched: wait/watch.c, wait/watch_list.c. */

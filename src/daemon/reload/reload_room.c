@@ -23,8 +23,7 @@
 #include "os/spawn/spawn.h"
 
 /* So many events are replayed at most by a successor. */
-#define JOURNAL_MIN      4096
-#define JOURNAL_PER_SLOT 2
+#define JOURNAL_MIN 1024
 
 uint64_t
 reload_pool_bytes(const struct conf *conf)
@@ -134,7 +133,7 @@ size_ledger(const struct core_size *core)
 {
 	return (struct ledger_size){
 	    .slots = core->nodes,
-	    .journal = JOURNAL_MIN + JOURNAL_PER_SLOT * core->nodes,
+	    .journal = JOURNAL_MIN + core->nodes,
 	    .core_bytes = core_bytes(core),
 	    .core_sure = core_sure_bytes(core),
 	    .events_bytes = sizeof(struct events_ring),
