@@ -11,6 +11,8 @@ import tempfile
 
 SRC = os.environ.get("top_srcdir", ".")
 TELL = os.path.join(os.environ.get("top_builddir", "."), "tests/lib/conf_tell")
+# What a configuration is made with, or the memory that it lies in.
+NOT_PACKED = ["conf_report", "conf_options", "conf_addition", "conf.memory", "conf.found"]
 
 
 def tell(*args):
@@ -227,6 +229,22 @@ def manual_keys():
     return sorted(set(faults))
 
 
+def packed():
+    """Each pointer of a configuration is in the table of what the next guardian gets."""
+    texts = {}
+    for path in ("text/conf.h", "text/conf_process.h", "keep/packed.c"):
+        with open(os.path.join(SRC, "src/conf", path), encoding="utf-8") as file:
+            texts[path] = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+    words = set(re.findall(r"\w+", texts.pop("keep/packed.c")))
+    structs = [found for text in texts.values()
+               for found in re.findall(r"^struct (\w+) \{(.*?)^\}", text, re.S | re.M)]
+    faults = [f"{name}.{member} is not in packed.c" for name, members in structs
+              if name not in NOT_PACKED
+              for member in re.findall(r"\*(\w+)(?:\[\w+\])?;", members)
+              if member not in words and f"{name}.{member}" not in NOT_PACKED]
+    return faults if len(structs) >= 20 else ["too few structs were found"]
+
+
 def main():
     tests = [
         ("every reference of the schema leads to a definition", references),
@@ -238,6 +256,7 @@ def main():
         ("etc/supd.yaml is good, also without its comment signs", examples),
         ("the example of supd.yaml(5) is good", manual_example),
         ("every key has its item in supd.yaml(5)", manual_keys),
+        ("every pointer of a configuration is packed for the next guardian", packed),
     ]
     print(f"1..{len(tests)}")
     for number, (title, run) in enumerate(tests, 1):
