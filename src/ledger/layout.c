@@ -48,12 +48,24 @@ static uint64_t
 shape_of_events(void)
 {
 	const uint64_t shape[] = {
-	    sizeof(struct event), FIELD(event, ref),      FIELD(event, life),
-	    FIELD(event, code),   FIELD(event, signal),   FIELD(event, error),
-	    FIELD(event, core),   FIELD(event, gone),     FIELD(event, hold),
-	    FIELD(event, token),  FIELD(event, wait_for), FIELD(event, serial),
-	    EVENT_KIND_MAX,       WAIT_FOR_MAX,           NODE_STATE_MAX,
+	    sizeof(struct event),
+	    FIELD(event, ref),
+	    FIELD(event, life),
+	    FIELD(event, code),
+	    FIELD(event, signal),
+	    FIELD(event, error),
+	    FIELD(event, core),
+	    FIELD(event, gone),
+	    FIELD(event, hold),
+	    FIELD(event, token),
+	    FIELD(event, wait_for),
+	    FIELD(event, serial),
+	    EVENT_KIND_MAX,
+	    WAIT_FOR_MAX,
+	    NODE_STATE_MAX,
 	    CAUSE_KIND_MAX,
+	    NOTICE_MAX,
+	    FIELD_MAX,
 	};
 
 	return sum_bytes(shape, sizeof(shape), LEDGER_VERSION);
