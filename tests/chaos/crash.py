@@ -3,6 +3,7 @@
 """The guardian dies, and its successor goes on where it was: one story after the other."""
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -373,22 +374,31 @@ def group(box):
     equal((s.actor("g")["window"], len(s.seen("failure"))), (1, 1), "restarts counted")
 
 
+LAST_PID = "/proc/sys/kernel/ns_last_pid"
+
+
+def runs_inside(title):
+    """True among pids of its own; else the test of this title was run there."""
+    if os.environ.get("CHAOS_INSIDE"):
+        return True
+    if not os.access(LAST_PID, os.W_OK):
+        raise Skip("the next pid cannot be chosen here")
+    done = run(*unshare(), sys.executable, "-B", os.path.abspath(__file__), title,
+               env={**os.environ, "CHAOS_INSIDE": "1"}, timeout=80)
+    comment(done.out)
+    equal(done.code, 0, f"among pids of its own: {done.err}; status")
+    return False
+
+
+def next_pid(pid):
+    with open(LAST_PID, "w", encoding="ascii") as out:
+        out.write(str(pid - 1))
+
+
 @test("a process that gets the pid of a dead actor is not mistaken for it", timeout=90)
 def same_pids(box):
-    last = "/proc/sys/kernel/ns_last_pid"
-    if not os.environ.get("CHAOS_INSIDE"):
-        if not os.access(last, os.W_OK):
-            raise Skip("the next pid cannot be chosen here")
-        done = run(*unshare(), sys.executable, "-B", os.path.abspath(__file__),
-                   "not mistaken for it", env={**os.environ, "CHAOS_INSIDE": "1"}, timeout=80)
-        comment(done.out)
-        equal(done.code, 0, f"among pids of its own: {done.err}; status")
+    if not runs_inside("not mistaken for it"):
         return
-
-    def next_pid(pid):
-        with open(last, "w", encoding="ascii") as out:
-            out.write(str(pid - 1))
-
     s = start(box, {"a": {}, "b": {}, "c": {}})
     used = dict(s.pids)
     for name in "ab":
@@ -413,6 +423,37 @@ def same_pids(box):
     s.started("b", 3)
     equal(s.event("exited", "b", 2)["cause"]["code"], 5, "the cause")
     s.consistent()
+
+
+@test("actors get the pids of children that the guardian asked: others are asked all the same",
+      timeout=90)
+def asked(box):
+    if not runs_inside("others are asked all the same"):
+        return
+    flag = box.path("flag")
+    work = f"i=0; while [ $$i -lt 100000 ]; do i=$$((i+1)); done; >{flag}; exec sleep 1000"
+    idle = {"command": ["sleep", "1000"], "containment": "session", "enabled": False}
+    s = start(box, {"a": {"command": ["/bin/sh", "-c", work], "containment": "session"},
+                    **{f"b{i}": idle for i in range(20)}})
+    guardian, taken, i = s.guardian(), 0, 0
+
+    def time_of_a():
+        """Where no child answers no time is told."""
+        text = s.ctl_ok("metrics").out
+        return float(re.search(r'cpu_seconds_total.*"/user/a".* (\S+)', text)[1])
+
+    s.until(lambda: os.path.exists(flag) and time_of_a(), "some work")
+    # As many as there are places for.
+    while taken < 4:
+        known = set(children(guardian))
+        child = s.until(lambda: time_of_a() and set(children(guardian)) - known,
+                        "the child that is asked").pop()
+        s.until(lambda: child not in children(guardian), "its end")
+        next_pid(child)
+        s.call("Start", names=[f"/user/b{i}"])
+        taken += s.actor(f"b{i}")["pid"] == child
+        i += 1
+    check(time_of_a(), "no time is told any more")
 
 
 @test("a stop goes on: an actor that ignores TERM is killed when its time has come, not later")
