@@ -54,13 +54,21 @@ def traced(box):
     s.wait_for("v", state="unkillable")
     has(s.event("unkillable", "v")["text"], f"traced by pid {tracer.pid}", "the event")
     equal(s.seen("terminated", "v"), [], "ends that were told")
-    check(s.ctl("start", "v").code != 0, "a second one was started")
+    result = s.ctl("start", "v")
+    equal(result.code, 7, "exit status of start")
+    has(result.err, r"traced by pid \d+\); the actor is started when that is gone",
+        "stderr of start")
     equal(len(s.lines("S", "v")), 1, "starts")
     s.ctl("stop", "v")
     release(box, tracer)
     s.wait_for("v", state="stopped")
     s.ctl_ok("start", "v")
-    s.started("v", 2)
+    tracer = trace(box, s.started("v", 2))
+    s.ctl("stop", "v")
+    s.ctl("start", "v")
+    equal(len(s.lines("S", "v")), 2, "starts")
+    release(box, tracer)
+    s.started("v", 3)
 
 
 @test("a traced one is restarted when it is gone, and not before", root=True)

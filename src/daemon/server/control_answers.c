@@ -103,22 +103,28 @@ reply_start_failed(struct conn *conn, const char *name, const struct cause *caus
 	reply_end(conn, false);
 }
 
+/* Is the actor to run by this call? */
+static bool
+wants_up(const struct conn *conn)
+{
+	return strcmp(conn->call.method->name, "Start") == 0 ||
+	       strcmp(conn->call.method->name, "Restart") == 0;
+}
+
 /* What is in the way of a command, and what to do about it. */
 static void
 reply_not_now(struct conn *conn, struct ref ref)
 {
 	const struct control_uses *uses = &conn->control->uses;
-	const bool wants_up = strcmp(conn->call.method->name, "Start") == 0 ||
-	                      strcmp(conn->call.method->name, "Restart") == 0;
 	struct node_view view = {.parent = REF_NONE, .state = STATE_STOPPED};
 	struct strbuf why;
 
 	strbuf_init(&why, 65536);
 	if (core_valid(uses->engine->core, ref))
 		engine_view(uses->engine, ref, &view);
-	if (wants_up && view.held) {
+	if (wants_up(conn) && view.held) {
 		strbuf_adds(&why, "it is held down; 'start' releases the hold");
-	} else if (wants_up && core_valid(uses->engine->core, view.parent)) {
+	} else if (wants_up(conn) && core_valid(uses->engine->core, view.parent)) {
 		strbuf_addf(&why,
 		            "its supervisor %s does not run; start the supervisor first",
 		            actors_path(uses->actors, view.parent));
@@ -141,7 +147,8 @@ reply_unkillable(struct conn *conn, struct ref ref)
 
 	strbuf_init(&why, 65536);
 	unkillable_text_below(&why, uses->engine, uses->actors, ref);
-	strbuf_adds(&why, "; supd goes on without it");
+	strbuf_adds(&why, wants_up(conn) ? "; the actor is started when that is gone"
+	                                 : "; supd goes on without it");
 	reply_invalid_state(conn, ref, strbuf_str(&why));
 	strbuf_done(&why);
 }
