@@ -267,6 +267,28 @@ def lock(box):
     w.ended(0)
 
 
+@test("another user cannot open the file of the lock, and so not hold the lock either",
+      root=True)
+def closed_lock(box):
+    os.chmod(box.dir, 0o755)
+    # One before may have left it open to all.
+    box.file("supd.lock")
+    os.chmod(box.path("supd.lock"), 0o644)
+    w = Walker(box)
+    guardian = w.guardian()
+    stranger = box.popen(sys.executable, "-c", "import os, sys\n"
+                         "os.setgid(65534); os.setuid(65534)\n"
+                         "try:\n"
+                         "    os.open(sys.argv[1], os.O_RDONLY)\n"
+                         "    print('open', flush=True)\n"
+                         "except PermissionError:\n"
+                         "    print('refused', flush=True)\n",
+                         box.path("supd.lock"), stdout=subprocess.PIPE)
+    equal(stranger.stdout.readline(), b"refused\n", "what the stranger says")
+    guardian.send("exit 0")
+    w.ended(0)
+
+
 def name_of(path):
     """The name that locks this directory: os/self/namelock.c."""
     path = os.path.realpath(path)

@@ -25,7 +25,9 @@ is_in_use(const char *runtime_dir)
 
 	(void)snprintf(path, sizeof(path), "%s/supd.lock", runtime_dir);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	/* Of another user's supd only that is known. */
+	held = fd < 0 ? errno == EACCES
+	              : flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 	fd_close(&fd);
 	return held;
 }

@@ -238,8 +238,8 @@ fd_mkdir_parents(const char *path, mode_t mode)
 /*
  * Make the file `name` in `dir`, and the directories on the way, and lock the file for as
  * long as the descriptor and its copies are open; close-on-exec, at or above FD_WINDOW.
- * Returns the descriptor, -EWOULDBLOCK when another process has the lock, or another
- * -errno with a sentence.
+ * No other user may open it, or they could lock it.  Returns the descriptor, -EWOULDBLOCK
+ * when another process has the lock, or another -errno with a sentence.
  */
 int
 fd_lock(const char *dir, const char *name, struct err *err)
@@ -257,8 +257,8 @@ fd_lock(const char *dir, const char *name, struct err *err)
 		err_set(err, -r, "create the directory %s", dir);
 		return r;
 	}
-	fd = fd_raise(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+	fd = fd_raise(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+	if (fd >= 0 && fchmod(fd, 0600) == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
 	err_set(err, errno, "lock %s", path);
 	fd_close(&fd);
