@@ -31,6 +31,11 @@ def others_work(s):
     s.started("clock", count + 2)
 
 
+def program_of(pid):
+    with open(f"/proc/{pid}/comm", encoding="utf8") as name:
+        return name.read().strip()
+
+
 CALM = {"user": "nobody", "backoff": {"min": "100ms", "max": "100ms"}}
 OTHERS = {"other": {}, "clock": {"do": ["exit=1"], "backoff": {"min": "50ms", "max": "50ms"}}}
 
@@ -199,13 +204,18 @@ def stranger(box):
         has(log.read(), f"pid {stranger.pid} hangs in an exec")
 
 
-@test("an orphan that hangs in its exec holds up no status, no stop, no restart and no next guardian", root=True)
-def orphan(box):
+def hang_orphan(box, others):
+    """An actor without a cgroup, the orphan of which has left the session and hangs in its exec."""
     fuse = Fuse(box, "flush", content=PROBE)
     fork = 'setsid "$0" -c "$1" "$2" sleep 1000 & exec sleep 1000'
     command = ["sh", "-c", fork, sys.executable, EXEC_WITH, fuse.path()]
-    s = box.supd({"a": {"command": command, "containment": "session"}, **OTHERS})
-    hanging = fuse.held("flush")
+    s = box.supd({"a": {"command": command, "containment": "session"}, **others})
+    return s, fuse, fuse.held("flush")
+
+
+@test("an orphan that hangs in its exec holds up no status, no stop, no restart and no next guardian", root=True)
+def orphan(box):
+    s, fuse, hanging = hang_orphan(box, OTHERS)
     pid = s.actor("a")["pid"]
     others_work(s)
     os.kill(s.guardian(), signal.SIGKILL)
@@ -217,22 +227,27 @@ def orphan(box):
     others_work(s)
     fuse.answer()
     s.until(lambda: s.actor("a")["pid"] not in (None, pid), "the next process")
-    # After three seconds it is not known any more to belong to the actor.
     s.stop()
     s.until(lambda: not alive(hanging), "the end of the orphan with supd")
 
 
 @test("an orphan that hangs in its exec until its actor has begun anew ends with supd", root=True)
 def forgotten(box):
-    fuse = Fuse(box, "flush", content=PROBE)
-    fork = 'setsid "$0" -c "$1" "$2" sleep 1000 & exec sleep 1000'
-    command = ["sh", "-c", fork, sys.executable, EXEC_WITH, fuse.path()]
-    s = box.supd({"a": {"command": command, "containment": "session"}})
-    hanging = fuse.held("flush")
+    s, fuse, hanging = hang_orphan(box, {})
     s.ctl_ok("restart", "a")
     s.stop()
     fuse.answer()
     s.until(lambda: not alive(hanging), "the end of the orphan")
+
+
+@test("the same of an orphan that runs its program by then", root=True)
+def forgotten_and_running(box):
+    s, fuse, hanging = hang_orphan(box, {})
+    s.ctl_ok("restart", "a")
+    fuse.answer()
+    s.until(lambda: program_of(hanging) == "sleep", "its program")
+    s.stop()
+    check(not alive(hanging), "the orphan has ended")
 
 
 @test("a directory, an output and an environment file that do not answer: the same, also "
