@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """The binary on disk takes over, and nobody notices: actors, clients, service manager."""
+import contextlib
 import json
 import os
 import random
@@ -140,6 +141,51 @@ def log_is_hit(box):
                 timeout=30)
     s.until(lambda: f"{n}\n" in s.ctl("logs", "-n", "1", "a").out, "the last line")
     equal(s.ctl_ok("logs", "-n", "all", "a").out.split(), [str(i) for i in range(n + 1)], "what was logged")
+
+
+def log_process_is_new(s, old):
+    return log_process(s) not in (None, old)
+
+
+def held_on_its_way(s, old):
+    """Stop the next log process before it executes its program; None if that was missed."""
+    guardian = s.guardian()
+    known = set(children(guardian))
+    os.kill(old, signal.SIGKILL)
+    while not log_process_is_new(s, old):
+        for new in set(children(guardian)) - known:
+            known.add(new)
+            try:
+                os.kill(new, signal.SIGSTOP)
+                for _ in range(100):
+                    stat = contents(f"/proc/{new}/stat").rpartition(b") ")[2].split()
+                    if stat[0] in b"TZ":
+                        break
+                    time.sleep(0.001)
+                # It leads a session by now, as a helper process of the guardian does not.
+                if b"@guardian" in contents(f"/proc/{new}/cmdline") and int(stat[3]) == new:
+                    return new
+                os.kill(new, signal.SIGCONT)
+            except (ProcessLookupError, FileNotFoundError):
+                pass
+    return None
+
+
+@test("the log process is on the way to its program at an upgrade: it runs the new binary afterwards")
+def log_is_on_its_way(box):
+    s, binary = start(box)
+    replace(binary, of_version(OTHER))
+    for _ in range(20):
+        old = s.until(lambda: log_process(s), "a log process")
+        held = held_on_its_way(s, old)
+        if held is not None:
+            break
+        s.until(lambda: log_process_is_new(s, old), "the next log process")
+    check(held is not None, "no log process was met on its way")
+    s.ctl_ok("upgrade")
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(held, signal.SIGCONT)
+    s.until(lambda: log_process(s) and runs(log_process(s), binary), "the log process on the new binary", timeout=30)
 
 
 @test("a call over a plain connection is answered on it, in order, and it goes on")

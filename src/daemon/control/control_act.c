@@ -62,7 +62,7 @@ call_resolve_past(struct conn *conn, const char *name, struct ref_list *list,
 bool
 call_resolve(struct conn *conn, struct ref_list *list)
 {
-	const json_t *names = param_array(conn, "names");
+	const json_t *names = param_get(conn, "names");
 
 	if (json_array_size(names) == 0) {
 		reply_invalid_parameter(conn, "names");
@@ -260,7 +260,7 @@ refuses(struct conn *conn, enum event_kind kind)
 static bool
 resumes(struct conn *conn)
 {
-	const json_t *names = param_array(conn, "names");
+	const json_t *names = param_get(conn, "names");
 	struct candidates candidates;
 
 	if (!token_is_orphaned(conn))

@@ -288,7 +288,7 @@ grow_post(struct conn *conn, size_t target, struct ref parent, const struct grow
 static const char **
 list_with(struct conn *conn)
 {
-	json_t *with = (json_t *)(uintptr_t)param_object(conn, "with");
+	json_t *with = (json_t *)(uintptr_t)param_get(conn, "with");
 	const char **list = calloc(2 * json_object_size(with) + 1, sizeof(*list));
 	const char *key;
 	json_t *value;
@@ -307,7 +307,7 @@ list_with(struct conn *conn)
 static char **
 list_command(struct conn *conn)
 {
-	const json_t *command = param_array(conn, "command");
+	const json_t *command = param_get(conn, "command");
 	size_t n = json_array_size(command);
 	char **list = calloc(n + 1, sizeof(*list));
 
@@ -369,14 +369,14 @@ handle_add(struct conn *conn)
 {
 	const char *name = param_string(conn, "name");
 	const char *use = param_string(conn, "use");
-	bool has_command = json_array_size(param_array(conn, "command")) > 0;
+	bool has_command = json_array_size(param_get(conn, "command")) > 0;
 	struct ref parent;
 
 	if (*glob_last_name(name) == '\0')
 		reply_invalid_parameter(conn, "name");
 	else if ((use != NULL) == has_command)
 		reply_invalid_parameter(conn, use != NULL ? "command" : "use");
-	else if (use == NULL && json_object_size(param_object(conn, "with")) > 0)
+	else if (use == NULL && json_object_size(param_get(conn, "with")) > 0)
 		reply_invalid_parameter(conn, "with");
 	else if (!grow_refuses(conn, name) && find_supervisor(conn, name, &parent))
 		add_one(conn, parent, glob_last_name(name));

@@ -398,7 +398,7 @@ add_name(struct request *request, const char *name, struct ref_list *list)
 static bool
 add_names(struct request *request)
 {
-	const json_t *names = param_array(request->conn, "names");
+	const json_t *names = param_get(request->conn, "names");
 
 	if (json_array_size(names) == 0) {
 		reply_invalid_parameter(request->conn, "names");

@@ -414,8 +414,8 @@ watch_names(struct conn *conn, const json_t *names, const json_t *since,
 void
 handle_watch(struct conn *conn)
 {
-	const json_t *names = param_array(conn, "names");
-	const json_t *since = param_array(conn, "since");
+	const json_t *names = param_get(conn, "names");
+	const json_t *since = param_get(conn, "since");
 	struct watch_requests *watches;
 
 	if (json_array_size(names) == 0) {

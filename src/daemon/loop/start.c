@@ -370,9 +370,17 @@ renew_log(struct supd *supd)
 {
 	const struct ref ref = actors_find(&supd->actors, SYSTEM_LOG_PATH);
 	const struct actor *actor = actors_get(&supd->actors, ref);
+	pid_t pid = actor == NULL ? 0 : actor->pid;
 
-	if (actor == NULL || actor->pid == 0 || supd->recording.facts.shutting_down ||
-	    is_same_binary(actor->pid))
+	/* Or one that the guardian before us has started, on the way to its program. */
+	for (uint32_t place = 0; pid == 0 && place < LEDGER_SPAWNS; place++) {
+		const struct ledger_spawn *spawn =
+		    ledger_spawn(supd->recording.ledger, place);
+
+		if (spawn->life != 0 && spawn->task == 0 && spawn->ref.slot == ref.slot)
+			pid = spawn->trace.pid;
+	}
+	if (pid == 0 || supd->recording.facts.shutting_down || is_same_binary(pid))
 		return;
 	post_event(supd->post, &(struct event){.kind = EVENT_RESTART, .ref = ref});
 }

@@ -42,24 +42,18 @@ enum { KILL_US = 200000 };
 
 /* Free the ledger, unless it is in force, or a start has its intent there: in the next
  * turn, for with thousands of actors that takes a while. */
-static void
-let_go(struct procs *procs, struct ledger *ledger)
+void
+procs_drop_ledger(struct procs *procs, struct ledger *take_ledger)
 {
 	struct births *births = &procs->births;
 
 	for (unsigned int i = 0; i < births->n; i++)
-		if (births->at[births->order[i]].ledger == ledger)
+		if (births->at[births->order[i]].ledger == take_ledger)
 			return;
-	if (ledger == procs->room->recording->ledger)
+	if (take_ledger == procs->room->recording->ledger)
 		return;
 	ledger_free(births->dropped);
-	births->dropped = ledger;
-}
-
-void
-procs_drop_ledger(struct procs *procs, struct ledger *take_ledger)
-{
-	let_go(procs, take_ledger);
+	births->dropped = take_ledger;
 }
 
 /* A place without a start. */
@@ -151,7 +145,7 @@ end(struct procs *procs, unsigned int i)
 	births->ways->over(procs, birth->who, r, &result);
 	atomic_store(&ledger_spawn(procs->room->recording->ledger, place)->life, 0);
 	if (birth->ledger != procs->room->recording->ledger)
-		let_go(procs, birth->ledger);
+		procs_drop_ledger(procs, birth->ledger);
 }
 
 void

@@ -128,8 +128,9 @@ params_check(const struct param *params, const json_t *parameters)
 	return wrong;
 }
 
-static const json_t *
-get(const struct conn *conn, const char *name)
+/* An object or an array, borrowed from the call, or NULL. */
+const json_t *
+param_get(const struct conn *conn, const char *name)
 {
 	const json_t *value = json_object_get(conn->call.message.parameters, name);
 
@@ -141,14 +142,14 @@ get(const struct conn *conn, const char *name)
 const char *
 param_string(const struct conn *conn, const char *name)
 {
-	return json_string_value(get(conn, name));
+	return json_string_value(param_get(conn, name));
 }
 
 /* A boolean, or `otherwise` when it is not given. */
 bool
 param_bool(const struct conn *conn, const char *name, bool otherwise)
 {
-	const json_t *value = get(conn, name);
+	const json_t *value = param_get(conn, name);
 
 	return value != NULL ? json_is_true(value) : otherwise;
 }
@@ -157,21 +158,7 @@ param_bool(const struct conn *conn, const char *name, bool otherwise)
 int64_t
 param_int(const struct conn *conn, const char *name, int64_t otherwise)
 {
-	const json_t *value = get(conn, name);
+	const json_t *value = param_get(conn, name);
 
 	return value != NULL ? json_integer_value(value) : otherwise;
-}
-
-/* An object of texts, borrowed from the call, or NULL. */
-const json_t *
-param_object(const struct conn *conn, const char *name)
-{
-	return get(conn, name);
-}
-
-/* An array, borrowed from the call, or NULL. */
-const json_t *
-param_array(const struct conn *conn, const char *name)
-{
-	return get(conn, name);
 }

@@ -378,8 +378,7 @@ const char *params_check(const struct param *params, const json_t *parameters);
 const char *param_string(const struct conn *conn, const char *name);
 bool param_bool(const struct conn *conn, const char *name, bool otherwise);
 int64_t param_int(const struct conn *conn, const char *name, int64_t otherwise);
-const json_t *param_object(const struct conn *conn, const char *name);
-const json_t *param_array(const struct conn *conn, const char *name);
+const json_t *param_get(const struct conn *conn, const char *name);
 
 /* control_share.c */
 bool share_may_begin(struct conn *conn);
