@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/strbuf.h"
 #include "conf/read/envfile.h"
 #include "daemon/launch/identity.h"
 #include "daemon/launch/limiting.h"
@@ -87,28 +88,22 @@ struct program {
 static char *
 add_passed(struct environment *environment, const struct passed *passed)
 {
-	char names[NAMES_MAX];
-	size_t used = 0;
-	char *pid;
+	char memory[NAMES_MAX];
+	struct strbuf names;
 
 	if (passed->n_listen == 0 || passed->names[0] == NULL)
 		return NULL;
-	names[0] = '\0';
+	strbuf_borrow(&names, memory, sizeof(memory));
 	for (size_t i = 0; i < passed->n_listen; i++) {
-		int n = snprintf(names + used, sizeof(names) - used, "%s%s",
-		                 i == 0 ? "" : ":", passed->names[i]);
-
-		if (n < 0 || (size_t)n >= sizeof(names) - used) {
-			environment->failed = -E2BIG;
-			return NULL;
-		}
-		used += (size_t)n;
+		strbuf_adds(&names, i == 0 ? "" : ":");
+		strbuf_adds(&names, passed->names[i]);
 	}
+	if (names.failed)
+		environment->failed = -E2BIG;
 	(void)environment_add(environment, "LISTEN_FDS", "%zu", passed->n_listen);
-	(void)environment_set(environment, "LISTEN_FDNAMES", names);
+	(void)environment_set(environment, "LISTEN_FDNAMES", strbuf_str(&names));
 	/* Room for the child's own pid, which is known only when it is born. */
-	pid = environment_add(environment, "LISTEN_PID", "%010d", 0);
-	return pid;
+	return environment_add(environment, "LISTEN_PID", "%010d", 0);
 }
 
 static int

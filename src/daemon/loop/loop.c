@@ -293,6 +293,9 @@ end_turn(struct supd *supd)
 {
 	/* What the walker told in the midst of the turn. */
 	procs_take_exits(supd->processes->procs);
+	/* What is due may be a restart, which is more urgent. */
+	if (core_deadline(supd->engine.core) > clock_mono_ms())
+		procs_reap(supd->processes->procs);
 	tasks_on_turn(supd->processes->tasks);
 	procs_on_turn(supd->processes->procs);
 	/* One complete turn proves this guardian works: tell the walker to drop the

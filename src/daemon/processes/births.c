@@ -260,6 +260,7 @@ procs_bear(struct procs *procs)
 		if (birth == NULL || clock_mono_ms() > births->until_ms ||
 		    (is_alone && procs->room->post->posted.n > before))
 			break;
+		procs_reap(procs);
 		if (!os_spawn_await(birth->start, is_alone ? ALONE_US : TOGETHER_US)) {
 			birth->waited_us += is_alone ? ALONE_US : TOGETHER_US;
 			birth->is_slow = birth->waited_us >= ALONE_US;

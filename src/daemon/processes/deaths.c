@@ -7,7 +7,8 @@
  * are children of the walker, which tells of them.
  *
  * Peek, put down, reap: whenever we die, the end of a process is known to our successor,
- * or its zombie still is there to be asked.
+ * or its zombie still is there to be asked.  Where nothing counts zombies they are reaped
+ * while their successors are on their way to their programs, when nothing waits for us.
  */
 #include "config.h"
 
@@ -30,8 +31,6 @@
 #include "os/self/signals.h"
 #include "os/socket/closer.h"
 
-/* Of so many ends the core hears in one turn; the others stay where they are. */
-#define COLLECT_BATCH 64
 /* A walk over all children happens at most once in so long. */
 #define WALK_SECONDS 0.1
 /* How long the end of supd waits for killed tasks. */
@@ -59,7 +58,24 @@ watch_again(struct procs *procs, struct proc *proc, uint32_t slot)
 		                &event);
 }
 
-/* Reap one by its pidfd; false when there was nothing to reap after all. */
+/* A child of ours has ended.  It may be a zombie while its successor is started, but not
+ * where that counts for a limit: of descriptors, of its cgroup, of its user. */
+static bool
+take_child(struct procs *procs, struct proc *proc, const struct reap *reap)
+{
+	const struct actor *actor = actors_get(procs->actors, proc->ref);
+
+	/* The epoll tells no more of it, even if a copy of its pidfd is open. */
+	procs->zombies[procs->n_zombies++] = proc->child.pidfd;
+	proc->child.pidfd = -1;
+	ends_add(procs, proc, reap);
+	if (!procs->cgroups->keeps_leaves || proc->child.containment.is_limited ||
+	    actor == NULL || actor->conf->process.identity.has_user)
+		procs_reap(procs);
+	return true;
+}
+
+/* Take in the end of one by its pidfd; false when it has not ended after all. */
 static bool
 collect_one(struct procs *procs, uint32_t slot)
 {
@@ -74,10 +90,8 @@ collect_one(struct procs *procs, uint32_t slot)
 		watch_again(procs, proc, slot);
 		return false;
 	}
-	/* The epoll tells no more of a reaped child of ours, even if a copy of its pidfd
-	 * is open. */
 	if (r > 0 && !proc->child.adopted && proc->leader == 0)
-		fd_close(&proc->child.pidfd);
+		return take_child(procs, proc, &reap);
 	if (r < 0 && proc->leader != 0)
 		return mainpid_collect(procs, proc);
 	if (r < 0 && !child_end(procs, &proc->child, &reap))
@@ -115,10 +129,11 @@ tell_ends(struct procs *procs)
 static size_t
 collect(struct procs *procs)
 {
-	struct epoll_event events[COLLECT_BATCH];
-	const int n = epoll_wait(procs->epoll_fd, events, COLLECT_BATCH, 0);
+	struct epoll_event events[DEATHS_MAX];
+	const int n = epoll_wait(procs->epoll_fd, events, DEATHS_MAX, 0);
 	size_t collected = 0;
 
+	procs_reap(procs);
 	if (n > 0)
 		hear_first(procs);
 	for (int i = 0; i < n; i++)
@@ -151,7 +166,9 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 	/* Before we look: what comes after this wakes us again. */
 	(void)signals_take(procs->child_fd);
 	n = collect(procs);
-	for (; n < COLLECT_BATCH && os_reap_peek_any(&reap) > 0; n++) {
+	/* They are no news. */
+	procs_reap(procs);
+	for (; n < DEATHS_MAX && os_reap_peek_any(&reap) > 0; n++) {
 		struct proc *proc;
 		struct task *task;
 
@@ -176,7 +193,7 @@ on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
 		}
 		os_reap_peeked(&reap);
 	}
-	if (n >= COLLECT_BATCH)
+	if (n >= DEATHS_MAX)
 		arm_walk(procs, 0.);
 	tell_ends(procs);
 }

@@ -129,10 +129,10 @@ procs_on_turn(struct procs *procs)
 	births_on_turn(procs);
 	for (int i = 0; i < PASSES_AT_ONCE && procs->n_freeze_pending > 0; i++)
 		pass(procs);
-	if (procs->n_freeze_pending == 0 || ev_is_active(&procs->again))
-		return;
-	ev_timer_set(&procs->again, AGAIN_SECONDS, 0.);
-	ev_timer_start(procs->loop, &procs->again);
+	if (procs->n_freeze_pending > 0 && !ev_is_active(&procs->again)) {
+		ev_timer_set(&procs->again, AGAIN_SECONDS, 0.);
+		ev_timer_start(procs->loop, &procs->again);
+	}
 }
 
 static void
@@ -150,13 +150,6 @@ freezing_init(struct procs *procs)
 {
 	ev_timer_init(&procs->again, on_again, AGAIN_SECONDS, 0.);
 	procs->again.data = procs;
-}
-
-/* The process of now is gone: the next one runs. */
-void
-freezing_end(struct proc *proc)
-{
-	proc->freeze.is_wanted = false;
 }
 
 /* Look no longer. */

@@ -117,7 +117,8 @@ gone_close(struct procs *procs, struct proc *proc)
 	if (!proc->child.containment.is_cgroup)
 		(void)containment_close(&proc->child.containment, procs->cgroups);
 	proc_enter(proc, proc_has_ended(proc) ? PROC_GONE : PROC_NONE);
-	freezing_end(proc);
+	/* The next one runs. */
+	proc->freeze.is_wanted = false;
 	proc_record(procs, proc);
 }
 

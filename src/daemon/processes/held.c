@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* held.c - what all files about processes do with one: hold it by a pidfd, put its state
- * down, post an event of it. */
+ * down, post an event of it, reap it. */
 #include "config.h"
 
 #include <signal.h>
@@ -93,4 +93,17 @@ child_ended(struct procs *procs, struct spawned *child)
 	held_let_go(procs, &child->pidfd);
 	child->pid = 0;
 	containment_reaped(&child->containment);
+}
+
+void
+procs_reap(struct procs *procs)
+{
+	struct reap reap;
+
+	while (procs->n_zombies > 0) {
+		const int pidfd = procs->zombies[--procs->n_zombies];
+
+		(void)os_reap_pidfd(pidfd, -1, &reap);
+		(void)close(pidfd);
+	}
 }

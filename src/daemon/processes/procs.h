@@ -51,6 +51,8 @@ void procs_task_done(struct processes *room, const struct task_order *order,
 /* Have the main process read its configuration again: reload_command or reload_signal.
  * -errno; -ESRCH: there is none. */
 int procs_reload(struct procs *procs, struct ref ref);
+/* Nothing more urgent is to be done: reap children whose ends are put down. */
+void procs_reap(struct procs *procs);
 /* The turn is over: freeze and thaw processes. */
 void procs_on_turn(struct procs *procs);
 

@@ -82,6 +82,9 @@ struct leaves {
 	int child; /* of bounded_start() */
 };
 
+/* So many ends are taken in at once. */
+#define DEATHS_MAX 64
+
 struct procs {
 	struct processes *room;
 	struct ev_loop *loop;
@@ -94,6 +97,8 @@ struct procs {
 	struct proctable *table;
 	struct births births;
 	struct leaves leaves;
+	int zombies[DEATHS_MAX]; /* pidfds of children whose ends are put down */
+	unsigned int n_zombies;
 	int epoll_fd;
 	ev_io death;
 	ev_io cgroup;
@@ -141,7 +146,6 @@ void leaves_end(struct procs *procs);
 /* freezing.c */
 void freezing_init(struct procs *procs);
 void freezing_adopt(struct procs *procs, struct proc *proc, bool freeze);
-void freezing_end(struct proc *proc);
 void freezing_done(struct procs *procs);
 
 /* mainpid.c */

@@ -258,13 +258,11 @@ make_harmless(char *line)
 	const char *end = line + strlen(line);
 	size_t n;
 
-	for (char *p = line; *p != '\0'; p++) {
+	for (char *p = line; *p != '\0'; p += n > 0 ? n : 1) {
 		/* As almost all are. */
-		if (*p >= ' ' && *p <= '~')
-			continue;
-		n = strbuf_control_length(p, end);
-		memset(p, ' ', n);
-		p += n > 1 ? n - 1 : 0;
+		n = *p >= ' ' && *p <= '~' ? 0 : strbuf_control_length(p, end);
+		if (n > 0)
+			memset(p, ' ', n);
 	}
 }
 

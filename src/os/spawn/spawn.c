@@ -150,10 +150,8 @@ clear(const struct spawner *spawner, struct spawn_place *place, uint64_t begun_m
 {
 	place->child.shared->err.text[0] = '\0';
 	atomic_store(&place->child.lives, 1);
-	place->in_memory = place->is_foreign = place->is_late = false;
-	place->is_adopted = false;
-	place->end_fd = place->pidfd = -1;
-	place->pid = -1;
+	place->in_memory = place->is_foreign = place->is_late = place->is_adopted = false;
+	place->end_fd = place->pidfd = place->pid = -1;
 	place->begun_ms = begun_ms;
 	place->patience_ms = spawner->patience_ms;
 }
@@ -168,16 +166,12 @@ furnish(const struct spawner *spawner, const struct spawn *spawn,
 	clear(spawner, place, clock_mono_ms());
 	child->spawn = spawn;
 	child->trace = spawn->trace != NULL ? spawn->trace : &child->shared->trace;
-	child->trace->step = SPAWN_STEP_NONE;
-	child->trace->code = 0;
-	child->trace->which = -1;
+	*child->trace = (struct spawn_trace){.step = SPAWN_STEP_NONE, .which = -1};
 	child->uid = spawn->has_ids ? spawn->uid : spawner->uid;
 	child->parent_uid = spawner->uid;
-	child->root_fd = -1;
 	child->null_fd = spawner->null_fd;
-	child->exec_fd = -1;
-	child->is_joining = false;
-	child->writes_oom = false;
+	child->root_fd = child->exec_fd = -1;
+	child->is_joining = child->writes_oom = false;
 	child->oom_score_adj = wanted_oom(spawner, spawn);
 }
 

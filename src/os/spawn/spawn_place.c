@@ -38,26 +38,21 @@ place_new(void)
 	const int prot = PROT_READ | PROT_WRITE;
 	const size_t size = (sizeof(struct spawn_place) + 63) / 64 * 64;
 	struct spawn_place *place;
-	void *shared;
 	/* Shared, so that it also works where the child has a copy of our memory. */
-	char *map = mmap(NULL, sizeof(struct spawn_shared), prot,
-	                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *shared = mmap(NULL, sizeof(struct spawn_shared), prot,
+	                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *map = mmap(NULL, GUARD_SIZE + STACK_SIZE, prot,
+	                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 
-	if (map == MAP_FAILED)
-		return NULL;
-	shared = map;
-	map = mmap(NULL, GUARD_SIZE + STACK_SIZE, prot,
-	           MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (map == MAP_FAILED) {
-		(void)munmap(shared, sizeof(struct spawn_shared));
+	if (shared == MAP_FAILED || map == MAP_FAILED ||
+	    mprotect(map, GUARD_SIZE, PROT_NONE) < 0) {
+		if (shared != MAP_FAILED)
+			(void)munmap(shared, sizeof(struct spawn_shared));
+		if (map != MAP_FAILED)
+			(void)munmap(map, GUARD_SIZE + STACK_SIZE);
 		return NULL;
 	}
 	place = (struct spawn_place *)(void *)(map + GUARD_SIZE + STACK_SIZE - size);
-	if (mprotect(map, GUARD_SIZE, PROT_NONE) < 0) {
-		(void)munmap(map, GUARD_SIZE + STACK_SIZE);
-		(void)munmap(shared, sizeof(struct spawn_shared));
-		return NULL;
-	}
 	place->child.shared = shared;
 	return place;
 }
