@@ -67,6 +67,18 @@ check_limit(struct client *observer, const char *name)
 	check_error(client_reply(observer), "io.supd.Control.LimitReached", "name", name);
 }
 
+/* The reply names the bound of one observer, not that of all clients. */
+static void
+check_watch_limit(struct client *observer)
+{
+	json_t *reply = client_reply(observer);
+
+	ck_assert_int_eq(
+	    json_integer_value(json_object_get(parameters_of(reply), "limit")),
+	    CONTROL_WAITERS_UID);
+	check_error(reply, "io.supd.Control.LimitReached", "name", "Watch");
+}
+
 START_TEST(observers_wait_for_their_shares_and_controllers_for_the_rest)
 {
 	const size_t each = CONTROL_WAITERS_UID / CONTROL_NAMES_MAX;
@@ -82,10 +94,10 @@ START_TEST(observers_wait_for_their_shares_and_controllers_for_the_rest)
 			ck_assert_ptr_null(client_reply(&clients[n_clients - 1]));
 		}
 		send_watch(open_observer(i), 1);
-		check_limit(&clients[n_clients - 1], "Watch");
+		check_watch_limit(&clients[n_clients - 1]);
 	}
 	send_watch(open_observer(9), 1);
-	check_limit(&clients[n_clients - 1], "Watch");
+	check_watch_limit(&clients[n_clients - 1]);
 	check_done(client_call(&client, "Restart", "{\"names\":[\"a\"]}", ""));
 	/* A share comes back with its connection. */
 	client_close(&clients[0]);

@@ -92,7 +92,8 @@ wait_prepare(struct conn *conn, size_t n_targets)
 	ASSERT(call->targets == NULL);
 	ASSERT(n_targets > 0);
 	if (!share_has_waiters(conn, n_targets) || !reserve_waiters(control, n_targets)) {
-		reply_limit(conn, call->method->name, WAITERS_MAX);
+		reply_limit(conn, call->method->name,
+		            conn->observes ? CONTROL_WAITERS_UID : WAITERS_MAX);
 		return false;
 	}
 	call->targets = calloc(n_targets, sizeof(*call->targets));
