@@ -285,17 +285,19 @@ def reloaded(box):
 @test("an actor that is removed says its last, and its pipe is not kept")
 def removed(box):
     tree = {"a": shell("trap 'echo bye; exit 0' TERM; echo hi; while :; do sleep 0.01; done"),
-            "b": {}}
+            "b": shell("echo hi; exec sleep 1000")}
     s = box.supd(tree)
     path = box.path("logs/user/a.log")
     has_line(s, path, "hi")
+    # The log process has both pipes.
+    has_line(s, box.path("logs/user/b.log"), "hi")
 
     def pipes():
         log = s.actor("/system/log")["pid"]
         return sum(os.readlink(f"/proc/{log}/fd/{fd}").startswith("pipe:")
                    for fd in os.listdir(f"/proc/{log}/fd"))
     before = pipes()
-    s.write({"b": {}})
+    s.write({"b": tree["b"]})
     s.ctl_ok("apply")
     has_line(s, path, "bye")
     s.until(lambda: pipes() < before, "the pipe is closed")

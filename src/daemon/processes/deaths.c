@@ -124,16 +124,19 @@ tell_ends(struct procs *procs)
 	gone_tell(procs);
 }
 
-/* Collect what is dead by now, as much as is for one turn; returns how many ends were
- * noted. */
+/* Collect what is dead by now, as much as is for one turn; returns how many ends are
+ * noted, among them those of children that are still to be reaped. */
 static size_t
 collect(struct procs *procs)
 {
 	struct epoll_event events[DEATHS_MAX];
-	const int n = epoll_wait(procs->epoll_fd, events, DEATHS_MAX, 0);
-	size_t collected = 0;
+	size_t collected = procs->n_zombies;
+	int n = 0;
 
-	procs_reap(procs);
+	if (collected == DEATHS_MAX)
+		procs_reap(procs);
+	else
+		n = epoll_wait(procs->epoll_fd, events, DEATHS_MAX - (int)collected, 0);
 	if (n > 0)
 		hear_first(procs);
 	for (int i = 0; i < n; i++)
@@ -144,7 +147,7 @@ collect(struct procs *procs)
 			                           events[i].data.u32 & ~PROCS_TASK);
 		else
 			collected += collect_one(procs, events[i].data.u32);
-	if (collected > 0)
+	if (n > 0)
 		tell_ends(procs);
 	return collected;
 }
