@@ -195,6 +195,36 @@ def killed(box):
         equal(follower.take(1), ["end"], "the last line")
 
 
+def waiting(s):
+    """Between calls: the reader that waits for the next one."""
+    until(lambda: len(readers(s)) == 1, "a reader that waits")
+    return readers(s)[0]
+
+
+@test("after a call a reader waits for the next: it is used, is not missed, and ends with the guardian")
+def spare(box):
+    silent = {str(n): {"command": ["true"], "restart": "transient"} for n in range(200)}
+    top = "x" * 90
+    deep = {top: {"start": "parallel", "children": {"y" * 90: {"start": "parallel", "children": silent}}}}
+    s = box.supd({"a": counter(3), **deep})
+    logged(s, 3)
+    first = waiting(s)
+    equal(s.ctl_ok("logs", "a").out.splitlines(), lines(3), "what it answers")
+    until(lambda: not alive(first), "its end")
+    killed = waiting(s)
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: not alive(killed), "its end")
+    equal(s.ctl_ok("logs", "a").out.splitlines(), lines(3), "the answer without it")
+    before = waiting(s)
+    # A request that its pipe has no room for.
+    equal([line.split(" | ")[1] for line in s.ctl_ok("logs", "a", top).out.splitlines()],
+          lines(3), "of all")
+    until(lambda: not alive(before), "its end")
+    last = waiting(s)
+    s.crash()
+    until(lambda: not alive(last), "its end with the guardian")
+
+
 @test("calls leave neither descriptors nor processes behind", timeout=60)
 def nothing_left(box):
     s = box.supd({"a": counter(1000)})
@@ -211,13 +241,13 @@ def nothing_left(box):
         client.close()
 
     call("whole")
-    s.call("Ping")
+    waiting(s)
     before = s.descriptors()
     for _ in range(30):
         for how in ("whole", "begun", "at once"):
             until(lambda: len(readers(s)) < 12, "readers that end")
             call(how)
-    until(lambda: not readers(s), "the end of all readers")
+    until(lambda: len(readers(s)) == 1, "the end of all readers but the one that waits")
     until(lambda: s.descriptors() <= before, lambda: f"{s.descriptors()}, not {before}")
     until(lambda: "Z" not in s.family().values(), lambda: f"zombies: {s.family()}")
 

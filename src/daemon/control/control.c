@@ -145,6 +145,8 @@ control_alloc(const struct control_uses *uses)
 	TAILQ_INIT(&control->readers);
 	ev_init(&control->accept_timer, on_accept_again);
 	control->accept_timer.data = control;
+	ev_init(&control->spare_timer, logs_on_spare);
+	control->spare_timer.data = control;
 	control->seen_seq = uses->events->next_seq;
 	return control;
 }

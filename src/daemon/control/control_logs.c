@@ -3,6 +3,9 @@
  *
  * The answers of the reader go to the client as they come, only as fast as it takes them:
  * else they stay in the pipe, and the reader waits.  Nothing here waits for a disk.
+ *
+ * A process takes longer to start than to read some lines.  So after a call the next
+ * reader is started, and waits for its request for a while.
  */
 #include "config.h"
 
@@ -11,6 +14,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -26,14 +31,18 @@
 /* How long the end of one that was killed is waited for when supd ends. */
 #define END_MS 100
 
+/* How long the next reader waits for a call. */
+#define SPARE_S 30.
+
 /* A reader: as long as the call lasts it has a connection, then only to be reaped. */
 struct logs {
 	struct control *control;
 	TAILQ_ENTRY(logs) link;
-	struct conn *conn; /* NULL: the call is over */
+	struct conn *conn; /* NULL: there is no call yet, or it is over */
 	pid_t pid;
 	int pidfd;
-	int fd; /* what it answers, -1: closed */
+	int request_fd; /* control->spare: where the request goes; else -1 */
+	int fd;         /* what it answers, -1: closed */
 	ev_io io;
 	ev_io end_io;
 	bool follow;
@@ -53,8 +62,11 @@ logs_free(struct logs *logs)
 
 	TAILQ_REMOVE(&control->readers, logs, link);
 	control->n_readers--;
+	if (control->spare == logs)
+		control->spare = NULL;
 	ev_io_stop(control->uses.loop, &logs->io);
 	ev_io_stop(control->uses.loop, &logs->end_io);
+	fd_close(&logs->request_fd);
 	fd_close(&logs->fd);
 	fd_close(&logs->pidfd);
 	strbuf_done(&logs->in);
@@ -76,11 +88,10 @@ on_end(struct ev_loop *loop, ev_io *io, int revents)
 		logs_free(logs);
 }
 
-/* The call is over: whatever the reader is doing is not wanted any more. */
+/* Whatever the reader is doing is not wanted any more. */
 static void
-release(struct conn *conn)
+end(struct logs *logs)
 {
-	struct logs *logs = conn->call.logs;
 	struct reap reap;
 
 	logs->conn = NULL;
@@ -95,10 +106,27 @@ release(struct conn *conn)
 		logs_free(logs);
 }
 
+/* The call is over.  The next reader is started when the answer is on its way. */
+static void
+release(struct conn *conn)
+{
+	struct control *control = conn->control;
+
+	end(conn->call.logs);
+	if (control->spare == NULL && !control->closing) {
+		ev_timer_stop(control->uses.loop, &control->spare_timer);
+		ev_timer_set(&control->spare_timer, 0., 0.);
+		ev_timer_start(control->uses.loop, &control->spare_timer);
+	}
+}
+
 /* supd ends, and with it all readers. */
 void
 logs_free_all(struct control *control)
 {
+	ev_timer_stop(control->uses.loop, &control->spare_timer);
+	if (control->spare != NULL)
+		end(control->spare);
 	while (!TAILQ_EMPTY(&control->readers)) {
 		struct logs *logs = TAILQ_FIRST(&control->readers);
 		struct reap reap;
@@ -159,9 +187,8 @@ spawn_reader(struct control *control, int request_fd, int answer_fd,
 }
 
 static struct logs *
-logs_new(struct conn *conn, int take_fd, const struct spawn_result *result)
+logs_new(struct control *control, int take_fd, const struct spawn_result *result)
 {
-	struct control *control = conn->control;
 	struct ev_loop *loop = control->uses.loop;
 	struct logs *logs = calloc(1, sizeof(*logs));
 
@@ -169,11 +196,10 @@ logs_new(struct conn *conn, int take_fd, const struct spawn_result *result)
 		return NULL;
 	*logs = (struct logs){
 	    .control = control,
-	    .conn = conn,
 	    .pid = result->pid,
 	    .pidfd = result->pidfd,
+	    .request_fd = -1,
 	    .fd = take_fd,
-	    .follow = param_bool(conn, "follow", false),
 	};
 	strbuf_init(&logs->in, READER_RECORD_MAX + 2 * READ_BYTES);
 	ev_io_init(&logs->io, on_answer, logs->fd, EV_READ);
@@ -187,9 +213,10 @@ logs_new(struct conn *conn, int take_fd, const struct spawn_result *result)
 	return logs;
 }
 
-/* Start a reader for the request; NULL: there is no room for one more. */
+/* Start a reader, which reads its request from this descriptor; NULL: there is no room
+ * for one more. */
 static struct logs *
-start(struct conn *conn, int request_fd)
+start(struct control *control, int request_fd)
 {
 	struct spawn_result result = {.pid = -1, .pidfd = -1};
 	struct logs *logs = NULL;
@@ -200,16 +227,68 @@ start(struct conn *conn, int request_fd)
 		return NULL;
 	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	ends[0] = fd_raise(ends[0]);
-	r = spawn_reader(conn->control, request_fd, ends[1], &result);
+	r = spawn_reader(control, request_fd, ends[1], &result);
 	(void)close(ends[1]);
 	/* A reader that could not be started and does not end is reaped as a stranger. */
 	if (r == 0)
-		logs = logs_new(conn, ends[0], &result);
+		logs = logs_new(control, ends[0], &result);
 	if (logs == NULL) {
 		/* A reader without a reader of its own output ends by itself. */
 		fd_close(&ends[0]);
 		fd_close(&result.pidfd);
 	}
+	return logs;
+}
+
+/* Start the next reader, or end one that has waited for long. */
+void
+logs_on_spare(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct control *control = timer->data;
+	int ends[2];
+
+	(void)revents;
+	if (control->spare != NULL) {
+		end(control->spare);
+		return;
+	}
+	if (control->n_readers >= CONTROL_READERS_MAX - CONTROL_READERS_KEPT ||
+	    pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	ends[1] = fd_raise(ends[1]);
+	control->spare = start(control, ends[0]);
+	(void)close(ends[0]);
+	if (control->spare == NULL) {
+		(void)close(ends[1]);
+		return;
+	}
+	control->spare->request_fd = ends[1];
+	ev_timer_set(timer, SPARE_S, 0.);
+	ev_timer_start(loop, timer);
+}
+
+/* Give the request, a file, to the reader that waits; NULL: no reader waits, or the
+ * request is too long for the pipe. */
+static struct logs *
+ask_spare(struct control *control, int request_fd)
+{
+	struct logs *logs = control->spare;
+	struct stat request;
+	struct reap reap;
+	off_t at = 0;
+
+	if (logs == NULL)
+		return NULL;
+	control->spare = NULL;
+	if (fstat(request_fd, &request) < 0 ||
+	    os_reap_peek(logs->pidfd, logs->pid, &reap) != 0 ||
+	    sendfile(logs->request_fd, request_fd, &at, (size_t)request.st_size) !=
+	        request.st_size) {
+		end(logs);
+		return NULL;
+	}
+	fd_close(&logs->request_fd);
 	return logs;
 }
 
@@ -325,7 +404,7 @@ has_room(const struct conn *conn)
 
 	if (!auth_allows(conn, ACCESS_CONTROL))
 		max -= CONTROL_READERS_KEPT;
-	return conn->control->n_readers < max &&
+	return conn->control->n_readers - (conn->control->spare != NULL) < max &&
 	       share_has_stream(conn, CALL_LOGS, CONTROL_READERS_UID);
 }
 
@@ -333,6 +412,8 @@ has_room(const struct conn *conn)
 void
 handle_logs(struct conn *conn)
 {
+	struct control *control = conn->control;
+	struct logs *logs;
 	int request_fd;
 	bool grows;
 
@@ -343,14 +424,19 @@ handle_logs(struct conn *conn)
 	request_fd = logs_request(conn, &grows);
 	if (request_fd < 0)
 		return;
-	conn->call.logs = start(conn, request_fd);
+	logs = ask_spare(control, request_fd);
+	if (logs == NULL)
+		logs = start(control, request_fd);
 	(void)close(request_fd);
-	if (conn->call.logs == NULL) {
+	if (logs == NULL) {
 		reply_limit(conn, "logs", 0);
 		return;
 	}
-	conn->call.logs->grows = grows && conn->call.logs->follow;
-	conn->call.logs->n_set = conn->control->uses.actors->n_set;
+	logs->conn = conn;
+	logs->follow = param_bool(conn, "follow", false);
+	logs->grows = grows && logs->follow;
+	logs->n_set = control->uses.actors->n_set;
+	conn->call.logs = logs;
 	conn->call.state = CALL_LOGS;
 	conn->call.progress = progress;
 	conn->call.release = release;

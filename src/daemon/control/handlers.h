@@ -61,6 +61,7 @@ void handle_events(struct conn *conn);
 void list_begin(struct conn *conn);
 void handle_logs(struct conn *conn);
 void logs_free_all(struct control *control);
+void logs_on_spare(struct ev_loop *loop, ev_timer *timer, int revents);
 void logs_on_turn(struct control *control);
 int logs_request(struct conn *conn, bool *ret_grows);
 
