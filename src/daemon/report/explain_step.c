@@ -61,11 +61,11 @@ bool
 explain_value(const void *user, struct strbuf *sb, const char *name)
 {
 	const struct event_view *event = user;
-	const char *origin = event_text(event, FIELD_ORIGIN);
 	int field;
 
 	if (strcmp(name, "elsewhere") == 0)
-		return strcmp(origin, event->path) != 0 && say_text(sb, origin);
+		return strcmp(event_text(event, FIELD_ORIGIN), event->path) != 0 &&
+		       say_text(sb, event_text(event, FIELD_ORIGIN));
 	if (strcmp(name, "overruled") == 0)
 		return say_text(sb, report_overruled_by(event_text(event, FIELD_RULE),
 		                                        event_text(event, FIELD_REASON)));
