@@ -31,6 +31,22 @@ START_TEST(two_supds_beside_each_other_have_different_directories)
 }
 END_TEST
 
+START_TEST(no_other_user_can_open_and_lock_the_directory_of_actors)
+{
+	struct cgroup_root again;
+	struct stat actors;
+	struct err err;
+
+	if (root.fd < 0 || !root.is_created)
+		return;
+	ck_assert_int_eq(fchmod(root.fd, 0755), 0);
+	ck_assert_int_eq(cgroup_root_open(&again, &err), 0);
+	ck_assert_int_eq(fstat(again.fd, &actors), 0);
+	ck_assert_int_eq(actors.st_mode & 0777, 0711);
+	cgroup_root_close(&again);
+}
+END_TEST
+
 /* In a child: its exit status says where it failed. */
 static int
 find_from_inside(const char *wanted)
@@ -159,6 +175,7 @@ main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, two_supds_beside_each_other_have_different_directories);
+	tcase_add_test(tcase, no_other_user_can_open_and_lock_the_directory_of_actors);
 	tcase_add_test(
 	    tcase,
 	    from_inside_the_leaf_of_supd_the_directory_that_was_delegated_is_found);

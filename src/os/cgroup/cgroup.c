@@ -118,7 +118,8 @@ is_alone(const char *path)
 	return r > 0 && strcmp(buf, mine) == 0;
 }
 
-/* Make and lock path/actors.  -EWOULDBLOCK: another supd lives there. */
+/* Make and lock path/actors.  -EWOULDBLOCK: another supd lives there.  No other user may
+ * open it, or they could lock it. */
 static int
 open_actors(struct cgroup_root *root)
 {
@@ -126,23 +127,23 @@ open_actors(struct cgroup_root *root)
 	int fd, r;
 
 	(void)snprintf(actors, sizeof(actors), "%s/actors", root->path);
-	if (mkdir(actors, 0755) < 0 && errno != EEXIST)
+	if (mkdir(actors, 0711) < 0 && errno != EEXIST)
 		return -errno;
 	fd = fd_raise(open(actors, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		r = -errno;
-		(void)close(fd);
-		return r;
-	}
-	r = cgroup_read(fd, "cgroup.type", type, sizeof(type));
+	/* One of before. */
+	(void)fchmod(fd, 0711);
+	r = flock(fd, LOCK_EX | LOCK_NB) < 0
+	        ? -errno
+	        : cgroup_read(fd, "cgroup.type", type, sizeof(type));
 	/* Below a threaded cgroup no whole process can live. */
 	if (r >= 0 && strcmp(type, "domain\n") != 0)
 		r = -EOPNOTSUPP;
 	if (r < 0) {
 		(void)close(fd);
-		(void)rmdir(actors);
+		if (r != -EWOULDBLOCK)
+			(void)rmdir(actors);
 		return r;
 	}
 	root->fd = fd;
