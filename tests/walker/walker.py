@@ -411,6 +411,9 @@ def full(box):
         os.kill(pid, signal.SIGKILL)
         w.until(lambda pid=pid: not alive(pid), "the end of the last children")
     guardian.send("exit 0")
+    # It has a line for each record that came meanwhile, and waits until they are read.
+    while guardian.read(15 * PATIENCE):
+        pass
     w.ended(0)
 
 
