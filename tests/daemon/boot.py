@@ -23,6 +23,13 @@ def order(box):
     equal(s.order(kinds="S"), ["S b", "S a", "S z", "S y", "S c"], "the order")
 
 
+@test("no process of supd has a second thread")
+def threads(box):
+    s = box.supd({"a": {}})
+    for pid in (s.pid, s.guardian(), s.actor("/system/log")["pid"]):
+        equal(len(os.listdir(f"/proc/{pid}/task")), 1, f"threads of {pid}")
+
+
 @test("91 a sibling starts only when the elder one is ready")
 def ready_first(box):
     s = box.supd({"a": {"ready": "notify", "do": ["300:ready"]}, "b": {}})

@@ -5,7 +5,7 @@
 # What configure found the compiler unable to do is skipped, not missed.
 set -eu
 cd "${top_builddir:-.}"
-echo 1..5
+echo 1..6
 
 has_flag() { # name of a variable of the Makefile, a flag
 	sed -n "s/^$1 = //p" Makefile | tr ' ' '\n' | grep -qx -e "$2"
@@ -40,8 +40,15 @@ no_stack() {
 	readelf -lW "$1" | awk '$1 == "GNU_STACK" { fine = $7 == "RW" } END { exit !fine }'
 }
 
+# The level that is asked for is 3, where compiler and C library have it.
+is_highest() {
+	grep -q '^#define FORTIFY 3$' config.h || ! printf '%s\n' '#include <stdio.h>' |
+		${CC:-cc} -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -Werror -x c -c -o /dev/null - 2>/dev/null
+}
+
 is_fortified() {
-	readelf -sW "$1" | grep -q '__[a-z]*printf_chk' &&
+	is_highest &&
+		readelf -sW "$1" | grep -q '__[a-z]*printf_chk' &&
 		readelf -sW "$1" | grep -q __stack_chk_fail
 }
 
@@ -55,7 +62,7 @@ guards_jumps() {
 }
 
 if ! command -v readelf >/dev/null 2>&1; then
-	for n in 1 2 3 4 5; do
+	for n in 1 2 3 4 5 6; do
 		skip $n "the programs are hardened" "there is no readelf"
 	done
 	exit 0
@@ -84,4 +91,13 @@ if has_flag HARDEN_CFLAGS -fcf-protection && [ "$(uname -m)" = x86_64 ]; then
 	all 5 "jumps and returns are guarded" guards_jumps
 else
 	skip 5 "jumps and returns are guarded" "the compiler cannot"
+fi
+# Nothing in a program tells of it.
+if has_flag HARDEN_CFLAGS -fstack-clash-protection; then
+	echo "ok 6 - a large frame touches each page of the stack"
+elif echo 'int main(void) { return 0; }' | \
+	${CC:-cc} -fstack-clash-protection -Werror -x c -c -o /dev/null - 2>/dev/null; then
+	echo "not ok 6 - a large frame touches each page of the stack: configure did not ask for it"
+else
+	skip 6 "a large frame touches each page of the stack" "the compiler cannot"
 fi

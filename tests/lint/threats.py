@@ -1,10 +1,35 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Each row of doc/THREATS.md names the test that shows it, and there is such a test."""
+"""Each row of doc/THREATS.md names the test that shows it, and there is such a test; and
+doc/SAFETY.md counts the assertions of each room, each of which was looked at."""
 import os
 import re
 
 TOP = os.environ.get("top_srcdir", ".")
+
+
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+
+
+def assertions(room):
+    count = 0
+    for folder, _, names in os.walk(os.path.join(TOP, "src", room)):
+        for path in (os.path.join(folder, name) for name in names if name.endswith((".c", ".h"))):
+            with open(path, encoding="utf8") as text:
+                count += len(re.findall(r"(?<!define )\bASSERT\(", COMMENT.sub("", text.read())))
+    return count
+
+
+def look_at_assertions():
+    with open(os.path.join(TOP, "doc/SAFETY.md"), encoding="utf8") as text:
+        told = {room: int(n) for room, n in re.findall(r"(?m)^\| (\w+) \| (\d+) \|", text.read())}
+    there = {room: assertions(room) for room in sorted(os.listdir(os.path.join(TOP, "src")))}
+    faults = [f"src/{room}: {n} assertions, {told.get(room, 0)} of them looked at: can what comes "
+              "from outside reach one?" for room, n in there.items() if n != told.get(room, 0)]
+    for fault in faults:
+        print("# " + fault)
+    print(f"{'not ok' if faults else 'ok'} 2 - doc/SAFETY.md says of all {sum(there.values())} "
+          "assertions why nothing from outside reaches them")
 
 
 def main():
@@ -25,11 +50,12 @@ def main():
         for test in tests:
             if not os.path.exists(os.path.join(TOP, test)) or test not in built:
                 faults.append(f"doc/THREATS.md:{number}: {test} is not there, or never run")
-    print("1..1")
+    print("1..2")
     for fault in faults:
         print("# " + fault)
     print(f"{'not ok' if faults or rows == 0 else 'ok'} 1 - each of the {rows} rows of "
           "doc/THREATS.md has its test")
+    look_at_assertions()
 
 
 main()
