@@ -9,7 +9,7 @@
  *	the journal: every event that was given to the core since, put down before
  *	how many of the actions that came of them were performed
  *	a record for each slot: what the daemon knows of the process in it
- *	a record for each helper process that runs
+ *	a record for each task that runs
  *	facts of supd as a whole, the ring of events, what was on the way to be spawned
  *
  * The same events give the same actions: so the checkpoint and the journal are the state,
@@ -144,12 +144,12 @@ int ledger_read(const struct ledger *ledger, uint32_t slot, struct ledger_record
 void ledger_set_status(struct ledger *ledger, uint32_t slot, const char *text);
 const char *ledger_status(const struct ledger *ledger, uint32_t slot);
 
-/* ---- helper processes ---- */
+/* ---- tasks ---- */
 
-/* So many at once; see daemon/processes/tasks.h. */
+/* How many tasks run at once; see daemon/processes/tasks.h. */
 #define LEDGER_TASKS_MAX 512
 
-/* A helper process of an actor, and what it was ordered for. */
+/* A task of an actor, and what it was ordered for. */
 struct ledger_task {
 	struct ref ref; /* the actor the task is for; REF_NONE: this place is free */
 	uint32_t serial;
@@ -179,7 +179,7 @@ int ledger_read_task(const struct ledger *ledger, uint32_t place,
 
 /* ---- starts under way ---- */
 
-/* So many processes may be on their way to their programs at once. */
+/* How many processes may be on their way to their programs at once. */
 #define LEDGER_SPAWNS 8
 
 /* What is between clone and exec.  The kernel writes pid, the child step and code. */

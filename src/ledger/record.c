@@ -72,7 +72,7 @@ ledger_read(const struct ledger *ledger, uint32_t slot, struct ledger_record *re
 	return r < 0 || is_possible(ret, slot) ? r : -EBADMSG;
 }
 
-/* ---- helper processes -------------------------------------------------------------- */
+/* ---- tasks ------------------------------------------------------------------------- */
 
 static struct copies *
 task_at(const struct ledger *ledger, uint32_t place)

@@ -7,7 +7,8 @@
 
 #include "core/pure.h"
 
-/* How a helper process ended, or why it did not begin: HOOK_DONE, REACT_DONE. */
+/* How a hook or the command of a watch ended, or why it did not begin: HOOK_DONE,
+ * REACT_DONE. */
 struct cause
 react_cause(const struct event *event)
 {

@@ -9,10 +9,10 @@
 #include "daemon/messages/output.h"
 #include "os/self/fd.h"
 
-/* What the child, a helper or the actor's own, will have as standard error, or else as
- * standard output; 0 or -errno. */
+/* What the child, a task or the actor's own process, will have as standard error, or else
+ * as standard output; 0 or -errno. */
 static int
-open_output(struct output *room, const struct actor *actor, bool is_helper,
+open_output(struct output *room, const struct actor *actor, bool is_task,
             enum feed_stream name, struct output_fd *ret)
 {
 	const struct conf_process *process = &actor->conf->process;
@@ -26,7 +26,7 @@ open_output(struct output *room, const struct actor *actor, bool is_helper,
 	case OUTPUT_JOURNAL:
 	case OUTPUT_SYSLOG:
 	case OUTPUT_STDOUT:
-		fd = output_open(room, actor, is_helper, name);
+		fd = output_open(room, actor, is_task, name);
 		break;
 	case OUTPUT_PIPE:
 		fd = output_open_input(room, output->file, false);
@@ -59,7 +59,7 @@ outputs_close(struct outputs *outputs)
 }
 
 int
-outputs_open(struct output *room, const struct actor *actor, bool is_helper,
+outputs_open(struct output *room, const struct actor *actor, bool is_task,
              struct outputs *ret, enum spawn_step *ret_step)
 {
 	const struct conf_process *process = &actor->conf->process;
@@ -67,7 +67,7 @@ outputs_open(struct output *room, const struct actor *actor, bool is_helper,
 
 	*ret = (struct outputs){.in = -1, .err.fd = -1};
 	*ret_step = SPAWN_STEP_OUTPUT;
-	r = open_output(room, actor, is_helper,
+	r = open_output(room, actor, is_task,
 	                process->output.out_is_err ? FEED_OUTPUT : FEED_STDOUT,
 	                &ret->out);
 	if (r < 0)
@@ -75,16 +75,16 @@ outputs_open(struct output *room, const struct actor *actor, bool is_helper,
 	/* Standard input: a file, or the pipe of the actors that write to this actor, or
 	 * nothing.
 	 */
-	if (!is_helper && process->world.input != NULL)
+	if (!is_task && process->world.input != NULL)
 		ret->in_file = process->world.input;
-	else if (!is_helper)
+	else if (!is_task)
 		ret->in = output_open_input(room, actor->path, true);
 	if (process->output.out_is_err && process->output.out.kind != OUTPUT_INHERIT) {
 		ret->err.fd = ret->out.fd;
 		ret->err.file = ret->out.file;
 		return 0;
 	}
-	r = open_output(room, actor, is_helper, FEED_STDERR, &ret->err);
+	r = open_output(room, actor, is_task, FEED_STDERR, &ret->err);
 	if (r < 0)
 		outputs_close(ret);
 	return r;

@@ -21,9 +21,9 @@ struct outputs {
 	struct output_fd out, err;
 };
 
-/* What the child, a helper or the actor's own, will have.  0, or -errno with the step of
- * the start that failed. */
-int outputs_open(struct output *room, const struct actor *actor, bool is_helper,
+/* What the child, a task or the actor's own process, will have.  0, or -errno with the
+ * step of the start that failed. */
+int outputs_open(struct output *room, const struct actor *actor, bool is_task,
                  struct outputs *ret, enum spawn_step *ret_step);
 
 /* The child has them. */

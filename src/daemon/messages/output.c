@@ -332,7 +332,7 @@ output_become_writer(struct output_pipe *pipe, int take_writer)
  * life that is there, or was.  -errno.
  */
 int
-output_open(struct output *output, const struct actor *actor, bool is_helper,
+output_open(struct output *output, const struct actor *actor, bool is_task,
             enum feed_stream name)
 {
 	const struct conf_process *process = &actor->conf->process;
@@ -347,21 +347,21 @@ output_open(struct output *output, const struct actor *actor, bool is_helper,
 	if ((ends.is_new || pipe->is_prepared) && process->identity.has_user)
 		(void)!fchown(pipe->stream.pipe_fd, process->identity.uid,
 		              process->identity.gid);
-	if (!is_helper) {
+	if (!is_task) {
 		if (!ends.is_new && !pipe->is_silent && !pipe->is_prepared)
 			pipe->stream.begun =
 			    tail_total(&output->tail, &pipe->stream, pipe->said);
 		pipe->is_adopted = false;
 	}
-	if (ends.is_new || (!is_helper && output_is_told_of_lives(output, process)))
+	if (ends.is_new || (!is_task && output_is_told_of_lives(output, process)))
 		output_name_one(output, pipe, ends.is_new, ends.reader);
 	fd_close(&ends.reader);
-	if (!is_helper)
+	if (!is_task)
 		pipe->is_quiet = pipe->is_silent = pipe->is_prepared = false;
 	/* Flags that an earlier life has set (O_NONBLOCK, ...) are not for this life. */
 	if (!pipe->is_writer)
 		r = output_become_writer(pipe, ends.writer);
-	else if (!is_helper)
+	else if (!is_task)
 		r = fcntl(pipe->stream.pipe_fd, F_SETFL, 0);
 	output_let_go(output, pipe);
 	return r < 0 ? r : pipe->stream.pipe_fd;

@@ -25,7 +25,7 @@
  * begin. */
 #define OUTPUT_LAST_BYTES (WORDS_BYTES_MAX + 1024)
 
-/* So many pipes for output are held where descriptors are scarce. */
+/* How many pipes for output are held where descriptors are scarce. */
 #define OUTPUT_HELD_MAX 32
 
 /* The last that a process said on a stream. */
@@ -45,7 +45,7 @@ void output_log_fds(const struct output *output, int ret[4]);
 void output_adopt(struct output *output);
 uint32_t output_look(const struct supd_options *options, const struct conf *conf);
 int output_configure(struct output *output);
-int output_open(struct output *output, const struct actor *actor, bool is_helper,
+int output_open(struct output *output, const struct actor *actor, bool is_task,
                 enum feed_stream name);
 void output_spare(struct output *output, bool is_sparing);
 void output_prepare(struct output *output, const struct actor *const *actors, size_t n);

@@ -29,7 +29,7 @@
 /* How long a start is waited for: alone; and while others wait for a place, at a time. */
 enum { ALONE_US = 2000, TOGETHER_US = 250 };
 
-/* So long a turn starts processes before it looks for other things to do. */
+/* How long a turn starts processes before it looks for other things to do. */
 enum { TURN_MS = 5 };
 
 /* The pauses in which slow starts are looked at, doubling. */
@@ -216,7 +216,7 @@ begin_waiting(struct procs *procs)
 }
 
 /* Start a process, now or when there is a place: of the actor in a slot, or, with
- * PROCS_TASK, the helper process at a place of the tasks. */
+ * PROCS_TASK, the task at this place. */
 void
 births_order(struct procs *procs, uint32_t who)
 {

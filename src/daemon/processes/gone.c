@@ -130,7 +130,7 @@ proc_gone(struct procs *procs, struct proc *proc)
 	gone_close(procs, proc);
 }
 
-/* Is nothing left of it, and of the helpers that a process of it had? */
+/* True if nothing is left of the process, nor of tasks that were about it. */
 static bool
 is_empty(const struct procs *procs, struct proc *proc)
 {

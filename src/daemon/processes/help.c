@@ -10,7 +10,7 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks.h"
 
-/* Repeat the helper orders found in the record after a takeover; tasks.c ignores orders
+/* Repeat the orders of tasks found in the record after a takeover; tasks.c ignores orders
  * it already has. */
 void
 procs_order_again(struct procs *procs, struct proc *proc)

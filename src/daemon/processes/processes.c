@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* processes.c - the processes of actors, their helper processes and probes: the state of
- * this room. */
+/* processes.c - the processes of actors, their tasks and probes: the state of this room.
+ */
 #include "config.h"
 
 #include "daemon/processes/processes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* processes.h - the processes of actors, their helper processes and probes: the state of
- * this room. */
+/* processes.h - the processes of actors, their tasks and probes: the state of this room.
+ */
 #ifndef DAEMON_PROCESSES_H
 #define DAEMON_PROCESSES_H
 

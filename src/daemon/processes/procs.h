@@ -20,7 +20,7 @@ struct processes;
 struct task_order;
 struct task_result;
 
-/* A helper process that the core does not know of did not do what it was for. */
+/* A task that the core does not know of has failed. */
 typedef void procs_helper_failed(void *data, const struct task_order *order,
                                  const struct task_result *result);
 
@@ -44,7 +44,7 @@ void procs_forget(struct procs *procs, struct ref ref);
 bool procs_waits_for(const struct processes *room, struct ref predecessor);
 void procs_inherit(struct procs *procs, struct ref successor);
 
-/* A helper process that the core does not know of is over: for tasks_new(). */
+/* A task that the core does not know of is over: for tasks_new(). */
 void procs_task_done(struct processes *room, const struct task_order *order,
                      const struct task_result *result);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* tasks.c - helper processes of actors: ordered, waiting for their turn, told. */
+/* tasks.c - tasks of actors: ordered, waiting for their turn, told. */
 #include "config.h"
 
 #include <errno.h>
@@ -381,7 +381,7 @@ tasks_new(struct processes *room, tasks_done *on_done, struct err *err)
 	struct tasks *tasks = calloc(1, sizeof(*tasks));
 
 	if (tasks == NULL) {
-		err_set(err, ENOMEM, "table of helper processes");
+		err_set(err, ENOMEM, "table of tasks");
 		return NULL;
 	}
 	tasks->room = room;
@@ -399,7 +399,7 @@ tasks_new(struct processes *room, tasks_done *on_done, struct err *err)
 	}
 	if (map_reserve(&tasks->owners, LEDGER_TASKS_MAX) < 0 ||
 	    map_reserve(&tasks->waiting, 1) < 0) {
-		err_set(err, ENOMEM, "table of helper processes");
+		err_set(err, ENOMEM, "table of tasks");
 		tasks_free(tasks);
 		return NULL;
 	}

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: ISC */
-/* tasks.h - helper processes of actors: hooks, stop and reload commands, those of
- * watches and probes.
+/* tasks.h - tasks of actors: hooks, stop and reload commands, those of watches and
+ * probes.
  *
  * A task is a command that is run once on behalf of an actor: as its user, in its
  * directory and environment with what DECISIONS 27 adds, its output where that of the
  * actor goes, in a containment of its own.  It is over when its main process has ended
  * and whatever that left behind was killed; one whose time is up is killed as a whole.
  *
- * Whoever orders one remembers in the core or in a record that it is wanted until it is
- * told of the result, and orders it again when a guardian takes over.  An order that is
+ * The core or a record remembers that a task is wanted until its result is told; the room
+ * that ordered the task orders it again when a guardian takes over.  An order that is
  * known by its actor, kind and serial already is not carried out twice: a new guardian
  * adopts what runs, learns how it ended, and starts what was not started.
  *
- * For each actor and kind one runs at a time, and one waits at most: a later order takes
- * the place of the one that waits.  LEDGER_TASKS_MAX run at once, the rest waits for its
- * turn.  A timeout counts from the start of the process.
+ * For each actor and kind one task runs at a time, and one waits at most: a later order
+ * takes the place of the one that waits.  LEDGER_TASKS_MAX run at once, the rest waits
+ * for its turn.  A timeout counts from the start of the process.
  *
  * A new kind says in tasks_start.c where its command is, and in tasks.c (tell) or help.c
  * (procs_task_done) what is told of its result.

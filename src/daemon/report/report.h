@@ -50,8 +50,8 @@ struct upgrade_story {
 };
 
 void report(const struct reporter *reporter, const struct action *action);
-/* A helper process that the core does not know of did not do what it was for; a callback,
- * its first argument is the reporter. */
+/* A task that the core does not know of has failed; a callback, its first argument is the
+ * reporter. */
 void report_helper_failed(void *user, const struct task_order *order,
                           const struct task_result *result);
 /* A process that a guardian before us started goes on under us. */
@@ -62,7 +62,7 @@ void report_taken_over(const struct reporter *reporter, const struct upgrade_sto
                        const struct reap *reap);
 /* An event about supd itself: started, ready, shutting_down. */
 void report_supd(const struct reporter *reporter, const char *what);
-/* So many processes of a supd that died were killed before anything was started. */
+/* This many processes of a supd that died were killed before anything was started. */
 void report_leftovers(const struct reporter *reporter, size_t n);
 
 #endif

@@ -14,7 +14,7 @@
 
 #define LINE_BYTES_MAX 2048
 
-/* The failure of a helper process of an actor. */
+/* The failure of a task of an actor. */
 struct hook_failure {
 	const char *hook; /* as in the configuration */
 	const char *reason;

@@ -42,7 +42,7 @@ enum proc_state {
 	PROC_AFTER_PREDECESSOR, /* never two processes of one path */
 	PROC_UNDER_WAY,         /* waits for a place, or is on its way to its program */
 	PROC_RUNS,              /* the core was told of the start */
-	PROC_LEFT,              /* what it forked may be there */
+	PROC_LEFT, /* the main process ended; processes that it forked may be left */
 	PROC_GONE,
 };
 
@@ -57,8 +57,8 @@ enum proc_stop {
 struct proc_freeze {
 	bool is_wanted;
 	bool is_pending; /* some process still moves, or still stands, against that */
-	uint8_t n_scans; /* looks at the processes for that */
-	uint8_t n_idle_scans; /* the last ones of those in which no process moved */
+	uint8_t n_scans; /* looks at the processes since that began */
+	uint8_t n_idle_scans; /* how many of the last looks found no process moving */
 };
 
 /* What is left when the main process is reaped; written by gone.c. */
@@ -80,10 +80,10 @@ struct proc_failure {
  */
 struct proc_hung {
 	pid_t pid;      /* 0: there is none */
-	uint64_t since; /* it was there then, see proc_ticks() */
+	uint64_t since; /* when the pid was seen, see proc_ticks() */
 };
 
-/* A process that supd started: of an actor, or a helper process; held.c. */
+/* A process that supd started: of an actor, or of a task; held.c. */
 struct spawned {
 	pid_t pid; /* 0: none, or reaped */
 	int pidfd;
