@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* supctl.c - supctl: talk to a running supd.  What both of its programs do. */
+/* supctl.c - supctl talks to a running supd: the start that its two programs share. */
 #include "config.h"
 
 #include <ctype.h>
@@ -124,7 +124,8 @@ take_option(const struct ctl *ctl, int option, const char *argument,
 		complain(ctl, NULL, "option '%s' wants a value", argument);
 		return CTL_USAGE;
 	default:
-		complain(ctl, NULL, "unknown option '%s' ('supctl help' has them)",
+		complain(ctl, NULL,
+		         "unknown option '%s' ('supctl help' lists the options)",
 		         argument);
 		return CTL_USAGE;
 	}

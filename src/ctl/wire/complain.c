@@ -169,9 +169,9 @@ say_no_such_actor(const struct ctl *ctl, const char *name, const json_t *paramet
 		complain(ctl, name, "no such actor (did you mean %s?)",
 		         strbuf_str(&list));
 	else if (strpbrk(name, "*?[") != NULL)
-		complain(ctl, name, "no actor matches ('supctl list' has all)");
+		complain(ctl, name, "no actor matches ('supctl list' shows all actors)");
 	else
-		complain(ctl, name, "no such actor ('supctl list' has all)");
+		complain(ctl, name, "no such actor ('supctl list' shows all actors)");
 	strbuf_done(&list);
 }
 
