@@ -42,7 +42,7 @@ const struct report_sentences report_sentences[NOTICE_MAX] = {
                                      "did not stop in time[, {within}], killed"},
     [REPORT_UNKILLABLE] = {": it {text}", "{text}", "{text}"},
     [REPORT_TERMINATED] = {"[, told to {watcher}: {reaction}]",
-                           "over for good ({cause|failed})",
+                           "ended for good ({cause|failed})",
                            "ended for good[, told to {watcher}][: {cause}]"},
     [REPORT_GAVE_UP] = {": more than {intensity} restarts within {within}, the last of "
                         "{offender}",

@@ -12,11 +12,11 @@
 		    .read = NULL                                                 \
 	}
 static const struct schema_key hooks_keys[] = {
-    HOOK("pre_start", "Run before each start; if it fails, so has the start."),
+    HOOK("pre_start", "Run before each start; if the hook fails, so does the start."),
     HOOK("post_start", "Run once the actor is ready, the first time."),
     HOOK("pre_restart", "Run before the actor is stopped to be started again."),
     HOOK("post_restart",
-         "Run once the actor is ready again; if it fails, so has the start."),
+         "Run once the actor is ready again; if the hook fails, so does the start."),
     HOOK("pre_stop", "Run before the actor is stopped."),
     HOOK("post_stop", "Run when no process of the actor is left."),
     {"hook_timeout", &schema_period, NULL, "The same as the actor's own hook_timeout.",

@@ -276,7 +276,7 @@ static const struct schema_key success_keys[] = {
     {"exit", &schema_exit_set, "[0]", "Exit codes that count as a normal end.",
      CONF_IN_PLACE, AT_NESTED, .read = NULL},
     {"signals", &schema_signal_set, "[\"HUP\",\"INT\",\"TERM\",\"PIPE\"]",
-     "Signals whose death counts as a normal end.", CONF_IN_PLACE, AT_NESTED,
+     "Signals: death by one of them counts as a normal end.", CONF_IN_PLACE, AT_NESTED,
      .read = NULL},
 };
 TABLE(success_table, success_keys, NULL);

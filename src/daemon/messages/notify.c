@@ -30,7 +30,7 @@
 #include "os/self/fd.h"
 #include "os/socket/closer.h"
 
-/* So many messages of one actor in a row; the rest waits for the next turn. */
+/* How many messages of one actor are taken in a row; the rest waits for the next turn. */
 #define DRAIN_MESSAGES 64
 /* The pause before a busy socket is read again, in seconds. */
 #define PAUSE_S 0.01
@@ -256,10 +256,10 @@ take_message(struct notify *notify, struct actor *actor)
 		return false;
 	}
 	if (!may_speak(notify, actor, message)) {
-		log_paced(
-		    &notify->at[actor->ref.slot].pace, LOG_LEVEL_WARNING,
-		    "%s: a notification of pid %d, which is not its own, is ignored",
-		    actor->path, (int)message->pid);
+		log_paced(&notify->at[actor->ref.slot].pace, LOG_LEVEL_WARNING,
+		          "%s: a notification of pid %d, which is not its own process, "
+		          "is ignored",
+		          actor->path, (int)message->pid);
 		return true;
 	}
 	if (!post_has_room(notify->messages->post, SAID_MAX + 1) ||

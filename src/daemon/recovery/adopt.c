@@ -95,7 +95,9 @@ find_conf(struct reloader *reloader, const struct ledger_record *record,
 		*ret = grown == NULL ? NULL : grown->conf;
 		if (grown != NULL && record->conf_index < grown->spec.n)
 			return 0;
-		err_set(err, 0, "an actor that was added at run time is unknown");
+		err_set(err, 0,
+		        "the configuration of an actor that was added at run time is "
+		        "missing");
 		return -EBADMSG;
 	}
 	*ret = reloader->actors->conf;
@@ -154,7 +156,7 @@ restore_containment(struct processes *processes, struct proc *proc,
 	containment_adopt(&proc->child.containment,
 	                  record->is_cgroup ? processes->cgroups : NULL,
 	                  processes->actors->at[record->ref.slot].path, mark);
-	/* Another main process does not lead the session. */
+	/* A main process that MAINPID= named does not lead the session. */
 	if (record->leader != 0)
 		main = record->leader;
 	if (record->is_limited)

@@ -22,7 +22,8 @@
 #include "os/process/containment.h"
 #include "os/spawn/spawn.h"
 
-/* So many events are replayed at most by a successor. */
+/* Events that the journal holds besides one for each actor: a successor may have to
+ * replay them all. */
 #define JOURNAL_MIN 1024
 
 uint64_t
@@ -105,8 +106,8 @@ size_core(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
 	return 0;
 }
 
-/* Of each actor a pidfd, a pipe, a leaf and its events are open, and of descriptors half
- * is left for all else. */
+/* Each actor takes four descriptors: a pidfd, a pipe, a leaf and the events of the leaf.
+ * Half of all descriptors are left for everything else. */
 #define DESCRIPTORS_PER_ACTOR (2 * 4)
 
 int
@@ -124,7 +125,7 @@ reload_reserve(struct reloader *reloader, uint32_t slots, struct err *err)
 	    messages_reserve(reloader->messages, slots) == 0 &&
 	    post_reserve(reloader->post, slots) == 0)
 		return 0;
-	err_set(err, ENOMEM, "a tree of %u actors", slots);
+	err_set(err, ENOMEM, "memory for a tree of %u actors", slots);
 	return -ENOMEM;
 }
 

@@ -122,7 +122,8 @@ on_link(struct ev_loop *loop, ev_io *io, int revents)
 
 	(void)loop;
 	(void)revents;
-	/* Without descriptors for an answer that came late it counts as one. */
+	/* EMFILE: an answer that comes late counts as one even if its descriptors are
+	 * lost. */
 	while ((r = link_receive(keeper->link_fd, MSG_DONTWAIT, &message, fds, &n_fds)) >
 	           0 ||
 	       r == -EMFILE) {
@@ -225,7 +226,7 @@ keeper_take_conf(struct keeper *keeper, uint64_t id, struct err *err)
 	struct conf *conf;
 
 	if (fd < 0) {
-		err_set(err, 0, "the configuration was not kept");
+		err_set(err, 0, "the walker has not kept the configuration");
 		return NULL;
 	}
 	conf = conf_unpack(fd, err);
@@ -466,7 +467,7 @@ int
 keeper_upgrade(struct keeper *keeper, int binary_fd)
 {
 	const struct link_message upgrade = {.kind = LINK_UPGRADE};
-	/* What it does not keep by now would be lost with us. */
+	/* What the walker does not keep by now would be lost with this guardian. */
 	int r = unsent_flush(keeper->unsent);
 
 	return r < 0 ? r : link_send(keeper->link_fd, &upgrade, &binary_fd, 1);

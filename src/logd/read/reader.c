@@ -228,7 +228,7 @@ complain(struct log_reader *reader, size_t i, int r)
 	if (r == -EINVAL)
 		strbuf_add_visible(&reader->out, "its output is no regular file", 29);
 	else if (r == -EIO)
-		strbuf_addf(&reader->out, "%s: cannot be read, or not unpacked", name);
+		strbuf_addf(&reader->out, "%s: cannot be read or unpacked", name);
 	else
 		strbuf_addf(&reader->out, "%s: %s", name, err_of_file(-r));
 	strbuf_addc(&reader->out, '\n');

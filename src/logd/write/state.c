@@ -130,7 +130,7 @@ state_open(struct state *state, int fd, struct err *err)
 
 	*state = (struct state){.fd = fd};
 	if (map == NULL) {
-		err_set(err, errno, "descriptor %d as the state of the log", fd);
+		err_set(err, errno, "map the state of the log (descriptor %d)", fd);
 		return -err->code;
 	}
 	state->free = malloc(sizeof(*state->free) * STATE_STREAMS_MAX);

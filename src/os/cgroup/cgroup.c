@@ -74,7 +74,7 @@ find_own(struct cgroup_root *root, struct err *err)
 	if (self != NULL)
 		(void)fclose(self);
 	if (r < 0) {
-		err_set(err, 0, "no cgroup v2 directory of our own can be seen");
+		err_set(err, 0, "supd's own cgroup v2 directory cannot be found");
 		return r;
 	}
 	if (statfs(root->path, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC) {
