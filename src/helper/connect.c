@@ -15,8 +15,8 @@
 #include "os/self/pass.h"
 #include "os/socket/sock.h"
 
-/* So long the others wait for one; half of it with each child that is left alone, a few
- * times: many paths may hang at once. */
+/* How long the other connections wait for one; half of that with each child that is left
+ * alone, a few times: many paths may hang at once. */
 #define MOMENT_S     0.1
 #define HALVINGS_MAX 5
 
@@ -31,7 +31,7 @@ serve(int fd, void *data)
 		int r = sock_connect_unix(path, SOCK_STREAM);
 		const int error = r < 0 ? -r : 0;
 
-		/* Before the answer: what the server has sent may hang, too. */
+		/* Close first: that may hang, too, in what the server has sent. */
 		if (r >= 0)
 			(void)close(r);
 		(void)pass_send(fd, &error, sizeof(error), NULL, 0);
@@ -67,9 +67,9 @@ begin_connection(struct connecting *connecting)
 	return 0;
 }
 
-/* Begin what is due, if the child that has its turn is not at work. */
+/* Begin the next connections, unless a child is at work for the one before. */
 static void
-go_on(struct connector *connector)
+begin_due_connections(struct connector *connector)
 {
 	const unsigned int n_halved =
 	    connector->n_left < HALVINGS_MAX ? connector->n_left : HALVINGS_MAX;
@@ -101,7 +101,7 @@ on_moment(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)revents;
 	connector->now = NULL;
 	connector->n_left++;
-	go_on(connector);
+	begin_due_connections(connector);
 }
 
 /* Its child is not at work for it any more. */
@@ -142,7 +142,7 @@ on_channel(struct ev_loop *loop, ev_io *io, int revents)
 		bounded_end(&connector->children, id, &fd);
 	}
 	connecting->done(connecting->arg, error);
-	go_on(connector);
+	begin_due_connections(connector);
 }
 
 /* Connect when the turn of the connection comes; the path is copied. */
@@ -158,7 +158,7 @@ connecting_start(struct connecting *connecting, const char *path)
 	*last = connecting;
 	connecting->next = NULL;
 	connecting->waits = true;
-	go_on(connecting->connector);
+	begin_due_connections(connecting->connector);
 }
 
 /* It is not wanted any more, if it was; true if it waited for its turn still. */
@@ -178,7 +178,7 @@ connecting_stop(struct connecting *connecting)
 	} else if (id >= 0) {
 		leave(connecting);
 		bounded_leave(&connector->children, fnv_text(connecting->path), id, &fd);
-		go_on(connector);
+		begin_due_connections(connector);
 	}
 	return waited;
 }

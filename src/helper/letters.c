@@ -23,15 +23,16 @@
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 
-/* So many clients of one mailbox at a time; then others have their turn. */
+/* How many clients of one mailbox are served at a time; then other mailboxes have their
+ * turn. */
 #define BATCH_MAX 16
 /* What a client has sent is read up to here, so that it sees an end and no reset. */
 #define DRAIN_MAX (64 * 1024)
 /* A client that got a reply has so long to read it; so many are waited for. */
 #define LINGER_S      2.
 #define LINGERERS_MAX 64
-/* So long a mailbox is left alone that blocked or had no client, or when there are no
- * descriptors. */
+/* How long a mailbox is left alone after it blocked or had no client, or when there are
+ * no descriptors. */
 #define PAUSE_MS 1000
 /* What could not be told to the guardian is told again after so long. */
 #define TELL_AGAIN_S 0.1
@@ -275,9 +276,9 @@ on_pause_over(struct ev_loop *loop, ev_timer *timer, int revents)
 		ev_io_start(loop, &mailbox->io);
 }
 
-/* A guardian that dies now has forgotten none: the next clients are dealt with. */
+/* The guardian has counted these dead letters: serve the next clients. */
 static void
-go_on(struct lent_mailbox *mailbox)
+serve_again(struct lent_mailbox *mailbox)
 {
 	mailbox->awaits_count = false;
 	if (!ev_is_active(&mailbox->pause))
@@ -288,7 +289,8 @@ static void
 set_alarm(bool is_on)
 {
 	const struct timeval time = {.tv_usec = is_on ? HELPER_BUSY_MS * 1000 / 2 : 0};
-	/* Again and again: it may come before the call that it is to interrupt. */
+	/* The alarm is repeated: the first may come before the call that it is to
+	 * interrupt. */
 	const struct itimerval timer = {time, time};
 
 	(void)setitimer(ITIMER_REAL, &timer, NULL);
@@ -444,7 +446,7 @@ on_message(void *own, const struct helper_message *message, const int *take_fds,
 		take_mailbox(letters, message, take_fds[0], n_fds > 1 ? take_fds[1] : -1);
 		kept = 1;
 	} else if (message->kind == HELPER_COUNTED && letters->at[message->id] != NULL) {
-		go_on(letters->at[message->id]);
+		serve_again(letters->at[message->id]);
 	} else if (message->kind == HELPER_RETURN) {
 		give_back(letters, message->id);
 	}

@@ -102,9 +102,9 @@ apply_it(struct conn *conn, struct reload *reload, uint64_t trial_ms, struct err
 	           : reload_apply(uses->reloader, reload, err);
 }
 
-/* Its turn has come to have the file read, or to go on with what came of it. */
+/* The call begins again: it has the file read, or goes on with what was read. */
 static void
-go_on(struct conn *conn)
+begin_again(struct conn *conn)
 {
 	conn->call.state = CALL_HELD;
 	conn->call.turn = 0;
@@ -114,7 +114,7 @@ go_on(struct conn *conn)
 static void
 on_ready(void *user)
 {
-	go_on(user);
+	begin_again(user);
 }
 
 /* Done with what was read, or never begun: the next call has its file read. */
@@ -129,7 +129,7 @@ release_loading(struct conn *conn)
 	conn->call.state = CALL_FINISHED;
 	TAILQ_FOREACH (next, &conn->control->conns, link) {
 		if (next->call.state == CALL_LOADING) {
-			go_on(next);
+			begin_again(next);
 			return;
 		}
 	}
@@ -148,9 +148,9 @@ is_one_loading(const struct control *control)
 }
 
 /*
- * Have the file read, for one call at a time, and the call begin anew after that: what
- * was read before another configuration came into force is not taken.  False: it was
- * read, or there is no child for it.
+ * Have a child read the file, for one call at a time; the call begins again when the file
+ * was read, and has it read once more if another configuration came into force meanwhile.
+ * False: the file was read, or no child can be started.
  */
 static bool
 begin_loading(struct conn *conn, const char *file, enum loading_use use)

@@ -27,7 +27,7 @@
 #include "os/self/say.h"
 #include "os/socket/sdnotify.h"
 
-/* So much of supd's own log is shown when supd has ended before it was ready. */
+/* How much of supd's own log is shown when supd has ended before it was ready. */
 #define SHOWN_MAX 8192
 
 /* supd's own log, which is the standard error of a supd in the background. */
@@ -67,7 +67,7 @@ open_log(const char *conf_file, struct own_log *ret)
 
 /* The child: a session without a terminal, which goes on as supd. */
 static int
-go_on(const struct own_log *own_log, const char *address)
+leave_terminal(const struct own_log *own_log, const char *address)
 {
 	const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -174,7 +174,7 @@ background_start(const char *conf_file)
 		return EX_OSERR;
 	pid = fork();
 	if (pid == 0)
-		return go_on(&own_log, address);
+		return leave_terminal(&own_log, address);
 	if (pid > 0)
 		return wait_for(pid, notify_fd, &own_log);
 	say_refusal("to the background: %s", strerror(errno));

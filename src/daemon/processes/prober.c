@@ -37,7 +37,7 @@ struct prober {
 	struct processes *room;
 	struct asking at[PROBER_MAX];
 	uint32_t n;
-	uint32_t n_asked;   /* so many rounds of places were given away */
+	uint32_t n_asked;   /* probes begun so far, part of their ids */
 	uint32_t n_late;    /* of those that are asked */
 	bool is_stale;      /* some may be asked what they are not to be any more */
 	struct map by_slot; /* from the slot of a probed actor to its place */
@@ -151,9 +151,9 @@ next_waiting(struct prober *prober, struct action *ret)
 static void begin_probe(struct prober *prober, const struct action *action,
                         const struct conf_probe *what);
 
-/* Places have become free. */
+/* Begin the probes that waited for a place, as long as one is free. */
 static void
-go_on(struct prober *prober)
+begin_due_probes(struct prober *prober)
 {
 	struct action action;
 
@@ -174,7 +174,7 @@ on_grace(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)loop;
 	(void)revents;
 	finish_probe(asking);
-	go_on(prober);
+	begin_due_probes(prober);
 }
 
 static void
@@ -191,8 +191,8 @@ finish_late(struct asking *asking, bool was_asked)
 		             "nothing could ask");
 }
 
-/* That is a bad answer if /system/probe was well: it says so by forgetting the question.
- */
+/* No answer in time.  That is a bad answer if /system/probe is well, which it shows by
+ * forgetting the question: judge_late(). */
 static void
 on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 {
@@ -206,10 +206,10 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 	if (asking->is_late)
 		return;
 	finish_late(asking, false);
-	go_on(prober);
+	begin_due_probes(prober);
 }
 
-/* What was late, and is forgotten. */
+/* Judge the late probes that /system/probe has forgotten by now. */
 static void
 judge_late(struct prober *prober)
 {
@@ -222,7 +222,7 @@ judge_late(struct prober *prober)
 		    helpers_has_done(helpers, HELPER_PROBE, asking->number))
 			finish_late(asking, true);
 	}
-	go_on(prober);
+	begin_due_probes(prober);
 }
 
 static void
@@ -239,7 +239,7 @@ take_answer(struct prober *prober, const struct helper_message *message)
 	if (asking->answer.is_good || asking->answer.is_none ||
 	    asking->answer.error == 0) {
 		finish_probe(asking);
-		go_on(prober);
+		begin_due_probes(prober);
 		return;
 	}
 	prober->n_late -= asking->is_late;
@@ -404,7 +404,7 @@ prober_end_life(struct prober *prober, struct ref ref)
 	if (asking == NULL)
 		return;
 	drop(asking);
-	go_on(prober);
+	begin_due_probes(prober);
 }
 
 void
@@ -447,7 +447,7 @@ prober_on_turn(struct prober *prober)
 			    room->tasks, ref, TASK_PROBE,
 			    core_probe(room->engine->core, ref, &now) ? now.serial : 0);
 	}
-	go_on(prober);
+	begin_due_probes(prober);
 }
 
 struct prober *

@@ -30,8 +30,8 @@
 #include "os/self/fd.h"
 #include "os/self/pass.h"
 
-/* So long the child may wait altogether for what may never answer; what it computes
- * itself is not counted. */
+/* How long the child may wait, all in all, for files and users that may never answer; the
+ * time in which it computes is not counted. */
 #define WAIT_MS      3000
 #define LOOK_MS      20
 #define REPORT_BYTES (1024 * 1024)
@@ -305,7 +305,7 @@ do_part(struct conf_loading *loading)
 }
 
 static void
-go_on(struct conf_loading *loading)
+run_next_part(struct conf_loading *loading)
 {
 	stop_waiting(loading);
 	/* Another configuration may be in force by now: then it is not compared. */
@@ -323,7 +323,7 @@ on_turn(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	(void)loop;
 	(void)revents;
-	go_on(timer->data);
+	run_next_part(timer->data);
 }
 
 static void
@@ -331,7 +331,7 @@ on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	(void)loop;
 	(void)revents;
-	go_on(io->data);
+	run_next_part(io->data);
 }
 
 static void
@@ -343,7 +343,7 @@ on_look(struct ev_loop *loop, ev_timer *timer, int revents)
 	(void)revents;
 	loading->waited_ms += loading->load.options.wait->is_on ? LOOK_MS : 0;
 	if (loading->waited_ms >= WAIT_MS)
-		go_on(loading);
+		run_next_part(loading);
 }
 
 /*

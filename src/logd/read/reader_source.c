@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* So many numbers in a row may be missing: files are renamed one after the other. */
+/* How many numbers in a row may be missing: files are renamed one after the other. */
 #define MISSES_MAX 3
 /* How often a file that was renamed meanwhile is looked for again. */
 #define TRIES_MAX 100
@@ -248,8 +248,9 @@ begin_in_past(struct source *source, const struct source_start *start)
 
 	source->skipping = start->since != NULL && source->format != READER_PLAIN &&
 	                   source->format != READER_FOREIGN;
-	/* If no file is so new it is the lines to come: the end is taken before files are
-	 * looked at, because a line, or the first file, may come meanwhile. */
+	/* If all files are older, reading begins with the lines to come.  So the end is
+	 * noted before the files are looked at: a line, or the first file, may come
+	 * meanwhile. */
 	if (start->since != NULL)
 		(void)begin_at_end(source);
 	end = source->file;
@@ -345,7 +346,7 @@ change_file(struct source *source, struct reader_file *take_file)
 
 /* To the next newer file; 1, or 0 if there is none yet. */
 static int
-go_on(struct source *source)
+open_next_file(struct source *source)
 {
 	struct reader_file next;
 	uint32_t n;
@@ -436,7 +437,7 @@ next_line(struct source *source, bool follow, const char **text, size_t *len)
 		*len = file->fd < 0 ? 0 : reader_file_rest(file, text);
 		if (*len > 0)
 			return 1;
-		r = go_on(source);
+		r = open_next_file(source);
 		if (r <= 0)
 			return r;
 	}

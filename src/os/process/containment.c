@@ -300,16 +300,16 @@ signal_session(const struct containment *c, struct proc_sweep *sweep, int signo)
 		(void)kill(c->session, signo);
 	}
 	if (c->is_main_alive) {
-		/* A kill reaches all of the group at once; other signals come only once.
-		 */
-		pid_t whom = signo == SIGKILL ? -c->session : c->session;
+		/* SIGKILL goes to the whole group at once; another signal to the main
+		 * process alone, for the others get it by the sweep, once. */
+		pid_t target = signo == SIGKILL ? -c->session : c->session;
 
 		/* Look before: of a dead process the children cannot be found any more.
 		 */
 		code = proc_sweep_add_tree(sweep, c->session, c->mark);
 		/* If the walker reaps the process, its number may be reused at any
 		 * moment. */
-		if (!c->is_foreign && kill(whom, signo) < 0 && errno != ESRCH)
+		if (!c->is_foreign && kill(target, signo) < 0 && errno != ESRCH)
 			code = -errno;
 	}
 	count = proc_sweep_signal(sweep, c->session, c->mark, signo);

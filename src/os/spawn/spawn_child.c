@@ -203,7 +203,7 @@ execute(const struct spawn *spawn, const char *file)
 
 /* True if the program may still be in another directory. */
 static bool
-goes_on(long error)
+may_be_elsewhere(long error)
 {
 	return error == -EACCES || error == -ENOENT || error == -ENOTDIR ||
 	       error == -ESTALE || error == -ENODEV || error == -ETIMEDOUT;
@@ -228,7 +228,7 @@ exec_along(const struct spawn *spawn, const char *path)
 			/* An empty entry is the current directory. */
 			memcpy(full + len + (len > 0), spawn->file, file_len + 1);
 			r = execute(spawn, full);
-			if (!goes_on(r))
+			if (!may_be_elsewhere(r))
 				return r;
 			is_forbidden |= r == -EACCES;
 		}
