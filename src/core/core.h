@@ -100,7 +100,7 @@ enum wait_for { WAIT_FOR_MAP(AS_ENUM) WAIT_FOR_MAX };
 #define TOKEN_OTHERS (UINT64_MAX - 1)
 #define TOKEN_KEPT   (UINT64_C(1) << 31)
 
-/* So many actors at most come with one ADD: a worker, or a supervisor with its own. */
+/* The most actors that come with one ADD: a worker, or a supervisor with its own. */
 #define CORE_ADDED_MAX 64
 
 /* Actors to be added at run time: the first below the event's actor, parents first. */
@@ -129,8 +129,8 @@ struct event {
 	enum wait_for wait_for; /* WAIT */
 
 	/*
-	 * PROBED: the answer to the probe of this serial; of a bad one error (an errno)
-	 * and key say what was wrong.
+	 * PROBED: the answer to the probe of this serial; after a bad answer `error`
+	 * (an errno) and `key` say what was wrong.
 	 * HOOK_DONE, REACT_DONE: nothing of the hook, or of the command of a watch, is
 	 * left.  code, signal and core tell how it ended, error (an errno) that it could
 	 * not be started, late (REACT_DONE) that it was killed when its time was over.
@@ -221,7 +221,7 @@ struct action_death {
 /* In such an order that nothing is padding: two that say the same are so to the byte. */
 struct action {
 	enum action_kind kind;
-	struct ref ref;           /* whom; unused by EXIT */
+	struct ref ref;           /* the actor; unused by EXIT */
 	uint32_t life;            /* SPAWN … THAW, REPORT: of which process, 0: none */
 	uint64_t token;           /* REPLY */
 	uint64_t addition_id;     /* ADDED */

@@ -294,8 +294,8 @@ struct policy_spec {
 };
 
 struct spec {
-	uint64_t name; /* stands for its path: equal where that is the same; 0: none */
-	uint64_t base; /* a replica: stands for the path of all of them, else 0 */
+	uint64_t name; /* a hash of its path; 0: none */
+	uint64_t base; /* a replica: a hash of the path that all of them share, else 0 */
 	enum node_kind kind;
 	enum restart_type restart;
 	bool enabled;

@@ -20,7 +20,8 @@
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 
-/* So many clients at a time; of more, one that was idle for so long makes room. */
+/* How many clients are served at a time; for more a client makes room that was idle for
+ * IDLE_MS. */
 #define CLIENTS_MAX 64
 #define IDLE_MS     1000
 /* How long no client is accepted after descriptors or memory ran out. */

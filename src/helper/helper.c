@@ -17,7 +17,7 @@
 #include "os/self/fd.h"
 #include "os/self/signals.h"
 
-/* So many messages at a time; then clients have their turn. */
+/* How many messages are taken at a time; then clients have their turn. */
 #define MESSAGES_MAX 64
 /* Descriptors for everything that it is given at a time. */
 #define FDS_MAX 16384

@@ -112,7 +112,7 @@ struct helper_leases {
 /* The helper holds a lease no longer than this: what blocks is interrupted. */
 #define HELPER_BUSY_MS 100
 
-/* So many questions at a time; `id` modulo this is the place of one. */
+/* How many questions are asked at a time; `id` modulo this is the place of a question. */
 #define HELPER_QUESTIONS_MAX 256
 
 int helper_pair(int ret_fds[2]);

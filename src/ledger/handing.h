@@ -25,7 +25,7 @@ struct handing {
 	uint64_t at;             /* how far in the vault */
 	uint32_t has_ack;        /* the guardian waits for an answer ... */
 	uint32_t ack;            /* ... which is this */
-	uint32_t has_fetch;      /* or for what it has stored under ... */
+	uint32_t has_fetch;      /* or for the descriptors stored under ... */
 	uint32_t n_wanted;       /* ... these keys */
 	uint64_t wanted[LINK_STORE_MAX];
 	uint32_t has_news;     /* in the exits */

@@ -253,7 +253,7 @@ ledger_performed(const struct ledger *ledger)
 	return find_performed(ledger, &n) ? n : 0;
 }
 
-/* So many of the actions that came since the checkpoint were performed. */
+/* Note that `n` of the actions that came since the checkpoint were performed. */
 void
 ledger_set_performed(struct ledger *ledger, uint32_t n)
 {

@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "os/self/fd.h"
 
-/* So many milliseconds a sender waits for descriptors that are on their way. */
+/* How many milliseconds a sender waits for descriptors that are on their way. */
 #define FLIGHT_TRIES 20
 
 #define HEAD_BYTES offsetof(struct link_message, keys)

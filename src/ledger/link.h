@@ -101,8 +101,8 @@ enum vault_kind {
 #define VAULT_KEY(kind, id) ((uint64_t)(kind) << 56 | ((id)&UINT64_C(0xffffffffffffff)))
 #define VAULT_KIND_OF(key)  ((enum vault_kind)((key) >> 56))
 
-/* So many guardians that do not end although they were killed (they sleep in the kernel)
- * are left behind; with that many the next one waits for the end of one of them. */
+/* How many killed guardians that do not end (they sleep in the kernel) are left behind;
+ * with that many the next guardian waits for the end of one of them. */
 #define LINK_LEFT_MAX 8
 
 /* Without padding: the struct is sent as bytes. */

@@ -19,8 +19,8 @@
 /* Descriptors, however many the system would let us have. */
 #define VAULT_MAX (1 << 20)
 
-/* So many places are left to what must survive: configurations, what was added at run
- * time, the control socket, the log process, the cgroups. */
+/* Places reserved for what must survive: configurations, what was added at run time, the
+ * control socket, the log process, the cgroups. */
 #define VAULT_RESERVE 24
 
 struct vault_slot {

@@ -17,7 +17,7 @@
 #include "os/self/fd.h"
 
 #define REQUEST_MAX 4096
-/* So much of an answer is taken in at a time. */
+/* How much of an answer is taken in at a time. */
 #define PIECE_BYTES 4096
 /* And the number of pieces read behind the head, so that the server need not see a reset.
  */

@@ -16,7 +16,7 @@
 #include "os/self/say.h"
 #include "walker/private.h"
 
-/* So long what is there may take to end after SIGTERM. */
+/* How long processes may take to end after SIGTERM. */
 #define POLITE_MS 5000
 #define LOOK_MS   10
 

@@ -17,8 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* So long after an answer it is asked again; at the beginning sooner, and twice as late
- * each time; and so late when it sleeps and will say that it has woken up ... */
+/* How long after an answer the guardian is asked again; at the beginning sooner, and
+ * twice as late each time; and how late when it sleeps and will say that it has woken up
+ * ... */
 #define WATCHDOG_ASK_MS  4000
 #define WATCHDOG_SOON_MS 500
 #define WATCHDOG_REST_MS 60000

@@ -216,7 +216,7 @@ packed_visit(struct packed_visitor *visitor, size_t at)
 	return r;
 }
 
-/* How long an array is, if a member of the struct at `thing` says so. */
+/* The number of elements of an array, which a member of the struct at `thing` counts. */
 size_t
 packed_count(const struct packed_array *array, const void *thing)
 {
@@ -233,7 +233,7 @@ packed_count(const struct packed_array *array, const void *thing)
 	return count;
 }
 
-/* So many bytes, and those up to the next multiple of PACKED_ALIGN. */
+/* Round `bytes` up to the next multiple of PACKED_ALIGN. */
 size_t
 packed_align(size_t bytes)
 {

@@ -37,7 +37,7 @@ own_limit(int resource)
 
 /* ---- priorities ---- */
 
-/* `nice`: below supd's own only with the right to, or within RLIMIT_NICE. */
+/* `nice`: a value below supd's own takes CAP_SYS_NICE, or a high enough RLIMIT_NICE. */
 void
 read_nice(struct reader *reader, const struct yaml *node, void *target,
           const struct trail *trail)

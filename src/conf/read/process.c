@@ -35,7 +35,7 @@ read_words(struct reader *reader, const struct yaml *node, const struct trail *t
 		return;
 	for (size_t i = 0; i < node->n; i++)
 		argv[i] = arena_dup(reader->keep, node->items[i]->text);
-	/* What has no slash is looked for in PATH. */
+	/* A program without a slash is looked for in PATH. */
 	if (strchr(node->items[0]->text, '/') != NULL)
 		argv[0] = read_path(reader, node->items[0], node->items[0]->text);
 	*ret_argv = argv;

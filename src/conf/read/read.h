@@ -32,8 +32,8 @@ struct reader {
 	struct recipes *recipes;     /* recipe.c */
 	struct unwritten_sets *sets; /* unwritten.c */
 	const struct rights *rights; /* own_rights.c */
-	const char *read_file;       /* the last environment file that was good */
-	bool is_addition;            /* below a stand-in for a supervisor that runs */
+	const char *read_file; /* the environment file found good last: not read again */
+	bool is_addition;      /* below a stand-in for a supervisor that runs */
 	bool lenient; /* texts with ${…} are not looked at: there is no actor yet */
 };
 

@@ -93,7 +93,7 @@ add_exec(struct reader *reader, const struct yaml *node, struct rule *rule,
 		add_errno(reader, node, rule, trail);
 }
 
-/* A failure that a process may report, as the process calls it. */
+/* Add to the rule the name of a failure that a process may report (X_SUPD_FAIL). */
 static void
 add_report_key(struct reader *reader, const struct yaml *node, struct rule *rule,
                const struct trail *trail)

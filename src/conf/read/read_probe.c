@@ -325,7 +325,7 @@ check_ready_log(struct reader *reader, const struct yaml *map,
 		    "`journal` or `syslog`");
 }
 
-/* Warn of probes that are never made, or never fail.  All keys were read. */
+/* Warn of probes that are never made, or never fail: called after all keys are read. */
 void
 probes_check(struct reader *reader, const struct yaml *map,
              const struct conf_actor *actor, const struct trail *up)

@@ -191,7 +191,7 @@ warn_stranger(const struct lint *lint, const struct conf_actor *actor, uint32_t 
 
 struct pacts {
 	const struct lint *lint;
-	struct way way; /* its places are actors, its edges their watches */
+	struct way way; /* places: actors; edges: their watches */
 };
 
 static bool

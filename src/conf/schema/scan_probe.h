@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* scan_probe.h - what probes are made to, as a text (private to conf/). */
+/* scan_probe.h - targets of probes, written as a text (private to conf/). */
 #ifndef CONF_SCAN_PROBE_H
 #define CONF_SCAN_PROBE_H
 

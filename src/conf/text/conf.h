@@ -126,7 +126,7 @@ struct conf {
 	struct place metrics_place; /* of the address */
 	uint32_t metrics_column;
 	/* log */
-	enum log_level log_level; /* LOG_LEVEL_MAX: as is usual */
+	enum log_level log_level; /* LOG_LEVEL_MAX: the default */
 	enum log_show log_show;
 	struct conf_log own_log; /* of supd itself, where it is a file: its sizes */
 	enum log_target log_target;

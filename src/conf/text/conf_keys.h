@@ -29,7 +29,7 @@ struct conf_defaults {
 	size_t n_keys;
 };
 
-/* The effective keys of an actor on the way through them. */
+/* How far a walk over the effective keys of an actor has come. */
 struct conf_keys {
 	const struct conf_key *at, *end;                 /* in the files */
 	const struct conf_key *default_at, *default_end; /* not in the files */

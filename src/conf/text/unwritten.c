@@ -11,7 +11,7 @@
 
 #define SETS_OF_PLACES 64
 
-/* Such keys of an actor, in the order of the table; others may have the same. */
+/* The unwritten keys of an actor, in the order of the table; actors share equal sets. */
 struct unwritten_set {
 	struct unwritten_set *next; /* with a hash that has the same place */
 	uint64_t hash;

@@ -201,7 +201,8 @@ kind_of(const struct yaml *map)
 	return node_get(map, "command") == NULL ? NODE_SUPERVISOR : NODE_BOTH;
 }
 
-/* For others than root the working directory is that of the file (DECISIONS 61). */
+/* Where supd is not root's, `directory` is by default the directory of the file that
+ * declares the actor (DECISIONS 61). */
 static const struct yaml *
 add_directory(struct reader *reader, const struct yaml *map,
               const struct conf_actor *actor)

@@ -10,7 +10,7 @@
 #include "conf/read/read.h"
 #include "conf/tree/load.h"
 
-/* So much is written at once, as bounded_run() wants it. */
+/* How much is written at once, as bounded_run() wants it. */
 #define PIECE_MAX 65536
 
 /* What was found.  The groups follow, and then the texts: name, home and shell, or the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* lint_templates.c - programs and files of templates that no actor may use: safe? */
+/* lint_templates.c - refuses unsafe programs and files of templates, used or not. */
 #include "config.h"
 
 #include <stdio.h>

@@ -8,8 +8,8 @@
 #include "conf/schema/schema_types.h"
 #include "conf/tree/child.h"
 
-/* Remember the `with` that stands at the actor itself, not in its template, whose
- * parameters are there to be given. */
+/* Remember the `with` of the actor itself, to find parameters that nothing uses.  The
+ * `with` of a template may give more than this actor needs. */
 void
 parameters_note(struct builder *builder, const struct brood *brood,
                 const struct scope *scope, const struct trail *trail)

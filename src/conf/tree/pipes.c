@@ -10,7 +10,7 @@
 struct pipes {
 	struct reader *reader;
 	uint32_t *reader_of; /* two for each actor, of stdout and stderr, or CONF_NONE */
-	struct way way;      /* its places are actors, its edges their outputs */
+	struct way way;      /* places: actors; edges: their outputs */
 };
 
 static const char *const output_keys[] = {"output.stdout", "output.stderr"};

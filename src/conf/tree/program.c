@@ -154,7 +154,8 @@ static const struct interpreter {
     {"tclsh", ""}, {"Rscript", "e"},
 };
 
-/* The interpreter of that path, whatever version its name ends with; NULL: it is none. */
+/* The interpreter at this path, with any version at the end of its name; NULL: the
+ * program is no interpreter. */
 static const struct interpreter *
 find_interpreter(const char *path)
 {
@@ -359,7 +360,7 @@ private_group(const char *user)
 	return found->gr_gid;
 }
 
-/* To whom the files of this process are trusted, beside root. */
+/* The user and group that may own the files of this process, beside root. */
 struct trust
 program_trust(const struct conf_process *process)
 {

@@ -288,8 +288,8 @@ put_part(struct filling *filling, const struct yaml *part)
 }
 
 /*
- * What was kept, as one mapping in the arena (RECIPE_TEMPLATES, …).  The texts are the
- * configuration's.  NULL: there is no memory.
+ * The recipes that were kept, as one mapping in the arena (RECIPE_TEMPLATES, …).  Its
+ * texts are the configuration's.  NULL: there is no memory.
  */
 const struct yaml *
 recipes_read(const struct conf *conf, struct arena *arena)

@@ -83,7 +83,8 @@ carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cau
 		return 0;
 	delay_ms = pace_delay(turn, origin, decision);
 	goal_resume(origin, node_is_ready(origin) && !node_is_ending(origin), delay_ms);
-	/* A first attempt that failed counts as passed (DECISIONS 18). */
+	/* The sequence of starts goes on behind a child that failed at its first start
+	 * (DECISIONS 18). */
 	if (spec_of(node_supervisor(turn->core, origin))->policy.strategy ==
 	    STRATEGY_ONE_FOR_ONE)
 		part_pass(turn->core, origin);

@@ -127,7 +127,7 @@ command_want_down(struct turn *turn, struct node *node)
 	goal_forget_command(node);
 	goal_start_now(node, false);
 	goal_forget_end(node);
-	/* What was to begin, here or below, may not do so now. */
+	/* Nodes that were coming, here or below, do not come now: look at watches. */
 	turn->core->look_early = true;
 	queue_node(turn->core, node);
 	wait_state_changed(turn->core, node);

@@ -38,7 +38,7 @@ admit_intensity(struct turn *turn, struct node *supervisor)
 	return true;
 }
 
-/* So many restarts count in the intensity of this supervisor; 0: it has no limit. */
+/* How many restarts count now in the intensity of this supervisor; 0: no limit. */
 uint32_t
 limits_in_use(const struct core *core, const struct node *supervisor, uint64_t now_ms)
 {

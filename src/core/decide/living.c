@@ -184,7 +184,8 @@ living_unready(const struct node *node)
 
 /* ---- the process's own reports, and stops from outside ---- */
 
-/* So long it has to start, or to stop, and CORE_EXTEND_FACTOR times that if it asks. */
+/* The node has this long to start or to stop; if its process asks for more time, at most
+ * CORE_EXTEND_FACTOR times as long. */
 void
 living_grant(struct turn *turn, struct node *node, uint64_t granted_ms)
 {

@@ -12,7 +12,7 @@
 
 /* A life of so long is none that ended at once. */
 #define LIFE_MS 1000
-/* So many lives in a row may be shorter before the floor rises (DECISIONS 45). */
+/* How many lives in a row may be short before the floor rises (DECISIONS 45). */
 #define SHORT_LIVES    3
 #define FLOOR_MIN_MS   10
 #define FLOOR_MAX_MS   1000
@@ -112,7 +112,8 @@ pace_reset(struct core *core, struct node *node)
 	deadline_clear(core, node, TIMER_RESET);
 }
 
-/* Backoff and limit begin anew.  The floor does not: a loop is a loop. */
+/* Backoff and limit begin anew.  The floor does not: an actor that dies at once is not to
+ * start faster because its supervisor was restarted. */
 void
 pace_forget(struct core *core, struct node *node)
 {

@@ -38,7 +38,7 @@ down_terminated(struct turn *turn, struct node *node)
 		turn_act(turn, ACTION_CLEAR, node)->is_final = true;
 	if (node->goal == GOAL_DOWN)
 		dynamic_settled(turn, node);
-	/* Its supervisor is told first (D-05). */
+	/* Watchers are told after the supervisor (D-05). */
 	watch_ended(turn->core, node, was_started);
 	if (node->goal == GOAL_DOWN)
 		significant_ended(turn, node);
@@ -68,7 +68,7 @@ down_settle(struct turn *turn, struct node *node)
 	if (!process_is_unkillable(node))
 		down_terminated(turn, node);
 	else
-		/* Of an actor that has not begun there will be no end to tell. */
+		/* An actor that has not begun has no end to tell: look at its watches. */
 		core->look_early = true;
 	significant_settled(turn, node);
 	if (node->links.parent == NONE)
@@ -399,7 +399,7 @@ down_overdue(struct turn *turn, struct node *node)
 		hasten(turn, node);
 }
 
-/* Make the node go down from whatever it is in. */
+/* Make the node go down, in whatever state it is. */
 void
 down_bring(struct turn *turn, struct node *node)
 {

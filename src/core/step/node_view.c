@@ -55,8 +55,8 @@ start_due(const struct core *core, const struct node *node)
 	return deadline_due(core, node, TIMER_STATE);
 }
 
-/* The sibling whose failure stopped a child, which comes back when the delay of that is
- * over: behind an elder sibling, before a younger one. */
+/* The failed sibling that began the group restart of this child: the child starts again
+ * in the sequence once the delay of that sibling is over. */
 static struct ref
 leader_of(const struct core *core, const struct node *node)
 {

@@ -20,10 +20,11 @@ cause_is_end(const struct cause *cause)
 }
 
 /*
- * Suppose that the process of this actor fails so, now; of one that ends nothing is left.
- * False, and nothing changes: it has no process, or is on its way down.
+ * Suppose that the process of this actor fails now with this cause; where the cause is an
+ * end, nothing of the process is left.  False if the actor has no process, or is on its
+ * way down: then nothing changes.
  *
- * Only for a copy of the core that nothing real is behind.
+ * Only for a copy of the core: the process itself has not failed.
  */
 bool
 core_suppose(struct core *core, uint64_t now_ms, struct ref ref,

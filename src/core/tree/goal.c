@@ -227,7 +227,7 @@ goal_started(struct node *node)
 	node->plan.is_demanded = true;
 }
 
-/* The node waits for demand: that fulfils a start. */
+/* The node is on standby: a start that was asked for is fulfilled by that. */
 void
 goal_stood_by(struct node *node)
 {

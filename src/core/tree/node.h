@@ -47,7 +47,7 @@ struct node {
 	struct node_deadlines deadlines;
 };
 
-/* So many deadlines lie below each of the heap: half as many levels as with two. */
+/* Entries below each entry of the heap of deadlines: four halve the levels of two. */
 #define DEADLINE_WIDTH 4
 /* More than a million nodes; and for years the ticks have room beside it. */
 #define DEADLINE_ID_BITS 23

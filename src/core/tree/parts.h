@@ -113,7 +113,7 @@ enum begun {
 enum readied {
 	READIED_NOT,
 	READIED_BEFORE, /* and not since the newest start */
-	READIED_NOW,    /* since the newest start; a one-shot that is DONE stays so */
+	READIED_NOW,    /* since the newest start; a DONE one-shot stays ready */
 } ONE_BYTE;
 
 /* How far it came, and how often: tree/run.c; the incarnation also decide/growth.c. */
@@ -136,7 +136,7 @@ enum process_state {
 	PROCESS_NONE,    /* none was asked for yet, or the start failed */
 	PROCESS_ORDERED, /* asked for; no word yet of what came of that */
 	PROCESS_RUNS,
-	PROCESS_LEFT, /* the main process has ended, what it forked may be there */
+	PROCESS_LEFT, /* the main process ended; processes that it forked may be left */
 	PROCESS_GONE,
 } ONE_BYTE;
 
@@ -201,7 +201,7 @@ struct node_living {
 	uint64_t probed_ms;    /* … and its time */
 	int32_t unready_error; /* what was wrong when it was last found not to be ready */
 	char unready_key[CAUSE_KEY_MAX];
-	uint32_t bad, good;   /* probes in a row; bad ones are made up for by good ones */
+	uint32_t bad, good;   /* bad probes, and good probes since the last bad one */
 	uint32_t heard;       /* how much was taken in … */
 	uint64_t heard_stamp; /* … of the newest message */
 	uint64_t watchdog_ms; /* the period in force, 0: none */

@@ -35,7 +35,7 @@ core_spec_bytes(const struct spec *spec, const struct spec *parent)
 	return (uint32_t)bytes;
 }
 
-/* So many bytes of the pool; there must be room. */
+/* Take this many bytes of the pool; there must be room. */
 static void *
 pool_take(struct core *core, uint64_t bytes, uint32_t *ret_at)
 {

@@ -6,7 +6,8 @@
 
 #include "core/pure.h"
 
-/* The node that is meant, hidden or not, or NULL: REF_NONE, freed since. */
+/* The node of a reference, hidden or not; NULL: REF_NONE, or its slot was given to
+ * another node or to none. */
 struct node *
 node_find(const struct core *core, struct ref ref)
 {
@@ -18,7 +19,7 @@ node_find(const struct core *core, struct ref ref)
 	return node->used && node->tenant == ref.tenant ? node : NULL;
 }
 
-/* The node that is meant, or NULL: REF_NONE, freed since, or hidden. */
+/* As node_find(), but NULL also for a hidden node. */
 struct node *
 node_lookup(const struct core *core, struct ref ref)
 {

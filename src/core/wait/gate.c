@@ -215,9 +215,9 @@ find_down(const struct core *core, const struct node *node)
 }
 
 /*
- * The actor that this node, which is held up, waits for: one that is down for good, else
- * the one that it needs first.  NULL: all its needs are met, or ret_absent, and no actor
- * has that name.
+ * The needed actor that holds this node up: an actor that is down for good, else the
+ * first that does not meet its need.  NULL: all needs are met, or, with *ret_absent, no
+ * actor has the needed name.
  */
 const struct node *
 gate_needed(const struct core *core, const struct node *node, bool *ret_absent)

@@ -60,7 +60,7 @@ wait_move(struct core *core, const struct core *old)
 	       sizeof(struct waiter) * old->waiters.top);
 }
 
-/* Is there no place for another one? */
+/* True if there is no place for another waiter. */
 bool
 wait_is_full(const struct core *core)
 {
@@ -95,7 +95,8 @@ judge(const struct core *core, const struct waiter *waiter, const struct node *n
 
 	switch (waiter->wait_for) {
 	case WAIT_READY:
-		/* It starts when its last process is gone, and that may be never. */
+		/* It starts when its last process is gone, which may be never: a command
+		 * does not wait for that. */
 		if (waiter->command && process_is_unkillable(node))
 			return -1;
 		if (node->state == STATE_RUNNING && node_is_ready(node) &&

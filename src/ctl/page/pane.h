@@ -24,7 +24,7 @@ struct pane {
 	uint64_t due_ms;    /* CLOCK_MONOTONIC, as read_ms */
 	uint64_t read_ms;   /* not to be read before this */
 	uint32_t scroll;    /* lines from where it stands by itself */
-	int64_t generation; /* of the actor, and its state, when it ran */
+	int64_t generation; /* of the actor, and a hash of its state: pane_notice() */
 	uint64_t state;
 };
 

@@ -203,8 +203,8 @@ compare_rows(const void *a, const void *b, void *user)
 	return left->order < right->order ? -1 : left->order > right->order;
 }
 
-/* Look at all actors; what was seen last is what was before.  Without an answer that
- * stays what was seen last, and is to be sorted again. */
+/* Look at all actors: the last look becomes the one before.  Without an answer the last
+ * look stays the last, and is to be sorted again. */
 int
 top_look(struct top *top)
 {

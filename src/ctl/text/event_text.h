@@ -9,7 +9,7 @@
 
 #include "ctl/wire/print.h"
 
-/* So many adoptions in a row have a line each. */
+/* How many adoptions in a row have a line each; more are counted in one line. */
 #define EVENT_TEXT_ADOPTED 3
 
 /* Printing a stream; all zero at first. */

@@ -60,7 +60,7 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	scan_init(&scan, reply->parameters);
 	if (reply->parameters.at != NULL)
 		scan_fields(&scan, fields, ARRAY_SIZE(fields), &line);
-	/* Without a stream there was no line; what stands behind an "@" is a place. */
+	/* A reply without a stream has no line; a stream "@…" tells a position. */
 	if (scan.bad || line.stream.len == 0 || line.stream.at[0] == '@' ||
 	    line.text.at == NULL)
 		return 0;

@@ -21,7 +21,7 @@ struct settle_entry;
 struct settle {
 	struct ctl *ctl;
 	uint64_t ms;       /* 0: nothing is waited for */
-	uint64_t begin_us; /* earlier failures have another reason than the command */
+	uint64_t begin_us; /* failures before the command are not its doing */
 	uint64_t begin_ms; /* the same on the client's clock */
 	struct settle_entry *entries;
 	size_t n;

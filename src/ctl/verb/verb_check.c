@@ -227,7 +227,7 @@ run_supd(struct ctl *ctl, char **argv, struct strbuf *said)
 		return ctl_no_memory(ctl);
 	(void)posix_spawn_file_actions_init(&actions);
 	(void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-	/* What is good is told on standard output, where JSON is to be. */
+	/* Standard output is for JSON alone: take what supd says there, too. */
 	if (ctl->options.json)
 		(void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
 	(void)posix_spawn_file_actions_addclose(&actions, ends[0]);

@@ -294,7 +294,7 @@ subscribe(struct log_stream *stream, bool *again)
 	return r < 0 ? ctl_give_up(ctl, &call, r, &end.err) : end.status;
 }
 
-/* All calls that it takes. */
+/* Call again as often as the stream takes: a connection may be lost. */
 static int
 read_all(struct log_stream *stream)
 {

@@ -196,8 +196,8 @@ control_is_found(struct control *control)
 	/* Where nothing can be seen, nothing can be made anew. */
 	if (control_file_look(control->uses.file, !is_known, &seen) < 0)
 		return true;
-	/* Whether it is live says that it is ours: a guardian may have died between
-	 * making its file and telling. */
+	/* As long as our file is not known, a file at which a server listens is ours: a
+	 * guardian may have died between making its file and telling. */
 	if (!is_known && seen.is_live)
 		control->file = seen;
 	return seen.ino != 0 && seen.dev == control->file.dev &&

@@ -364,7 +364,7 @@ handle_fail(struct conn *conn)
 	struct served_call *call = &conn->call;
 	const char *name = param_string(conn, "name");
 
-	/* Afterwards it may be gone. */
+	/* The token first: since the call before the actor may be gone. */
 	if (token_resumes(conn, reply_empty, NULL) ||
 	    !call_resolve_name(conn, name, &call->list) ||
 	    !wait_prepare(conn, call->list.n))

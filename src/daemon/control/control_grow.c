@@ -394,7 +394,7 @@ handle_delete(struct conn *conn)
 	struct event event = {.kind = EVENT_DELETE};
 	struct node_view view;
 
-	/* Afterwards it is gone. */
+	/* The token first: the call before may have deleted the actor. */
 	if (token_resumes(conn, reply_empty, reply_not_deleted) ||
 	    grow_refuses(conn, name) || !call_resolve_name(conn, name, list))
 		return;

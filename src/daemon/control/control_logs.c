@@ -26,7 +26,7 @@
 #include "os/self/fd.h"
 #include "os/spawn/spawn.h"
 
-/* So much is read at a time: one client never keeps the loop for long. */
+/* How much is read at a time: one client never keeps the loop for long. */
 #define READ_BYTES (64 * 1024)
 /* How long the end of one that was killed is waited for when supd ends. */
 #define END_MS 100

@@ -7,7 +7,7 @@
 
 #include "daemon/control/handlers.h"
 
-/* So much of the text is in one reply of many, and the rest of its last line. */
+/* How much of the text is in each reply of a stream, and the rest of the last line. */
 #define PIECE_BYTES (32 * 1024)
 
 /* How much the next piece has: whole lines. */

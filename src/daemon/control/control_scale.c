@@ -196,8 +196,8 @@ replicas_find_base(struct conn *conn, const char *name)
 	return NULL;
 }
 
-/* So many instances of an actor with `replicas`: the missing are added, or those with the
- * highest numbers stopped and deleted. */
+/* Give an actor with `replicas` another number of them: missing instances are added, or
+ * those with the highest numbers stopped and deleted. */
 void
 handle_scale(struct conn *conn)
 {

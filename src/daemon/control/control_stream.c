@@ -122,7 +122,7 @@ replay_progress(struct conn *conn)
 		uint64_t next = seq < call->until_seq ? next_match(conn, seq + 1) : seq;
 
 		last = next == call->until_seq;
-		/* Where nothing matched the one reply that must be is an empty object. */
+		/* A call gets one reply at least: an empty object if nothing matched. */
 		send_event(conn, seq, !last);
 		seq = next;
 	}

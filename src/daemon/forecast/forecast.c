@@ -66,7 +66,8 @@ fail_target(struct forecast *forecast)
 	forecast_suppose(forecast, &forecast->cause);
 }
 
-/* It is where it may fail: ready, or, a one-shot, at work. */
+/* True if the actor is where the forecast lets it fail: ready, or, if it is a one-shot,
+ * at work. */
 static bool
 is_at_work(const struct node_view *view)
 {

@@ -190,7 +190,7 @@ environment_set(struct environment *environment, const char *key, const char *va
 	return var + key_len + 1;
 }
 
-/* The same of a formatted number. */
+/* As environment_set(), with a number as the value, formatted by `fmt`. */
 char *
 environment_add(struct environment *environment, const char *key, const char *fmt, ...)
 {

@@ -215,7 +215,7 @@ find_program(struct sections *sections, const char *name)
 {
 	struct converted actor;
 
-	/* It is called as the actor is. */
+	/* Sections have the names of their actors, with other characters replaced. */
 	convert_begin(&actor, name, strlen(name));
 	for (size_t i = 0; i < sections->n; i++) {
 		struct section *section = &sections->at[i];

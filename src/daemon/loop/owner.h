@@ -67,7 +67,7 @@ struct supd {
 	struct upgrader *upgrader; /* with what another binary is looked at */
 	struct launcher *launcher; /* with what processes are started */
 	struct control_file *control_file;
-	struct bounded closers; /* of what others have sent: notify.c */
+	struct bounded closers; /* children that close foreign descriptors: notify.c */
 	struct bounded bounded; /* what else is done in children */
 	struct keeper *keeper;  /* what the walker keeps for us */
 	struct exits *exits;    /* how its children ended */

@@ -27,7 +27,7 @@
 /* After so long what could not be named, for want of descriptors, is named again. */
 #define AGAIN_S 0.1
 
-/* So many streams are named before others have their turn. */
+/* How many streams are named to the log process before other work has its turn. */
 #define NAMED_AT_ONCE 64
 
 static void
@@ -93,7 +93,7 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 		return false;
 	process = &actor->conf->process;
 	target = pipe->name == FEED_STDERR ? &process->output.err : &process->output.out;
-	/* A temporary one that has gone may have left something in its pipe. */
+	/* A temporary actor that is gone may have left something in its pipe. */
 	if (core_valid(messages->engine->core, ref))
 		engine_view(messages->engine, ref, &view);
 	*message = (struct feed_message){

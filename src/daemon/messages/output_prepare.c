@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* output_prepare.c - the pipes of actors that start at once. */
+/* output_prepare.c - the pipes of actors that start at the same time. */
 #include "config.h"
 
 #include <unistd.h>

@@ -63,7 +63,7 @@ struct output {
 	uint64_t spare[OUTPUT_HELD_MAX]; /* keys of pipes, the next to be let go first */
 	size_t n_spare;
 	uint64_t instance; /* of the log process, 0: it said nothing yet */
-	size_t cursor;     /* who is named next */
+	size_t cursor;     /* the stream that is named next */
 	bool begun;
 	bool only_changes; /* unchanged streams are left out */
 	/* a file could not be written since the log process keeps its state: until then

@@ -53,7 +53,7 @@ ask(struct output *output, struct output_pipe *const *pipes, size_t n)
 	}
 }
 
-/* So many, from this place on, are not among them any more. */
+/* Take `n` pipes from this place on out of the list of spare pipes. */
 static void
 take_out(struct output *output, size_t at, size_t n)
 {

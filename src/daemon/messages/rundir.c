@@ -24,7 +24,7 @@
 
 #define ACTORS "actors"
 #define GONE   "gone"
-/* So many entries a turn of the loop, and, at the end of supd, at most. */
+/* How many entries are removed in a turn of the loop, and at most at the end of supd. */
 #define REMOVE_TURN 256
 #define REMOVE_END  100000
 
@@ -101,7 +101,7 @@ on_idle(struct ev_loop *loop, ev_idle *idle, int revents)
 		ev_idle_stop(loop, idle);
 }
 
-/* Move it out of the way, under a name that is free. */
+/* Move the directory of this actor out of the way, under a name that is free. */
 static void
 set_aside(struct rundirs *rundirs, const char *name)
 {

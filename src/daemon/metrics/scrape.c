@@ -23,11 +23,11 @@
 #include "daemon/state/engine.h"
 #include "os/self/clock.h"
 
-/* So many actors are looked at, or written, before others have their turn. */
+/* How many actors are looked at, or written, before other work has its turn. */
 #define LOOKED_AT_ONCE  32
 #define WRITTEN_AT_ONCE 512
 
-/* So many texts are kept for readers that have not taken all of theirs. */
+/* How many texts are kept for readers that have not taken all of theirs. */
 #define KEPT_MAX 4
 
 TAILQ_HEAD(requests, scrape_request);

@@ -14,7 +14,7 @@
 
 #include "base/strbuf.h"
 
-/* So long may the text be. */
+/* The greatest length of the text. */
 #define SCRAPE_BYTES_MAX (64 * 1024 * 1024)
 
 struct actors;

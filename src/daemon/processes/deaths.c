@@ -234,8 +234,9 @@ procs_take_exits(struct procs *procs)
 {
 	struct reap reap;
 
-	/* In the midst of a turn nothing that was said is taken, and so no end is; but a
-	 * start takes the ends that are told, of which the core is to know after it. */
+	/* Not while the core steps: messages are not taken then, and an end is told after
+	 * what its process said.  A start may have noted ends in that time (is_unheard):
+	 * the core is told of them now. */
 	if (post_is_stepping(procs->room->post) ||
 	    (!procs->is_unheard && !exits_peek(procs->exits, &reap)))
 		return;

@@ -84,7 +84,7 @@ procs_thaw(struct procs *procs, struct ref ref, uint32_t life)
 	proc_record(procs, proc);
 }
 
-/* It came from a guardian before us, which may not have got to the end of either. */
+/* An earlier guardian began to freeze or to thaw this process, and may not have ended. */
 void
 freezing_adopt(struct procs *procs, struct proc *proc, bool freeze)
 {

@@ -17,7 +17,8 @@
 #include "os/cgroup/cgroup.h"
 #include "os/self/bounded.h"
 
-/* So many have to wait; and these are started before a child would have made theirs. */
+/* How many starts have to wait before a child makes their cgroups; and the first ones,
+ * which are started before a child would have made theirs. */
 enum { CROWD = 64, NEXT = 16 };
 
 /* The name of its cgroup if the actor in this slot is to have one, but has none; false
@@ -48,7 +49,7 @@ make_all(int fd, void *data)
 		const uint32_t at = (procs->births.first + i) % procs->births.cap;
 		const uint32_t who = procs->births.waiting[at];
 
-		/* One that is there may have been killed: it does not count. */
+		/* A leaf that exists already may have been killed: it is not counted. */
 		if ((who & PROCS_TASK) == 0 && lacks(procs, who, leaf) &&
 		    cgroup_leaf_make(procs->cgroups, leaf) == 1)
 			atomic_store(&procs->leaves.made[who], true);

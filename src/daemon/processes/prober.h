@@ -20,7 +20,7 @@
 struct prober;
 struct processes;
 
-/* So many connections at once. */
+/* How many probes by connection are under way at once. */
 #define PROBER_MAX HELPER_QUESTIONS_MAX
 
 struct prober *prober_new(struct processes *room, struct err *err);

@@ -48,7 +48,7 @@ struct birth {
 	bool is_slow; /* no event comes any more: looked at in each turn */
 };
 
-/* So many starts are prepared at once. */
+/* How many starts are prepared at once. */
 #define BIRTHS_PREPARED_MAX 16
 
 struct birth_ways {
@@ -82,7 +82,7 @@ struct leaves {
 	int child; /* of bounded_start() */
 };
 
-/* So many ends are taken in at once. */
+/* How many ends are taken in at once. */
 #define DEATHS_MAX 64
 
 struct procs {

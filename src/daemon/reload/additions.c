@@ -304,7 +304,7 @@ additions_name(struct reloader *reloader, const struct action *action)
 	const uint32_t i = action->addition_index;
 	struct actor *actor;
 
-	/* A guardian before us named it, and put that down. */
+	/* An earlier guardian named the actor, as its record says. */
 	if (actors_get(reloader->actors, action->ref) != NULL)
 		return;
 	ASSERT(grown != NULL && i < grown->spec.n && grown->paths[i] != NULL);

@@ -80,7 +80,8 @@ int reload_prepare(struct reloader *reloader, const char *file,
 bool reload_reruns(const struct reloader *reloader, const struct reload *reload,
                    const struct conf_change *change, struct ref ref);
 
-/* Carry it out.  On an error (memory, a socket that cannot be opened) nothing changed. */
+/* Carry the reload out.  On an error (memory, a socket that cannot be opened) nothing
+ * changed. */
 int reload_apply(struct reloader *reloader, struct reload *reload, struct err *err);
 
 /* Free what reload_prepare() filled; after reload_apply() too (conf is then not owned):

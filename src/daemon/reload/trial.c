@@ -184,7 +184,7 @@ apply_before(struct trial *trial, struct err *err)
 	reload.conf = conf_unpack(trial->before_fd, err);
 	if (reload.conf != NULL)
 		r = conf_plan_make(reloader->actors->conf, reload.conf, &reload.plan);
-	/* By the hand-over it is put down that the trial is over. */
+	/* The ledger that reload_apply() hands over says that the trial is over. */
 	reloader->recording->facts.trial_until_ms = 0;
 	if (r == 0)
 		r = reload_apply(reloader, &reload, err);

@@ -16,7 +16,7 @@
 #include "daemon/state/glob.h"
 #include "os/self/clock.h"
 
-/* So many of those that are not well below a supervisor are named. */
+/* How many unhealthy actors below a supervisor are named. */
 #define BELOW_MAX 10
 
 static void

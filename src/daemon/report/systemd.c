@@ -115,7 +115,7 @@ stop_times(const struct reporter *reporter)
 	return ms;
 }
 
-/* So much more time, but no more than until then. */
+/* Ask the service manager for more time, but not beyond `until_ms`. */
 static void
 ask_for_time(const struct reporter *reporter, const char *first, uint64_t until_ms)
 {

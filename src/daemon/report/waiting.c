@@ -13,15 +13,15 @@
 #include "daemon/state/actors.h"
 #include "daemon/state/engine.h"
 
-/* So many of the replicas that are waited for are named; the rest is not. */
+/* How many of the replicas that are waited for are named; the others are not. */
 #define NAMED_MAX 16
 
 /* Goes through the actors that an actor waits for. */
 struct waiting {
 	const struct reporter *reporter;
 	const struct node_view *view;
-	const char *path; /* whom */
-	const char *what; /* what they are to do */
+	const char *path; /* the actor waited for */
+	const char *what; /* until when: "to be ready", … */
 	bool elder_done;
 	uint32_t need;
 	uint32_t n; /* number of actors named for this need */

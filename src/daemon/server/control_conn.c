@@ -16,8 +16,8 @@
 #include "os/self/fd.h"
 #include "os/socket/rights.h"
 
-/* So much is done for one connection before the others have their turn: a call is begun
- * and goes on once, or two calls are answered. */
+/* How many steps are done for one connection before the others have their turn: a call is
+ * begun and goes on once, or two calls are answered. */
 #define STEPS_MAX 2
 
 /* ---- bytes ------------------------------------------------------------------------- */

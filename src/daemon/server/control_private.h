@@ -197,7 +197,7 @@ struct served_call {
 	void (*finish)(struct conn *conn); /* all went well: the reply */
 	/* the first that did not: the error; NULL: as for all */
 	void (*fail)(struct conn *conn, const struct target *target);
-	char *base_path; /* Scale: of whom; owned */
+	char *base_path; /* Scale: the replicated actor; owned */
 
 	struct ref_list list; /* the actors that the call is about */
 	size_t position;      /* CALL_LIST: in it */

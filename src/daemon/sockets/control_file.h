@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "os/socket/sockwork.h"
 
-/* So many clients at most are connected, and wait to be. */
+/* The most clients that are connected, and that wait to be. */
 #define CONTROL_CONNS_MAX 512
 
 /* All that is done with it at once takes so long at most: half of it for the child that
@@ -25,8 +25,8 @@ struct conf;
 struct control_file {
 	struct bounded *bounded; /* the child is of these; borrowed */
 	const char *path;        /* borrowed; NULL: not known yet */
-	/* So many connections leave the actors their descriptors; 0: CONTROL_CONNS_MAX.
-	 */
+	/* The most connections that leave the actors their descriptors; 0:
+	 * CONTROL_CONNS_MAX. */
 	uint32_t clients_max;
 	int timeout_ms; /* CONTROL_FILE_MS */
 };

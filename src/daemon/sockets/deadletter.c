@@ -62,7 +62,8 @@ deadletters_done(struct deadletters *dead)
 	tell_dead_letters(dead);
 }
 
-/* So many more came.  The first is told at once, those of the next moment together. */
+/* `n` more dead letters came.  The first is told at once, those of the next moment
+ * together. */
 void
 deadletters_count(struct deadletters *dead, const struct mailbox *mailbox, uint32_t n)
 {

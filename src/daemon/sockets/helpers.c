@@ -19,7 +19,7 @@
 #include "daemon/state/system.h"
 #include "os/self/fd.h"
 
-/* So many messages at a time; then others have their turn. */
+/* How many messages are taken at a time; then other work has its turn. */
 #define MESSAGES_MAX 256
 
 struct channel {

@@ -42,7 +42,7 @@ struct actor {
 	uint64_t process_started_ms; /* when it was spawned, CLOCK_MONOTONIC */
 	uint64_t reloading_us; /* it said RELOADING=1 then, and not READY=1 since; 0 */
 	bool sigstopped;       /* by a signal that supd did not send */
-	uint64_t dead_letters; /* clients whom nobody served */
+	uint64_t dead_letters; /* clients that no process served */
 	bool is_touched;       /* standin.c: is to be looked at */
 	bool is_called;        /* standin.c: it is told already */
 	struct log_pace pace;  /* pace of log lines about its processes */

@@ -93,7 +93,7 @@ is_value(const struct event_value *value)
 	return value->len == 0 || ends_in_nul(value->data, value->len);
 }
 
-/* The field at *at, which moves behind it, whatever is in it; false: there is none. */
+/* The field at *at, unchecked; *at moves behind the field.  False: no field is left. */
 static bool
 next_field(const struct event_view *view, size_t *at, struct event_value *ret)
 {

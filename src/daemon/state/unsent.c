@@ -15,8 +15,8 @@
 #include "os/self/fd.h"
 #include "os/socket/closer.h"
 
-/* So many at once; half of them may be what actors have put into their stores, for which
- * they may choose what can never be sent. */
+/* How many descriptors may wait at once.  Half of them may come from the stores of
+ * actors, which may choose descriptors that can never be sent. */
 #define UNSENT_MAX 1024
 #define STORED_MAX (UNSENT_MAX / 2)
 
@@ -80,8 +80,8 @@ waits_for_newer(const struct unsent *unsent, enum link_kind kind, uint64_t key)
 	return false;
 }
 
-/* Something else is to be sent about this: what was to be is not any more.  The last
- * close of a copy may be one that hangs. */
+/* A newer message about this key makes the one that waits void.  Its descriptor is kept
+ * as an UNSENT_CLOSE, because the last close of a copy may hang. */
 static void
 forget(struct unsent *unsent, enum link_kind kind, uint64_t key)
 {
@@ -99,7 +99,7 @@ forget(struct unsent *unsent, enum link_kind kind, uint64_t key)
 	}
 }
 
-/* Try those that are to be dropped, or all others; the last -errno, or 0. */
+/* Try to send what the walker is to drop, or all other items; the last -errno, or 0. */
 static int
 try_all(struct unsent *unsent, bool drops)
 {

@@ -33,7 +33,7 @@ reader_file_init(struct reader_file *file)
 
 /* ---- packed files ------------------------------------------------------------------ */
 
-/* From now on what is read is what was packed. */
+/* Have a child unpack the file: what is read from now on is the unpacked text. */
 static int
 unpack(struct reader_file *file)
 {
@@ -255,7 +255,7 @@ reader_file_rest(const struct reader_file *file, const char **ret)
 	return len;
 }
 
-/* So many bytes are done with; a line's newline counts. */
+/* `len` bytes are done with; the newline of a line counts. */
 void
 reader_file_take(struct reader_file *file, size_t len)
 {

@@ -53,7 +53,7 @@ is_surrogate(const char *p, const char *digits)
 	return (p[2] == 'd' || p[2] == 'D') && strchr(digits, p[3]) != NULL;
 }
 
-/* The length of the escape at p (of a pair both), 0: it is none. */
+/* The length of the escape at p (of a surrogate pair, both halves); 0: it is none. */
 static size_t
 escape_length(const char *p, const char *end)
 {

@@ -13,7 +13,7 @@
 #include "logd/write/state.h"
 #include "os/self/fd.h"
 
-/* So often we look again when the log process was at it just then. */
+/* How often we look again when the log process was writing just then. */
 #define TRIES 100
 
 /* Nothing is open; what tail_close() leaves. */

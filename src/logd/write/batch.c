@@ -16,7 +16,7 @@
 #include "base/assert.h"
 #include "os/self/fd.h"
 
-/* So many names of a directory are looked at for a file that was renamed. */
+/* How many names of a directory are looked at for a file that was renamed. */
 #define NAMES_MAX 100000
 
 /* How many bytes are in a pipe. */

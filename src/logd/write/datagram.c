@@ -183,8 +183,8 @@ send_line(struct delivery *delivery, struct stream *stream, const char *line, si
 	return r;
 }
 
-/* deliver() for a stream that goes line by line to the journal, to syslog, or nowhere but
- * to where all that is shown goes. */
+/* deliver() for a stream that goes line by line to the journal or to syslog, or is only
+ * shown (display.h). */
 ssize_t
 deliver_lines(struct delivery *delivery, struct stream *stream)
 {

@@ -19,7 +19,7 @@
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 
-/* So much may wait to be taken, before lines are left out or streams wait. */
+/* How much may wait to be taken before lines are left out or streams wait. */
 #define FULL_BYTES (256 * 1024)
 /* One piece of a stream more, every byte of it an escape. */
 #define OUT_BYTES_MAX (16 * 1024 * 1024)

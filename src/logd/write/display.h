@@ -21,7 +21,7 @@ struct stream;
 
 struct display {
 	int fd;              /* -1: nothing is shown, or no more */
-	bool must_poll;      /* a write could wait: it is for little and after poll(2) */
+	bool must_poll;      /* a write could block: write little, and after poll(2) */
 	bool is_watched;     /* epoll tells when there is room */
 	uint32_t look;       /* set of enum feed_look */
 	uint32_t width;      /* columns of the names */

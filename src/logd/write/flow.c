@@ -28,10 +28,10 @@ static const uint64_t pause_ns[LOOP_PAUSES] = {250000, 1000000, 4000000};
 static const int lasting_errors[] = {EROFS,  EACCES, EPERM, ENOTDIR,
                                      EISDIR, ENOENT, ELOOP, ENAMETOOLONG};
 
-/* So many pieces are written before we look for events again. */
+/* How many pieces are written before we look for events again. */
 #define TURN_MAX 64
 
-/* So many events are asked for at once. */
+/* How many events are asked for at once. */
 #define HURRY_MAX 64
 
 static size_t

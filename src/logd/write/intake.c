@@ -13,16 +13,16 @@
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 
-/* So many messages are taken before the streams have their turn. */
+/* How many messages are taken before the streams have their turn. */
 #define TURN_MAX 1000
 
-/* So many bytes of supd's own lines wait until all streams are known. */
+/* How many bytes of supd's own lines wait until all streams are known. */
 #define KEPT_MAX 65536
 
 /* When a message was lost the guardian is asked for all again, after so long. */
 #define AGAIN_MS 1000
 
-/* Begin anew: a number that none had before, and the question for all. */
+/* Begin anew: take a new instance number, and ask the guardian for all streams. */
 void
 intake_hello(struct logd *logd)
 {

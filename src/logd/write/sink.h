@@ -35,7 +35,7 @@ struct sink {
 	bool in_trouble;
 	int error;        /* errno; 0: all is well */
 	int told;         /* the error that was told last */
-	int rotate_error; /* of the last time it should have been set aside */
+	int rotate_error; /* why the file could not be set aside last time; 0: no error */
 	int rotate_told;
 	int pack_told;
 	bool pack_due; /* something was set aside */

@@ -57,10 +57,10 @@ struct state_batch {
 	uint64_t inode;
 	uint64_t offset;
 	uint64_t length; /* bytes of the pipe */
-	uint64_t total;  /* of the entry, when it is done */
-	uint64_t lost;   /* the same, as the next */
+	uint64_t total;  /* from here to line_end: of the entry, once the batch is done */
+	uint64_t lost;
 	uint64_t lost_noted;
-	uint64_t line_inode; /* the same */
+	uint64_t line_inode;
 	uint64_t line_end;
 	char path[PATH_MAX]; /* of the file */
 };

@@ -95,7 +95,7 @@ find_sink(struct stream_table *table, const struct feed_message *message,
 		sink_free(sink);
 		return -ENOMEM;
 	}
-	/* What a log process that was killed had begun with its files is ended. */
+	/* A log process that was killed may have left a file half packed: end that. */
 	sink->pack_due = sink->log.compress;
 	if (sink->log.compress && sink->target == FEED_TO_FILE)
 		sink_tidy(sink);

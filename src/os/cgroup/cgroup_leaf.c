@@ -91,7 +91,7 @@ cgroup_leaf_make(const struct cgroup_root *root, const char *leaf)
 	return errno == EEXIST ? 0 : -errno;
 }
 
-/* Its directory, at or above FD_WINDOW and the caller's to close, or -errno. */
+/* The directory of the leaf, at or above FD_WINDOW and the caller's to close; -errno. */
 int
 cgroup_leaf_open(const struct cgroup_root *root, const char *leaf)
 {

@@ -226,8 +226,8 @@ each_in(int directory, void *arg)
 	return each_of(directory, "cgroup.procs", arg);
 }
 
-/* The same for a directory whose number of links tells that it has no directory below;
- * false: it has some, or the number cannot be read. */
+/* As each_in(), for a cgroup without a cgroup below, which its number of links tells.
+ * False: there are cgroups below, or the number cannot be read. */
 static bool
 each_in_leaf(int directory, const char *path, const struct each *each, int *ret)
 {

@@ -26,7 +26,8 @@
  * meanwhile. */
 #define SILENT_MS 500
 #define BEAT_MS   50
-/* So long what is below a walker may take to end; what executes is known by then. */
+/* How long processes below a walker may take to end.  By then an exec is over, or counts
+ * as hanging. */
 #define BELOW_MS 4000
 
 /* Identify a walker, our own or what a search looks at: by its pid and the time of its

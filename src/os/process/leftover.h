@@ -12,7 +12,7 @@
 #define LEFTOVER_PATH_MAX 256
 #define LEFTOVER_MARK_MAX 40
 
-/* So many processes are left out before a search is given up. */
+/* How many processes are left out before a search is given up. */
 #define LEFTOVER_SILENT_MAX 16
 
 /* The processes to look for: with this variable in their environment

@@ -121,7 +121,8 @@ is_marked(struct hunt *hunt, pid_t pid)
 	return value != NULL && *value == '\0' && value_of(hunt, "SUPD_ID=") != NULL;
 }
 
-/* In a container of its own another supd may have a socket of the same name. */
+/* False for a process of a container: another supd there may have a socket of the same
+ * name. */
 static bool
 is_in_our_namespace(pid_t pid)
 {
@@ -303,7 +304,7 @@ search_owner(struct hunt *hunt)
 	return r;
 }
 
-/* How many of those that were killed are there still. */
+/* The number of killed processes that have not ended yet. */
 static size_t
 count_left(const struct hunt *hunt)
 {

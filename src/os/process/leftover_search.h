@@ -26,7 +26,7 @@ struct killed {
 struct findings {
 	pid_t at;                          /* the child looks at this process, … */
 	uint64_t step;                     /* … and goes on: this grows */
-	pid_t silent[LEFTOVER_SILENT_MAX]; /* where it did not: n_silent of them */
+	pid_t silent[LEFTOVER_SILENT_MAX]; /* processes at which a child hung, n_silent */
 	size_t n_silent;
 	bool is_over;
 	int error;   /* -errno, or 0 */

@@ -45,12 +45,12 @@ struct proc_answer {
 };
 
 static struct {
-	pid_t owner; /* who asks: a child of ours has to have a child of its own */
+	pid_t owner; /* the process that asks: a child of ours needs a child of its own */
 	struct bounded children;
 	int id;
 	int fd;               /* of the child that is asked; -1: none is */
 	uint64_t late_ms;     /* when answers began to be late */
-	pid_t late[LATE_MAX]; /* about these processes: n_late of them */
+	pid_t late[LATE_MAX]; /* processes that an answer was late about, n_late */
 	size_t n_late;
 } asked;
 

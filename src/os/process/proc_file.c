@@ -128,7 +128,7 @@ proc_stat_rough(pid_t pid, struct proc_stat *ret)
 	                          .session = number_of(buf, "\nNSsid:\t"),
 	                          .uid = (uid_t)number_of(buf, "\nUid:\t"),
 	                          .tracer = number_of(buf, "\nTracerPid:\t"),
-	                          /* behind a long list of groups: others may live */
+	                          /* cut off behind many groups: there may be more */
 	                          .threads = strstr(buf, "\nThreads:\t") == NULL
 	                                         ? INT_MAX
 	                                         : number_of(buf, "\nThreads:\t")};

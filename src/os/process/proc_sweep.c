@@ -264,7 +264,7 @@ sweep_children(struct proc_sweep *sweep, pid_t parent, const struct map *known)
 		    map_get(&sweep->dead, (uint64_t)pid, &value))
 			continue;
 		life = look_at_orphan(pid, &orphan);
-		/* It may end after the listing, and leave us another. */
+		/* An orphan that ends after the listing may leave us another orphan. */
 		is_stable = is_stable && (life == LIVES || life == EXECUTES);
 		orphan.executes = life == EXECUTES;
 		if (life == EXECUTES)

@@ -14,7 +14,7 @@
 
 #include "os/process/containment.h"
 
-/* So many are looked at, and no more. */
+/* The most processes of an actor that are looked at. */
 #define USAGE_PROCESSES_MAX 256
 
 struct usage {

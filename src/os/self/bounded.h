@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* So many children may be at work, and so many for one owner. */
+/* How many children may be at work, and how many for one owner. */
 #define BOUNDED_MAX     64
 #define BOUNDED_OWN_MAX 4
 

@@ -98,7 +98,7 @@ drop_capabilities(uint64_t keep)
 	"mkdirat open openat rename renameat renameat2 rmdir sendfile splice "   \
 	"sync_file_range tee truncate umask unlink unlinkat utimensat vmsplice "
 
-/* What is forked is confined in its turn: hence the first three. */
+/* A child confines itself, too: hence the first three calls. */
 #define FORKING                                                                     \
 	"capget capset seccomp fork kill pidfd_open pidfd_send_signal setpriority " \
 	"wait4 waitid waitpid "

@@ -36,7 +36,7 @@ struct sockwork_seen {
 /* What sockwork_look() is about. */
 struct sockwork_query {
 	const char *path;
-	bool connects; /* see whether it is live, too */
+	bool connects; /* connect to it, to see whether a server listens */
 	int timeout_ms;
 };
 

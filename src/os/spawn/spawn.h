@@ -41,7 +41,7 @@
 #define SPAWN_HALVINGS_MAX 2
 /* The numbers of the window below this are kept when descriptors are scarce. */
 #define SPAWN_WINDOW_LEAST 32
-/* So many may hang in our memory at once; what is started then gets a copy of it. */
+/* How many children may hang in our memory at once; later children get a copy of it. */
 #define SPAWN_HUNG_MAX 64
 
 /* The last ones are for callers: what failed before there was a child. */

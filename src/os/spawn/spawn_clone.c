@@ -64,8 +64,8 @@ spawn_clone_shared(struct spawner *spawner, struct spawn_place *place)
 	return pid;
 }
 
-/* As fork(), but with a pidfd, and the pid is in the trace before the child runs, which
- * survives us.  0 in the child, its pid, or -errno. */
+/* As fork(), but with a pidfd; and the kernel writes the pid into the trace, which
+ * survives us, before the child runs.  0 in the child, its pid, or -errno. */
 static pid_t
 fork_child(const struct spawner *spawner, struct spawn_child *child, int *ret_pidfd)
 {
