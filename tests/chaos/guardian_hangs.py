@@ -72,12 +72,16 @@ def stopped_or_spinning(box):
         check(not alive(s.old), "the guardian that hung lives on")
 
 
-@test("TERM and QUIT are obeyed also when the guardian was stopped", timeout=60)
+@test("TERM and QUIT are obeyed also when the guardian was stopped, or spins", timeout=120)
 def asked(box):
-    for name, signo, polite in (("term", signal.SIGTERM, "abc"), ("quit", signal.SIGQUIT, "")):
+    for name, signo, polite in (("term", signal.SIGTERM, "abc"), ("quit", signal.SIGQUIT, ""),
+                                ("term-spin", signal.SIGTERM, "abc"), ("quit-spin", signal.SIGQUIT, "")):
         s = start(box, name)
         s.acknowledged = True
-        os.kill(s.old, signal.SIGSTOP)
+        if name.endswith("spin"):
+            inject(s.old, "spin")
+        else:
+            os.kill(s.old, signal.SIGSTOP)
         s.signal(signo)
         s.ended(0)
         equal(sorted(line.name for line in s.lines("t")), list(polite),
