@@ -85,6 +85,24 @@ def restarted(box):
     s.wait_for("v", state="running", generation=2)
 
 
+@test("an apply that restarts or removes a traced one does not wait for it", root=True)
+def applied(box):
+    lazy = {"kill_timeout": "300ms", "shutdown": "100ms"}
+    s = box.supd({"v": lazy, "w": {}})
+    tracer = trace(box, s.started("v"))
+    s.write({"v": {**lazy, "do": ["ready"]}, "w": {}})
+    s.ctl_ok("apply")
+    s.wait_for("v", state="unkillable")
+    s.ctl_ok("restart", "w")
+    s.write({"w": {}})
+    s.ctl_ok("apply")
+    s.ctl_ok("restart", "w")
+    check("/user/v" in s.paths(), "it is forgotten before it is gone")
+    equal(len(s.lines("S", "v")), 1, "starts")
+    release(box, tracer)
+    s.until(lambda: "/user/v" not in s.paths(), "its end")
+
+
 @test("a shutdown goes on without a traced one, and names it", root=True)
 def shutdown(box):
     s = box.supd({"a": {}, "v": {"kill_timeout": "300ms", "shutdown": "100ms"}})
