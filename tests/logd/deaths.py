@@ -134,7 +134,9 @@ def _(logd, place):
     storm(logd, [one], 5000)
     logd.until(lambda: not any(alive(child) for child in children()), "gzip goes on alone")
     # One that was killed between the two leaves a file and what it was packed into.
+    met = logd.meetings
     logd.start()
+    logd.until(lambda: logd.meetings > met, "its first words")
     equal(logd.stop(), 0, "its end")
     complete(one.path, LINES)
 
