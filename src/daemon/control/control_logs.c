@@ -62,8 +62,6 @@ logs_free(struct logs *logs)
 
 	TAILQ_REMOVE(&control->readers, logs, link);
 	control->n_readers--;
-	if (control->spare == logs)
-		control->spare = NULL;
 	ev_io_stop(control->uses.loop, &logs->io);
 	ev_io_stop(control->uses.loop, &logs->end_io);
 	fd_close(&logs->request_fd);
@@ -71,6 +69,27 @@ logs_free(struct logs *logs)
 	fd_close(&logs->pidfd);
 	strbuf_done(&logs->in);
 	free(logs);
+}
+
+/* Whatever the reader is doing is not wanted any more. */
+static void
+end(struct logs *logs)
+{
+	struct reap reap;
+
+	logs->conn = NULL;
+	/* It is no reader for a call that comes while it is dying. */
+	if (logs->control->spare == logs)
+		logs->control->spare = NULL;
+	ev_io_stop(logs->control->uses.loop, &logs->io);
+	fd_close(&logs->fd);
+	strbuf_done(&logs->in);
+	/* As long as it is ours to reap the pid is its own. */
+	if (logs->pid > 0 && os_reap_peek(logs->pidfd, logs->pid, &reap) == 0)
+		(void)kill(logs->pid, SIGKILL);
+	/* Without a pidfd it is reaped with the strangers. */
+	if (logs->pid == 0 || logs->pidfd < 0)
+		logs_free(logs);
 }
 
 /* It ended: reaped here, or already with the strangers among our children. */
@@ -85,25 +104,7 @@ on_end(struct ev_loop *loop, ev_io *io, int revents)
 	(void)os_reap_pidfd(logs->pidfd, logs->pid, &reap);
 	logs->pid = 0;
 	if (logs->conn == NULL)
-		logs_free(logs);
-}
-
-/* Whatever the reader is doing is not wanted any more. */
-static void
-end(struct logs *logs)
-{
-	struct reap reap;
-
-	logs->conn = NULL;
-	ev_io_stop(logs->control->uses.loop, &logs->io);
-	fd_close(&logs->fd);
-	strbuf_done(&logs->in);
-	/* As long as it is ours to reap the pid is its own. */
-	if (logs->pid > 0 && os_reap_peek(logs->pidfd, logs->pid, &reap) == 0)
-		(void)kill(logs->pid, SIGKILL);
-	/* Without a pidfd it is reaped with the strangers. */
-	if (logs->pid == 0 || logs->pidfd < 0)
-		logs_free(logs);
+		end(logs);
 }
 
 /* The call is over.  The next reader is started when the answer is on its way. */
