@@ -37,8 +37,7 @@ watch_start(struct walker *walker)
 	uint64_t total_ms = walker->times.adopt_ms, quiet_ms = total_ms;
 
 	if (walker->handing.ledger_fd >= 0)
-		quiet_ms = WALKER_TAKE_OVER_MS +
-		           (uint64_t)walker->n_actors * WALKER_TAKE_OVER_MS_AN_ACTOR;
+		quiet_ms = WATCHDOG_TAKE_OVER_MS(walker->n_actors);
 	if (walker->is_new && quiet_ms < total_ms)
 		total_ms = quiet_ms;
 	watchdog_begin(&walker->watchdog, total_ms, quiet_ms, walker->now_ms);

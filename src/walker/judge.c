@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -54,10 +55,14 @@ fall_back(struct walker *walker, const char *why)
 static void
 judge_binary(struct walker *walker, bool has_hung)
 {
+	char late[64];
+
+	(void)snprintf(late, sizeof(late), "did not take over in time (%ju ms)",
+	               (uintmax_t)walker->watchdog.total_ms);
 	if (walker->adopted)
 		fall_back(walker, "failed soon after it had taken over");
 	else if (has_hung)
-		fall_back(walker, "did not take over in time");
+		fall_back(walker, late);
 	else if (walker->handing.hello.attempts >= TRIALS_MAX)
 		fall_back(walker, "failed twice before it had taken over");
 }

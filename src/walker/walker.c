@@ -46,8 +46,8 @@ reap(struct walker *walker)
 		guardian_died(walker, &news);
 	while (os_reap_peek_any(&news) == 1) {
 		bool is_end = news.kind != REAP_STOPPED && news.kind != REAP_CONTINUED;
-		bool is_guardian = news.pid == walker->guardian;
-		bool is_ours = is_guardian || guardian_is_left(walker, &news);
+		bool is_guardian = news.pid == walker->guardian,
+		     is_ours = is_guardian || guardian_is_left(walker, &news);
 
 		if (!is_ours && !exits_add(walker->exits, &news))
 			return false;
@@ -87,8 +87,7 @@ rest(const struct walker *walker, int r, bool all_reaped)
 static int
 walk(struct walker *walker)
 {
-	bool is_signalled = true;
-	bool all_reaped = false;
+	bool is_signalled = true, all_reaped = false;
 
 	for (;;) {
 		uint32_t came = is_signalled ? signals_take(walker->signal_fd) : 0;

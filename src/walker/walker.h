@@ -24,10 +24,6 @@ struct walker_times {
 };
 #define WALKER_ADOPT_MS 120000
 #define WALKER_TRIAL_MS 10000
-/* A guardian that takes over what there is may be silent for so long, and for so much
- * longer with each actor. */
-#define WALKER_TAKE_OVER_MS          10000
-#define WALKER_TAKE_OVER_MS_AN_ACTOR 1
 
 int walker_run(const char *runtime_dir, char **argv, const struct walker_times *times);
 int walker_resume(char **argv);

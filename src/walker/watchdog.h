@@ -33,6 +33,9 @@
  * most, and for so much longer with each actor. */
 #define WATCHDOG_TURN_MS          60000
 #define WATCHDOG_TURN_MS_AN_ACTOR 10
+/* What takes over what there is may be silent for so long: 10 s, and a millisecond
+ * for each actor. */
+#define WATCHDOG_TAKE_OVER_MS(n_actors) (10000 + (uint64_t)(n_actors))
 /* How long the superior is kept patient; after that its own remedy is the better choice.
  */
 #define WATCHDOG_GRACE_MS 300000

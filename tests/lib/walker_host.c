@@ -109,10 +109,11 @@ drop(const struct fake *fake, unsigned long long first, unsigned long long n)
 	}
 }
 
+/* n: in a ledger the number of actors. */
 static void
-pass_file(const struct fake *fake, enum link_kind kind, int fd)
+pass_file(const struct fake *fake, enum link_kind kind, int fd, uint32_t n)
 {
-	send_link(fake, &(struct link_message){.kind = kind}, &fd, 1);
+	send_link(fake, &(struct link_message){.kind = kind, .n = n}, &fd, 1);
 	(void)close(fd);
 }
 
@@ -203,9 +204,9 @@ obey(struct fake *fake, char *line)
 	else if (strcmp(line, "drop-rest") == 0)
 		(void)handover_drop_rest(&fake->handover);
 	else if (strcmp(line, "ledger") == 0)
-		pass_file(fake, LINK_LEDGER, file_of(a));
+		pass_file(fake, LINK_LEDGER, file_of(a), (uint32_t)b);
 	else if (strcmp(line, "upgrade") == 0)
-		pass_file(fake, LINK_UPGRADE, open(text, O_PATH | O_CLOEXEC));
+		pass_file(fake, LINK_UPGRADE, open(text, O_PATH | O_CLOEXEC), 0);
 	else if (strcmp(line, "notify") == 0)
 		notify(fake, text);
 	else if (strcmp(line, "child") == 0)

@@ -76,6 +76,22 @@ START_TEST(what_takes_over_may_be_silent_for_a_time_of_its_own)
 }
 END_TEST
 
+START_TEST(what_takes_over_has_ten_seconds_and_a_millisecond_for_each_actor)
+{
+	static const struct {
+		uint32_t n_actors;
+		uint64_t ms;
+	} cases[] = {{0, 10000},
+	             {1, 10001},
+	             {1000, 11000},
+	             {20000, 30000},
+	             {UINT32_MAX, UINT64_C(4294977295)}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		ck_assert_uint_eq(WATCHDOG_TAKE_OVER_MS(cases[i].n_actors), cases[i].ms);
+}
+END_TEST
+
 START_TEST(what_supervises_is_asked_and_has_to_answer)
 {
 	struct watchdog dog;
@@ -277,6 +293,7 @@ CHECK_MAIN(
     "watchdog", without_anything_to_watch_there_is_nothing_to_do,
     what_does_not_prove_itself_in_time_is_aborted_killed_and_left,
     what_takes_over_may_be_silent_for_a_time_of_its_own,
+    what_takes_over_has_ten_seconds_and_a_millisecond_for_each_actor,
     what_supervises_is_asked_and_has_to_answer,
     a_watchdog_that_stood_still_itself_asks_again_before_it_judges,
     signs_of_life_without_an_answer_are_enough_for_a_while_that_grows_with_the_actors,

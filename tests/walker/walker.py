@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """The walker with real processes; its guardian is walker_host.c, which does as it is told."""
+import contextlib
 import errno
 import os
 import random
@@ -843,11 +844,15 @@ def relapse(box):
     w.ended(0)
 
 
-def on_trial(box, new, **times):
-    """A walker that was upgraded to the binary `new`: it, and the new guardian."""
+def on_trial(box, new, n_actors=None, **times):
+    """A walker that was upgraded to the binary `new`: it, and the new guardian.  With n_actors there is
+    a ledger."""
     w = Walker(box, **times)
     guardian = w.guardian()
     guardian.do("adopt")
+    if n_actors is not None:
+        guardian.do(f"ledger 7 {n_actors}")
+        guardian.expect("ack 0")
     guardian.do(f"upgrade {new}")
     guardian.send("exit 99")
     guardian = w.guardian()
@@ -953,10 +958,33 @@ def hanging_upgrade(box):
     w, guardian = on_trial(box, new, adopt_ms=1500)
     guardian = w.guardian()  # the new one says no more than hello
     equal(os.readlink(f"/proc/{guardian.pid}/exe"), FAKE, "what the guardian runs")
-    has(w.said(), "did not take over in time: back to the old one")
+    has(w.said(), r"did not take over in time \(1500 ms\): back to the old one")
     guardian.do("adopt")
     guardian.send("exit 0")
     w.ended(0)
+
+
+@test("a new binary has 10 s and a millisecond for each actor to take over, silent or not", timeout=90)
+def bound_of_an_upgrade(box):
+    new = shutil.copy(FAKE, box.path("new"))
+    trials = []
+    for name, n_actors in (("silent", 0), ("busy", 1500)):
+        w, guardian = on_trial(Sub(box, name), new, n_actors)
+        trials.append((w, guardian, 10000 + n_actors))
+    busy, beating, _ = trials[1]
+    # It shows that it lives, and never takes over.
+    while not select.select([busy.listener], [], [], 1)[0]:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it may just have been aborted
+            beating.send("beat")
+    for w, guardian, bound in trials:
+        second = w.guardian()
+        equal(os.readlink(f"/proc/{second.pid}/exe"), FAKE, "what the guardian runs")
+        equal(second.hello["back"], 1, "is it the old one")
+        has(w.said(), rf"did not take over in time \({bound} ms\): back to the old one")
+        life = re.search(rf"guardian \(pid {guardian.pid}\) ended after (\d+) ms", w.said())
+        check(int(life.group(1)) >= bound, f"given up after {life.group(1)} ms of {bound}")
+        second.send("exit 0")
+        w.ended(0)
 
 
 @test("a guardian that makes room without having adopted anything is a failed attempt like others")
