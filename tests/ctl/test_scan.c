@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,16 +73,28 @@ START_TEST(null_is_nothing_of_any_type)
 }
 END_TEST
 
+struct inner {
+	bool is_there;
+	int64_t a;
+};
+
+static const struct scan_field inner_fields[] = {
+    SCAN_OTHER("x"),
+    SCAN_FIELD(SCAN_INT, struct inner, a),
+};
+
 struct thing {
+	struct inner inner;
 	struct span name;
 	int64_t count;
 	struct span rest;
 };
 
 static const struct scan_field thing_fields[] = {
-    {"name", SCAN_STRING, offsetof(struct thing, name)},
-    {"count", SCAN_INT, offsetof(struct thing, count)},
-    {"rest", SCAN_RAW, offsetof(struct thing, rest)},
+    SCAN_FIELD(SCAN_STRING, struct thing, name),
+    SCAN_FIELD(SCAN_INT, struct thing, count),
+    SCAN_FIELD(SCAN_RAW, struct thing, rest),
+    SCAN_INNER("inner", offsetof(struct thing, inner), inner_fields),
 };
 
 START_TEST(fields_are_found_in_any_order_among_strangers)
@@ -105,6 +118,56 @@ START_TEST(fields_are_found_in_any_order_among_strangers)
 	ck_assert(span_is(thing.name, "m"));
 	ck_assert_int_eq(thing.count, 9);
 	ck_assert(span_is(thing.rest, "6"));
+}
+END_TEST
+
+struct outer {
+	struct inner first;
+	struct inner second;
+	int64_t last;
+};
+
+static const struct scan_field outer_fields[] = {
+    SCAN_INNER("first", offsetof(struct outer, first), inner_fields),
+    SCAN_OTHER("other"),
+    SCAN_INNER("second", offsetof(struct outer, second), inner_fields),
+    SCAN_FIELD(SCAN_INT, struct outer, last),
+};
+
+START_TEST(an_object_in_an_object_is_read_where_it_is_one)
+{
+	static const char *const none[] = {"null", "7", "\"{\"", "[{\"a\":5}]", "true"};
+	struct outer outer = {.first.a = -1, .second.a = -1};
+	struct scan scan;
+
+	scan_init(
+	    &scan,
+	    of("{\"first\":{\"x\":[1,{\"a\":2}],\"a\":3,\"b\":{}},\"other\":{\"last\":"
+	       "4},\"second\": { \"a\" : 5 , \"x\":null},\"last\":6}"));
+	scan_fields(&scan, outer_fields, ARRAY_SIZE(outer_fields), &outer);
+	ck_assert(!scan.bad);
+	ck_assert(outer.first.is_there && outer.second.is_there);
+	ck_assert_int_eq(outer.first.a, 3);
+	ck_assert_int_eq(outer.second.a, 5);
+	ck_assert_int_eq(outer.last, 6);
+
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+		char text[64];
+
+		outer = (struct outer){.first.a = -1};
+		(void)snprintf(text, sizeof(text), "{\"first\":%s,\"last\":8}", none[i]);
+		scan_init(&scan, of(text));
+		scan_fields(&scan, outer_fields, ARRAY_SIZE(outer_fields), &outer);
+		ck_assert_msg(!scan.bad, "%s", text);
+		ck_assert(!outer.first.is_there);
+		ck_assert_int_eq(outer.first.a, -1);
+		ck_assert_int_eq(outer.last, 8);
+	}
+
+	/* An object with a malformed one is malformed. */
+	scan_init(&scan, of("{\"first\":{\"a\":1.5},\"last\":8}"));
+	scan_fields(&scan, outer_fields, ARRAY_SIZE(outer_fields), &outer);
+	ck_assert(scan.bad);
 }
 END_TEST
 
@@ -141,7 +204,8 @@ START_TEST(every_beginning_of_a_message_is_safe)
 {
 	static const char whole[] =
 	    "{\"name\":\"a\\u00e9\\\"\",\"count\":null,\"rest\":[{\"k\":[tru"
-	    "e,false,-1.5e3,\"\\\\\"]},\"}\"],\"z\":{\"\":{}}}";
+	    "e,false,-1.5e3,\"\\\\\"]},\"}\"],\"inner\":{\"x\":{},\"a\":1},"
+	    "\"z\":{\"\":{}}}";
 
 	for (size_t len = 0; len < sizeof(whole) - 1; len++) {
 		struct span text = copy(whole, len);
@@ -159,7 +223,8 @@ END_TEST
 START_TEST(every_single_changed_byte_is_safe)
 {
 	static const char whole[] =
-	    "{\"name\":\"a\\u00e9\",\"count\":12,\"rest\":[{},\"]\"]}";
+	    "{\"name\":\"a\\u00e9\",\"count\":12,\"rest\":[{},\"]\"],"
+	    "\"inner\":{\"x\":0,\"a\":1}}";
 
 	for (size_t at = 0; at < sizeof(whole) - 1; at++) {
 		for (int c = 1; c < 256; c++) {
@@ -244,6 +309,7 @@ END_TEST
 
 CHECK_MAIN("scan", members_of_an_object_come_in_order, null_is_nothing_of_any_type,
            fields_are_found_in_any_order_among_strangers,
+           an_object_in_an_object_is_read_where_it_is_one,
            numbers_that_are_no_integers_are_refused, the_largest_integers_are_read,
            every_beginning_of_a_message_is_safe, every_single_changed_byte_is_safe,
            too_many_levels_are_refused, brackets_must_match,

@@ -109,10 +109,10 @@ static void
 take_event(const struct loading *loading, struct span text)
 {
 	static const struct scan_field fields[] = {
-	    {"mono", SCAN_INT, offsetof(struct started, mono)},
-	    {"event", SCAN_STRING, offsetof(struct started, event)},
-	    {"path", SCAN_STRING, offsetof(struct started, path)},
-	    {"generation", SCAN_INT, offsetof(struct started, generation)},
+	    SCAN_FIELD(SCAN_INT, struct started, mono),
+	    SCAN_FIELD(SCAN_STRING, struct started, event),
+	    SCAN_FIELD(SCAN_STRING, struct started, path),
+	    SCAN_FIELD(SCAN_INT, struct started, generation),
 	};
 	struct started started = {0};
 	struct strbuf path;

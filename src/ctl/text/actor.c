@@ -9,11 +9,52 @@
 
 #include "base/assert.h"
 
+#define CAUSE(type, member)    SCAN_FIELD(type, struct cause_view, member)
+#define FAILURE(type, member)  SCAN_FIELD(type, struct failure_view, member)
+#define EXIT(type, member)     SCAN_FIELD(type, struct exit_view, member)
+#define BACKOFF(member)        SCAN_FIELD(SCAN_INT, struct backoff_view, member)
+#define RESOURCE(member)       SCAN_FIELD(SCAN_INT, struct resources_view, member)
+#define DETAIL(type, member)   SCAN_FIELD(type, struct details_view, member)
+#define ACTOR(type, member)    SCAN_FIELD(type, struct actor_view, member)
+#define PART(name, type, part) SCAN_MEMBER(name, type, offsetof(struct actor_view, part))
+
 /* In the order in which supd sends them: so each is found at once. */
-#define ACTOR(type, member)                                        \
-	{                                                          \
-#member, type, offsetof(struct actor_view, member) \
-	}
+static const struct scan_field cause_fields[] = {
+    CAUSE(SCAN_STRING, kind), SCAN_OTHER("code"),  SCAN_OTHER("signal"),
+    SCAN_OTHER("core"),       SCAN_OTHER("errno"), SCAN_OTHER("key"),
+    CAUSE(SCAN_STRING, text),
+};
+
+static const struct scan_field failure_fields[] = {
+    SCAN_INNER("cause", offsetof(struct failure_view, cause), cause_fields),
+    FAILURE(SCAN_STRING, origin),
+    FAILURE(SCAN_STRING, directive),
+    FAILURE(SCAN_STRING, rule),
+    FAILURE(SCAN_STRING, at),
+};
+
+static const struct scan_field exit_fields[] = {
+    SCAN_INNER("cause", offsetof(struct exit_view, cause), cause_fields),
+    EXIT(SCAN_STRING, at),
+    EXIT(SCAN_INT, killed_after_ms),
+};
+
+static const struct scan_field backoff_fields[] = {
+    BACKOFF(failures),
+    BACKOFF(delay_ms),
+    BACKOFF(due_in_ms),
+};
+
+static const struct scan_field resource_fields[] = {
+    RESOURCE(memory_bytes), RESOURCE(cpu_usec),   RESOURCE(processes),
+    RESOURCE(descriptors),  RESOURCE(read_bytes), RESOURCE(write_bytes),
+};
+
+static const struct scan_field details_fields[] = {
+    DETAIL(SCAN_RAW, command), DETAIL(SCAN_STRING, file), DETAIL(SCAN_INT, line),
+    DETAIL(SCAN_RAW, sockets), DETAIL(SCAN_STRING, log),
+};
+
 static const struct scan_field actor_fields[] = {
     ACTOR(SCAN_STRING, path),
     ACTOR(SCAN_STRING, kind),
@@ -28,92 +69,27 @@ static const struct scan_field actor_fields[] = {
     ACTOR(SCAN_STRING, since),
     ACTOR(SCAN_INT, uptime_ms),
     ACTOR(SCAN_INT, restarts),
-    {"restarts_by", SCAN_RAW, offsetof(struct actor_view, raw_restarts_by)},
-    {"window", SCAN_INT, offsetof(struct actor_view, window.n)},
-    {"limit", SCAN_INT, offsetof(struct actor_view, window.limit)},
-    {"within_ms", SCAN_INT, offsetof(struct actor_view, window.within_ms)},
+    PART("restarts_by", SCAN_RAW, raw_restarts_by),
+    PART("window", SCAN_INT, window.n),
+    PART("limit", SCAN_INT, window.limit),
+    PART("within_ms", SCAN_INT, window.within_ms),
     ACTOR(SCAN_BOOL, degraded),
-    {"backoff", SCAN_RAW, offsetof(struct actor_view, backoff.raw)},
-    {"last_failure", SCAN_RAW, offsetof(struct actor_view, failure.raw)},
-    {"last_exit", SCAN_RAW, offsetof(struct actor_view, last_exit.raw)},
+    SCAN_INNER("backoff", offsetof(struct actor_view, backoff), backoff_fields),
+    SCAN_INNER("last_failure", offsetof(struct actor_view, failure), failure_fields),
+    SCAN_INNER("last_exit", offsetof(struct actor_view, last_exit), exit_fields),
     ACTOR(SCAN_STRING, strategy),
     ACTOR(SCAN_STRING, restart),
     ACTOR(SCAN_STRING, description),
-    {"dead_letters", SCAN_INT, offsetof(struct actor_view, missed.dead_letters)},
-    {"output_blocked", SCAN_STRING, offsetof(struct actor_view, missed.blocked)},
-    {"output_lost", SCAN_INT, offsetof(struct actor_view, missed.lost)},
+    PART("dead_letters", SCAN_INT, missed.dead_letters),
+    PART("output_blocked", SCAN_STRING, missed.blocked),
+    PART("output_lost", SCAN_INT, missed.lost),
     ACTOR(SCAN_STRING, health),
     ACTOR(SCAN_BOOL, healthy),
     ACTOR(SCAN_STRING, status),
-    {"waits_for", SCAN_RAW, offsetof(struct actor_view, raw_waits_for)},
-    {"resources", SCAN_RAW, offsetof(struct actor_view, resources.raw)},
-    {"details", SCAN_RAW, offsetof(struct actor_view, details.raw)},
+    PART("waits_for", SCAN_RAW, raw_waits_for),
+    SCAN_INNER("resources", offsetof(struct actor_view, resources), resource_fields),
+    SCAN_INNER("details", offsetof(struct actor_view, details), details_fields),
 };
-
-#define BACKOFF(member)                                                  \
-	{                                                                \
-#member, SCAN_INT, offsetof(struct backoff_view, member) \
-	}
-static const struct scan_field backoff_fields[] = {
-    BACKOFF(failures),
-    BACKOFF(delay_ms),
-    BACKOFF(due_in_ms),
-};
-
-#define FAILURE(member)                                                     \
-	{                                                                   \
-#member, SCAN_STRING, offsetof(struct failure_view, member) \
-	}
-static const struct scan_field failure_fields[] = {
-    {"cause", SCAN_RAW, offsetof(struct failure_view, raw_cause)},
-    FAILURE(origin),
-    FAILURE(directive),
-    FAILURE(rule),
-    FAILURE(at),
-};
-
-static const struct scan_field details_fields[] = {
-    {"command", SCAN_RAW, offsetof(struct details_view, command)},
-    {"file", SCAN_STRING, offsetof(struct details_view, file)},
-    {"line", SCAN_INT, offsetof(struct details_view, line)},
-    {"sockets", SCAN_RAW, offsetof(struct details_view, sockets)},
-    {"log", SCAN_STRING, offsetof(struct details_view, log)},
-};
-
-static const struct scan_field exit_fields[] = {
-    {"cause", SCAN_RAW, offsetof(struct exit_view, raw_cause)},
-    {"at", SCAN_STRING, offsetof(struct exit_view, at)},
-    {"killed_after_ms", SCAN_INT, offsetof(struct exit_view, killed_after_ms)},
-};
-
-static const struct scan_field cause_fields[] = {
-    {"kind", SCAN_STRING, offsetof(struct cause_view, kind)},
-    {"text", SCAN_STRING, offsetof(struct cause_view, text)},
-};
-
-#define RESOURCE(member)                                                   \
-	{                                                                  \
-#member, SCAN_INT, offsetof(struct resources_view, member) \
-	}
-static const struct scan_field resource_fields[] = {
-    RESOURCE(memory_bytes), RESOURCE(cpu_usec),   RESOURCE(processes),
-    RESOURCE(descriptors),  RESOURCE(read_bytes), RESOURCE(write_bytes),
-};
-
-/* Read an object inside the actor, if it is one; false when it is malformed. */
-static bool
-read_inner(struct span raw, const struct scan_field *fields, size_t n, void *ret,
-           bool *ret_present)
-{
-	struct scan scan;
-
-	*ret_present = span_is_object(raw);
-	if (!*ret_present)
-		return true;
-	scan_init(&scan, raw);
-	scan_fields(&scan, fields, n, ret);
-	return !scan.bad;
-}
 
 /* Read one Actor; false when it is malformed or has no path or no state. */
 bool
@@ -125,29 +101,13 @@ actor_read(struct scan *scan, struct actor_view *ret)
 	    .uptime_ms = -1,
 	    .window = {.limit = -1, .within_ms = -1},
 	    .backoff = {.due_in_ms = -1},
-	    .resources = {false, {NULL, 0}, -1, -1, -1, -1, -1, -1},
+	    .resources = {false, -1, -1, -1, -1, -1, -1},
 	};
-	bool has_cause;
 
 	actor.raw.at = scan->p;
 	scan_fields(scan, actor_fields, ARRAY_SIZE(actor_fields), &actor);
 	actor.raw.len = (size_t)(scan->p - actor.raw.at);
 	if (scan->bad || actor.path.at == NULL || actor.state.at == NULL)
-		return false;
-	if (!read_inner(actor.backoff.raw, backoff_fields, ARRAY_SIZE(backoff_fields),
-	                &actor.backoff, &actor.backoff.is_there) ||
-	    !read_inner(actor.failure.raw, failure_fields, ARRAY_SIZE(failure_fields),
-	                &actor.failure, &actor.failure.is_there) ||
-	    !read_inner(actor.failure.raw_cause, cause_fields, ARRAY_SIZE(cause_fields),
-	                &actor.failure.cause, &has_cause) ||
-	    !read_inner(actor.last_exit.raw, exit_fields, ARRAY_SIZE(exit_fields),
-	                &actor.last_exit, &actor.last_exit.is_there) ||
-	    !read_inner(actor.last_exit.raw_cause, cause_fields, ARRAY_SIZE(cause_fields),
-	                &actor.last_exit.cause, &has_cause) ||
-	    !read_inner(actor.details.raw, details_fields, ARRAY_SIZE(details_fields),
-	                &actor.details, &actor.details.is_there) ||
-	    !read_inner(actor.resources.raw, resource_fields, ARRAY_SIZE(resource_fields),
-	                &actor.resources, &actor.resources.is_there))
 		return false;
 	*ret = actor;
 	return true;

@@ -13,24 +13,22 @@
 #include "ctl/wire/scan.h"
 
 struct cause_view {
+	bool is_there;
 	struct span kind;
 	struct span text;
 };
 
 struct failure_view {
 	bool is_there;
-	struct span raw;
 	struct span origin;
 	struct span directive;
 	struct span rule;
 	struct span at;
-	struct span raw_cause;
 	struct cause_view cause;
 };
 
 struct details_view {
 	bool is_there;
-	struct span raw;
 	struct span command; /* an array */
 	struct span file;
 	int64_t line;
@@ -40,8 +38,6 @@ struct details_view {
 
 struct exit_view {
 	bool is_there;
-	struct span raw;
-	struct span raw_cause;
 	struct cause_view cause;
 	struct span at;
 	int64_t killed_after_ms; /* -1: it stopped by itself */
@@ -49,7 +45,6 @@ struct exit_view {
 
 struct backoff_view {
 	bool is_there;
-	struct span raw;
 	int64_t failures;
 	int64_t delay_ms;
 	int64_t due_in_ms; /* -1: no start is waiting for it */
@@ -57,7 +52,6 @@ struct backoff_view {
 
 struct resources_view {
 	bool is_there;
-	struct span raw;
 	int64_t memory_bytes; /* -1: not known, as for the others */
 	int64_t cpu_usec;
 	int64_t processes;

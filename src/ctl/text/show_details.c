@@ -48,8 +48,8 @@ static void
 show_sockets(struct out *out, struct span sockets)
 {
 	static const struct scan_field fields[] = {
-	    {"name", SCAN_STRING, offsetof(struct socket_view, name)},
-	    {"address", SCAN_STRING, offsetof(struct socket_view, address)},
+	    SCAN_FIELD(SCAN_STRING, struct socket_view, name),
+	    SCAN_FIELD(SCAN_STRING, struct socket_view, address),
 	};
 	const char *separator = "";
 	struct scan scan;

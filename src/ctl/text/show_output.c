@@ -48,9 +48,9 @@ static int
 take_line(void *user, const struct call *call, const struct reply *reply)
 {
 	static const struct scan_field fields[] = {
-	    {"time", SCAN_STRING, offsetof(struct shown_line, time)},
-	    {"stream", SCAN_STRING, offsetof(struct shown_line, stream)},
-	    {"text", SCAN_STRING, offsetof(struct shown_line, text)},
+	    SCAN_FIELD(SCAN_STRING, struct shown_line, time),
+	    SCAN_FIELD(SCAN_STRING, struct shown_line, stream),
+	    SCAN_FIELD(SCAN_STRING, struct shown_line, text),
 	};
 	struct shown_output *output = user;
 	struct shown_line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
@@ -106,7 +106,8 @@ show_journal(struct ctl *ctl, struct shown_output *output, char *path)
 static void
 show_elsewhere(struct shown_output *output, const struct reply *reply)
 {
-	static const struct scan_field fields[] = {{"message", SCAN_STRING, 0}};
+	static const struct scan_field fields[] = {
+	    SCAN_MEMBER("message", SCAN_STRING, 0)};
 	struct span message = {NULL, 0};
 	struct scan scan;
 

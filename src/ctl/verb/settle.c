@@ -293,8 +293,8 @@ static int
 take_line(void *user, const struct call *call, const struct reply *reply)
 {
 	static const struct scan_field fields[] = {
-	    {"stream", SCAN_STRING, offsetof(struct tail_line, stream)},
-	    {"text", SCAN_STRING, offsetof(struct tail_line, text)},
+	    SCAN_FIELD(SCAN_STRING, struct tail_line, stream),
+	    SCAN_FIELD(SCAN_STRING, struct tail_line, text),
 	};
 	struct tail_line line = {{NULL, 0}, {NULL, 0}};
 	struct strbuf *sb = user;

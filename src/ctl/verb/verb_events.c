@@ -97,7 +97,7 @@ print_event(struct event_stream *stream, struct span raw, const json_t *event)
 static int
 take_event(void *user, const struct call *call, const struct reply *reply)
 {
-	static const struct scan_field fields[] = {{"event", SCAN_RAW, 0}};
+	static const struct scan_field fields[] = {SCAN_MEMBER("event", SCAN_RAW, 0)};
 	struct event_stream *stream = user;
 	struct ctl *ctl = stream->ctl;
 	struct span raw = {NULL, 0};

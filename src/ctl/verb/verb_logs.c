@@ -189,11 +189,11 @@ static int
 take_line(void *user, const struct call *call, const struct reply *reply)
 {
 	static const struct scan_field fields[] = {
-	    {"path", SCAN_STRING, offsetof(struct log_line, path)},
-	    {"time", SCAN_STRING, offsetof(struct log_line, time)},
-	    {"stream", SCAN_STRING, offsetof(struct log_line, stream)},
-	    {"text", SCAN_STRING, offsetof(struct log_line, text)},
-	    {"bytes", SCAN_STRING, offsetof(struct log_line, bytes)},
+	    SCAN_FIELD(SCAN_STRING, struct log_line, path),
+	    SCAN_FIELD(SCAN_STRING, struct log_line, time),
+	    SCAN_FIELD(SCAN_STRING, struct log_line, stream),
+	    SCAN_FIELD(SCAN_STRING, struct log_line, text),
+	    SCAN_FIELD(SCAN_STRING, struct log_line, bytes),
 	};
 	struct log_stream *stream = user;
 	struct ctl *ctl = stream->ctl;

@@ -318,9 +318,9 @@ static int
 parse_reply(struct span message, struct reply *ret, struct err *err)
 {
 	static const struct scan_field fields[] = {
-	    {"error", SCAN_STRING, offsetof(struct reply, error)},
-	    {"parameters", SCAN_RAW, offsetof(struct reply, parameters)},
-	    {"continues", SCAN_BOOL, offsetof(struct reply, continues)},
+	    SCAN_FIELD(SCAN_STRING, struct reply, error),
+	    SCAN_FIELD(SCAN_RAW, struct reply, parameters),
+	    SCAN_FIELD(SCAN_BOOL, struct reply, continues),
 	};
 	struct reply reply = {0};
 	struct scan scan;

@@ -171,22 +171,20 @@ scan_string(struct scan *scan)
 void
 scan_int(struct scan *scan, int64_t *ret)
 {
+	const char *start, *p, *const end = scan->end;
 	bool negative;
 	int64_t n = 0;
-	const char *start;
 
 	if (accept_null(scan))
 		return;
-	negative = peek(scan) == '-';
-	if (negative)
-		scan->p++;
-	start = scan->p;
-	while (scan->p < scan->end && *scan->p >= '0' && *scan->p <= '9' &&
-	       n <= (INT64_MAX - 9) / 10)
-		n = n * 10 + (*scan->p++ - '0');
-	if (scan->p == start ||
-	    (scan->p < scan->end && *scan->p != ',' && *scan->p != '}' &&
-	     strchr("0123456789.eE", *scan->p) != NULL))
+	negative = scan->p < end && *scan->p == '-';
+	start = scan->p + negative;
+	for (p = start; p < end && *p >= '0' && *p <= '9' && n <= (INT64_MAX - 9) / 10;
+	     p++)
+		n = n * 10 + (*p - '0');
+	scan->p = p;
+	if (p == start ||
+	    (p < end && *p != ',' && *p != '}' && strchr("0123456789.eE", *p) != NULL))
 		fail(scan);
 	else
 		*ret = negative ? -n : n;
@@ -198,7 +196,6 @@ scan_bool(struct scan *scan, bool *ret)
 {
 	if (accept_null(scan))
 		return;
-	(void)peek(scan);
 	if (accept_word(scan, "true"))
 		*ret = true;
 	else if (accept_word(scan, "false"))
@@ -211,13 +208,17 @@ scan_bool(struct scan *scan, bool *ret)
 static void
 skip_word(struct scan *scan)
 {
-	const char *start = scan->p;
+	static const bool is_behind[UCHAR_MAX + 1] = {
+	    [' '] = true, ['\n'] = true, ['\t'] = true, ['\r'] = true,
+	    [','] = true, [':'] = true,  ['}'] = true,  [']'] = true};
+	const char *p = scan->p, *const end = scan->end;
 
-	while (scan->p < scan->end && !is_blank(*scan->p) && *scan->p != ',' &&
-	       *scan->p != ':' && *scan->p != '}' && *scan->p != ']')
-		scan->p++;
-	if (scan->p == start)
+	while (p < end && !is_behind[(unsigned char)*p])
+		p++;
+	if (p == scan->p)
 		fail(scan);
+	else
+		scan->p = p;
 }
 
 /* Past an object or an array: brackets must match. */
@@ -275,25 +276,27 @@ scan_value(struct scan *scan)
 static const struct scan_field *
 find_field(const struct scan_field *fields, size_t n, size_t next, struct span name)
 {
-	for (size_t i = 0; i < n; i++)
-		if (span_is(name, fields[(next + i) % n].name))
-			return &fields[(next + i) % n];
+	for (size_t i = 0; i < n; i++) {
+		const struct scan_field *field = &fields[(next + i) % n];
+
+		if (field->len == name.len + sizeof("\"\":") - 1 &&
+		    memcmp(field->text + 1, name.at, name.len) == 0)
+			return field;
+	}
 	return NULL;
 }
 
 /* Go on to the value of the next member if it has this name, and no blanks stand there:
  * so does supd send it. */
 static inline bool
-accept_member(struct scan *scan, const char *name)
+accept_member(struct scan *scan, const struct scan_field *field)
 {
 	const char *quote = scan->p + (scan->p < scan->end && *scan->p == ',');
-	const size_t len = strlen(name);
 
-	if ((size_t)(scan->end - quote) < len + 3 || quote[0] != '"' ||
-	    memcmp(quote + 1, name, len) != 0 || quote[len + 1] != '"' ||
-	    quote[len + 2] != ':')
+	if ((size_t)(scan->end - quote) < field->len ||
+	    memcmp(quote, field->text, field->len) != 0)
 		return false;
-	scan->p = quote + len + 3;
+	scan->p = quote + field->len;
 	return true;
 }
 
@@ -313,7 +316,7 @@ scan_fields(struct scan *scan, const struct scan_field *fields, size_t n, void *
 		char *to;
 
 		/* Members come in the order of the table as a rule. */
-		if (next < n && accept_member(scan, fields[next].name))
+		if (next < n && accept_member(scan, &fields[next]))
 			field = &fields[next];
 		else if (scan_member(scan, &name))
 			field = find_field(fields, n, next, name);
@@ -337,6 +340,16 @@ scan_fields(struct scan *scan, const struct scan_field *fields, size_t n, void *
 			break;
 		case SCAN_RAW:
 			*(struct span *)(void *)to = scan_value(scan);
+			break;
+		case SCAN_OBJECT:
+			*(bool *)(void *)to = peek(scan) == '{';
+			if (*(bool *)(void *)to)
+				scan_fields(scan, field->inner, field->n_inner, to);
+			else
+				(void)scan_value(scan);
+			break;
+		case SCAN_NOTHING:
+			(void)scan_value(scan);
 			break;
 		}
 	}

@@ -23,14 +23,40 @@ struct scan {
 	bool bad;
 };
 
-enum scan_type { SCAN_STRING, SCAN_INT, SCAN_BOOL, SCAN_RAW };
+enum scan_type { SCAN_STRING, SCAN_INT, SCAN_BOOL, SCAN_RAW, SCAN_OBJECT, SCAN_NOTHING };
 
-/* A member of an object and where it goes: a span, an int64_t or a bool. */
+/*
+ * A member of an object and where it goes: a span, an int64_t or a bool, or for an object
+ * a struct that begins with a bool, which becomes true if it is there.
+ */
 struct scan_field {
-	const char *name;
+	const char *text; /* its name as it stands in the object, with quotes and colon */
+	size_t len;       /* of that */
 	enum scan_type type;
 	size_t offset;
+	const struct scan_field *inner; /* the members of an object */
+	size_t n_inner;
 };
+
+#define SCAN_NAME(name) "\"" name "\":", sizeof("\"" name "\":") - 1
+
+/* A member with this name, which goes to this offset. */
+#define SCAN_MEMBER(name, type, offset)                     \
+	{                                                   \
+		SCAN_NAME(name), (type), (offset), NULL, 0, \
+	}
+/* The same that is called as its member of the struct. */
+#define SCAN_FIELD(type, where, member) \
+	SCAN_MEMBER(#member, type, offsetof(where, member))
+/* An object whose members are in a table of their own. */
+#define SCAN_INNER(name, offset, table)                          \
+	{                                                        \
+		SCAN_NAME(name), SCAN_OBJECT, (offset), (table), \
+		    sizeof(table) / sizeof((table)[0]),          \
+	}
+/* A member that is not wanted: what is sent is in the table, so that it is found at once.
+ */
+#define SCAN_OTHER(name) SCAN_MEMBER(name, SCAN_NOTHING, 0)
 
 void scan_init(struct scan *scan, struct span text);
 void scan_object(struct scan *scan);
