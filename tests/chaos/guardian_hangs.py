@@ -48,10 +48,13 @@ def state(pid):
 
 
 def replaced(s, begun):
-    """Wait for the next guardian; all actors are what they were."""
+    """Wait for the next guardian; all actors are what they were.  That this is over within 10 s is held
+    without a clock: tests/walker/test_watchdog.c adds up the times of the acts that the walker tells here."""
     s.successor(s.old)
     took = (now_ns() - begun) / SECOND
     comment(f"replaced after {took:.1f} s")
+    has(said(s), rf"guardian \(pid {s.old}\) hangs.*: it is aborted\n")
+    has(said(s), rf"guardian \(pid {s.old}\) ended after \d+ ms, .*; the next guardian starts in 0 ms")
     for name, pid in s.first.items():
         check(alive(pid), f"{name} is dead")
         equal(s.actor(name)["pid"], pid, f"the pid of {name}")
@@ -82,11 +85,31 @@ def asked(box):
             inject(s.old, "spin")
         else:
             os.kill(s.old, signal.SIGSTOP)
-        s.signal(signo)
-        s.ended(0)
-        equal(sorted(line.name for line in s.lines("t")), list(polite),
-              f"polite requests after {name}")
-        check(not any(alive(pid) for pid in s.first.values()), f"{name}: an actor lives on")
+        obeyed(s, signo, polite)
+
+
+def obeyed(s, signo, polite):
+    """supd, whose guardian hangs, ends with its actors, of which these are asked to."""
+    s.signal(signo)
+    s.ended(0)
+    equal(sorted(line.name for line in s.lines("t")), list(polite), f"polite requests after {signo.name}")
+    check(not any(alive(pid) for pid in s.first.values()), f"{signo.name}: an actor lives on")
+
+
+@test("TERM and QUIT are obeyed also when the guardian sleeps in the kernel and does not die",
+      timeout=120, root=True)
+def asked_in_kernel(box):
+    for name, signo, polite in (("term", signal.SIGTERM, "abc"), ("quit", signal.SIGQUIT, "")):
+        fuse = Fuse(box, "open", uid=0, gid=0)
+        s = start(box, name)
+        s.acknowledged = True
+        inject(s.old, "open", fuse.path())
+        equal(fuse.held("open"), s.old, "the process that waits for an answer")
+        obeyed(s, signo, polite)
+        equal(state(s.old), "D", "the state of the one that is left behind")
+        has(said(s), rf"guardian \(pid {s.old}\) was killed and does not end")
+        fuse.answer()
+        s.until(lambda: not alive(s.old), "its end")
 
 
 @test("one that sleeps in the kernel and does not die is left behind, and its actors' ends "

@@ -114,10 +114,63 @@ START_TEST(what_supervises_is_asked_and_has_to_answer)
 	now += WATCHDOG_ASK_MS;
 	ck_assert_int_eq(watchdog_next(&dog, now), WATCHDOG_ASK);
 	check_bites(&dog, now + WATCHDOG_ANSWER_MS);
-	/* It takes a second to take over, and that is all in 10 s. */
-	ck_assert_uint_le(WATCHDOG_ASK_MS + WATCHDOG_ANSWER_MS + WATCHDOG_ABORT_MS +
-	                      WATCHDOG_KILL_MS + 1000,
-	                  10000);
+}
+END_TEST
+
+/* The next moment at which there is something to be done, as the walker sleeps. */
+static enum watchdog_act
+wait_for_act(struct watchdog *dog, uint64_t *now)
+{
+	*now = watchdog_deadline_ms(dog);
+	ck_assert_uint_ne(*now, UINT64_MAX);
+	return watchdog_next(dog, *now);
+}
+
+START_TEST(what_hangs_at_the_worst_moment_is_replaced_within_ten_seconds)
+{
+	static const struct {
+		const char *what;
+		enum watchdog_act last; /* its end */
+		bool has_rested;
+		uint64_t ms; /* from the hang to the next one */
+	} cases[] = {
+	    {"stopped: it gets SIGCONT behind SIGABRT", WATCHDOG_ABORT, false, 7000},
+	    {"spins", WATCHDOG_ABORT, false, 7000},
+	    {"spins, deaf to SIGABRT", WATCHDOG_KILL, false, 8000},
+	    {"sleeps in the kernel: it is left", WATCHDOG_LEAVE, false, 9000},
+	    {"stopped while it rested", WATCHDOG_ABORT, true, 3500},
+	    {"sleeps in the kernel, since it rested", WATCHDOG_LEAVE, true, 5500},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct respawn respawn = {0};
+		struct watchdog dog;
+		enum watchdog_act act;
+		uint64_t now = T0, hung;
+
+		watchdog_init(&dog, 0, now);
+		watchdog_enter(&dog, WATCHDOG_PROVED, now);
+		respawn_begin(&respawn, now);
+		while (now < T0 + 60000) {
+			ck_assert_int_eq(wait_for_act(&dog, &now), WATCHDOG_ASK);
+			watchdog_answered(&dog, now);
+		}
+		/* Its last act was an answer; what rests is not missed before there is
+		 * something to do. */
+		hung = now;
+		if (cases[i].has_rested) {
+			watchdog_rests(&dog);
+			hung += WATCHDOG_REST_MS / 2;
+			watchdog_rouse(&dog, hung);
+		}
+		for (act = WATCHDOG_ASK; act != cases[i].last;)
+			act = wait_for_act(&dog, &now);
+		ck_assert_uint_eq(respawn_end(&respawn, now), 0);
+		ck_assert_msg(respawn.next_ms - hung == cases[i].ms, "%s: %ju ms",
+		              cases[i].what, (uintmax_t)(respawn.next_ms - hung));
+		/* A second is left for the takeover. */
+		ck_assert_uint_le(cases[i].ms + 1000, 10000);
+	}
 }
 END_TEST
 
@@ -295,6 +348,7 @@ CHECK_MAIN(
     what_takes_over_may_be_silent_for_a_time_of_its_own,
     what_takes_over_has_ten_seconds_and_a_millisecond_for_each_actor,
     what_supervises_is_asked_and_has_to_answer,
+    what_hangs_at_the_worst_moment_is_replaced_within_ten_seconds,
     a_watchdog_that_stood_still_itself_asks_again_before_it_judges,
     signs_of_life_without_an_answer_are_enough_for_a_while_that_grows_with_the_actors,
     what_rests_is_left_alone_until_it_is_roused, in_a_hurry_it_is_asked_at_once,
