@@ -175,6 +175,23 @@ guardian_hurry(struct walker *walker)
 		walker->handing.has_question = true;
 }
 
+/* Is supd to end while its first guardian begins?  Then nothing was started yet. */
+static bool
+is_early(const struct walker *walker)
+{
+	return walker->ending != 0 && !walker->ever_adopted &&
+	       walker->handing.hello.crashes == 0;
+}
+
+/* A guardian that begins reads no messages, and the first one may wait for a file that
+ * does not answer: it dies of this signal. */
+void
+guardian_end_early(const struct walker *walker)
+{
+	if (walker->guardian > 0 && is_early(walker))
+		(void)kill(walker->guardian, SIGTERM);
+}
+
 /* ---- how it ended ------------------------------------------------------------------ */
 
 /* An end that is supd's end, too.  A binary on trial has no say in that before it has
@@ -182,6 +199,8 @@ guardian_hurry(struct walker *walker)
 static bool
 is_final(const struct walker *walker, const struct reap *end)
 {
+	if (end->kind == REAP_SIGNALED && end->status == SIGTERM)
+		return is_early(walker);
 	if (end->kind != REAP_EXITED || (walker->is_new && !walker->adopted))
 		return false;
 	if (end->status == EX_OK || end->status == EX_SOFTWARE)
@@ -243,8 +262,9 @@ guardian_died(struct walker *walker, const struct reap *end)
 	watchdog_enter(&walker->watchdog, WATCHDOG_NONE, walker->now_ms);
 	if (is_final(walker, end)) {
 		end_forgotten(walker);
-		walker->exit_status =
-		    end->status == EX_OK ? walker->told_status : end->status;
+		walker->exit_status = end->kind == REAP_EXITED && end->status != EX_OK
+		                          ? end->status
+		                          : walker->told_status;
 		return;
 	}
 	walker->respawn.next_ms = walker->now_ms;

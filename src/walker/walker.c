@@ -107,6 +107,7 @@ walk(struct walker *walker)
 			return walker->exit_status;
 		if (walker->guardian == 0 && walker->respawn.next_ms <= walker->now_ms)
 			guardian_start(walker);
+		guardian_end_early(walker);
 		guardian_watch(walker);
 		vault_tend(&walker->vault);
 		is_signalled = rest(

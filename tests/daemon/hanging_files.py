@@ -366,6 +366,20 @@ def control_socket(box):
     fuse.answer()
 
 
+@test("a single signal ends a start that waits for the control socket's path, at once and in order", root=True)
+def ended_at_start(box):
+    for signo in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+        fuse = Fuse(box, "lookup", everybody=True)
+        s = box.supd(OTHERS, control={"socket": fuse.path("sock")}, name=signo.name, wait=False)
+        child = fuse.held("lookup")  # the guardian waits for it for twenty seconds
+        s.signal(signo)
+        s.ended(0)
+        equal(open(s.stderr, encoding="utf8").read(), "", "what it says")
+        equal(s.log, [], "what probes say")
+        fuse.answer()
+        s.until(lambda child=child: not alive(child), "its end")
+
+
 @test("a control socket the path of which is slow, as on a busy machine, is waited for at a start",
       root=True)
 def slow_control_socket(box):

@@ -221,12 +221,13 @@ on_signal(struct ev_loop *loop, ev_signal *watcher, int revents)
 	on_signo(watcher->data, watcher->signum);
 }
 
+/* Watch for those of these places; SIGTERM is the first. */
 static void
-watch_signals(struct supd *supd)
+watch_signals(struct supd *supd, size_t first, size_t end)
 {
 	static const int wanted[SIGNALS] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1};
 
-	for (size_t i = 0; i < SIGNALS; i++) {
+	for (size_t i = first; i < end; i++) {
 		ev_signal_init(&signals.watchers[i], on_signal, wanted[i]);
 		signals.watchers[i].data = supd;
 		ev_signal_start(supd->loop, &signals.watchers[i]);
@@ -264,9 +265,14 @@ prepare(struct supd *supd, struct start *start)
 	status = rooms_open(supd, start, &news);
 	if (status != 0)
 		return status;
-	watch_signals(supd);
+	/* With nothing to supervise yet we die of the walker's SIGTERM, whatever we wait
+	 * for. */
+	watch_signals(supd, start->how == START_FRESH, SIGNALS);
 	systemd_open(supd->reporter);
-	return start_begin(supd, start);
+	status = start_begin(supd, start);
+	if (start->how == START_FRESH)
+		watch_signals(supd, 0, 1);
+	return status;
 }
 
 /* What there is before a configuration was chosen. */
@@ -284,16 +290,18 @@ static void
 fill_origin(struct origin *origin, const struct supd_options *options,
             const struct link_hello *hello)
 {
-	origin->options = options;
-	origin->conf_file = options->conf_file;
-	origin->runtime_dir = options->runtime_dir;
-	origin->binary = hello->binary;
-	origin->environ = environ;
-	origin->nofile = hello->nofile;
+	*origin = (struct origin){
+	    .options = options,
+	    .conf_file = options->conf_file,
+	    .runtime_dir = options->runtime_dir,
+	    .binary = hello->binary,
+	    .environ = environ,
+	    .nofile = hello->nofile,
+	    .walker_pid = hello->walker_pid,
+	    .crashes = hello->crashes,
+	};
 	(void)cgroup_machine_controllers(origin->controllers);
-	origin->walker_pid = hello->walker_pid;
 	leftover_mark(origin->walker_pid, origin->walker_mark);
-	origin->crashes = hello->crashes;
 }
 
 static void
