@@ -135,6 +135,46 @@ def hidden(box):
     equal(written(), [first, second], "the lives")
 
 
+# ---- lines of the log -------------------------------------------------------------------------
+
+def die_at_birth(box, signo):
+    """An actor dies, and its guardian gets this signal when the successor is born; what of it is
+    in the log then.  Nobody is connected, for a client may look at the log."""
+    if INSTRUMENTED:
+        raise Skip("with a sanitizer a child is forked, and its pid written later")
+    s = start(box, {"a": {}}, log={"level": "info", "target": "stderr"})
+    first = pid_of(s, "a")
+    s.hang_up()
+    killer = Killer(box, s.guardian(), "clone3:born", signo=signo)
+    os.kill(first, signal.SIGKILL)
+    s.until(killer.killed, "the guardian's signal at a birth")
+    killer.end()
+    return s, lines_of(s)
+
+
+def lines_of(s):
+    with open(s.stderr, encoding="utf8") as log:
+        return re.findall(r"(?m)/user/a: (?:exited|failure)", log.read())
+
+
+@test("a successor is born before the log tells why it is")
+def born_first(box):
+    s, told = die_at_birth(box, "STOP")
+    equal(told, [], "what the log says while the guardian is stopped")
+    os.kill(s.guardian(), signal.SIGCONT)
+    s.until(lambda: len(lines_of(s)) > 1, "the lines of the log")
+    equal(lines_of(s), ["/user/a: exited", "/user/a: failure"], "the lines of the log")
+
+
+@test("what a guardian had not written into the log yet its successor writes")
+def lines_of_the_dead(box):
+    s, told = die_at_birth(box, "KILL")
+    equal(told, [], "what the log says when the guardian dies")
+    s.until(lambda: len(lines_of(s)) > 1, "the lines of the log")
+    s.until(lambda: s.actor("a")["state"] == "running", "a to run")
+    equal(lines_of(s), ["/user/a: exited", "/user/a: failure"], "the lines of the log")
+
+
 # ---- what the walker tells ---------------------------------------------------------------------
 
 def heard_all(pid):

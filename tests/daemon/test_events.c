@@ -5,12 +5,14 @@
 #include <check.h>
 #include <errno.h>
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/rng.h"
+#include "conf/text/log_words.h"
 #include "daemon/state/events.h"
 #include "daemon/state/glob.h"
 #include "tests/lib/check_main.h"
@@ -359,6 +361,50 @@ START_TEST(a_field_that_does_not_fit_is_left_out_and_the_event_says_so)
 }
 END_TEST
 
+/* The paths of the events whose lines are not in the log yet, which are then. */
+static const char *
+write_lines(struct events *events)
+{
+	static char paths[1000];
+	struct event_view view;
+
+	for (paths[0] = '\0'; events_find_line(events, &view); events_pass_line(events))
+		(void)strcat(paths, view.path);
+	return paths;
+}
+
+static void
+write_event_with_line(struct events *events, const char *path)
+{
+	events_begin(events, &(struct event_head){REPORT_READY, path, 1, 2});
+	events->record.log_level = LOG_LEVEL_INFO + 1;
+	events_end(events);
+}
+
+START_TEST(lines_that_were_put_off_are_written_once_by_this_guardian_or_the_next)
+{
+	struct events events, next;
+
+	open_events(&events);
+	ck_assert_str_eq(write_lines(&events), "");
+	write_event_with_line(&events, "/a");
+	write_event(&events, "/without", 1);
+	write_event_with_line(&events, "/b");
+	ck_assert_uint_eq(events_behind(&events), 3);
+	ck_assert_str_eq(write_lines(&events), "/a/b");
+	ck_assert_str_eq(write_lines(&events), "");
+	write_event_with_line(&events, "/c");
+	ck_assert_int_eq(events_init(&next), 0);
+	events_attach(&next, events.ring);
+	events_done(&events);
+	ck_assert_str_eq(write_lines(&next), "/c");
+	/* Of a guardian that wrote at random. */
+	atomic_store(&next.ring->next_line, UINT64_MAX);
+	ck_assert_str_eq(write_lines(&next), "/a/b/c");
+	close_events(&next);
+}
+END_TEST
+
 START_TEST(records_of_random_bytes_are_dropped_or_can_be_read)
 {
 	struct rng rng;
@@ -412,7 +458,9 @@ START_TEST(a_filter_matches_paths_across_levels_and_last_names)
 }
 END_TEST
 
-CHECK_MAIN("events", an_event_has_its_number_times_path_and_fields,
+CHECK_MAIN("events",
+           lines_that_were_put_off_are_written_once_by_this_guardian_or_the_next,
+           an_event_has_its_number_times_path_and_fields,
            an_event_that_is_not_put_into_the_ring_has_its_fields,
            the_ring_goes_on_where_another_process_left_it,
            a_ring_that_was_written_over_is_begun_anew_with_the_next_number,

@@ -30,6 +30,7 @@
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/keeper.h"
+#include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
@@ -100,6 +101,12 @@ control_remember(struct control *control, struct ledger *ledger,
 	(void)ledger;
 	(void)engine;
 	act(action->life);
+}
+
+void
+log_flush(void)
+{
+	/* There is no log. */
 }
 
 void

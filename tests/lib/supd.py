@@ -374,6 +374,18 @@ class Supd:
             return error.name, error.parameters
         raise Failure(f"{method} {parameters} went well")
 
+    def hang_up(self):
+        """From now on nobody is connected, until the next call."""
+        for one in (self.stream, self.caller):
+            if one:
+                one.close()
+        self.follow, self.stream, self.caller = False, None, None
+
+        def connections():
+            with open("/proc/net/unix", encoding="utf8") as sockets:
+                return [line for line in sockets if line.rstrip().endswith(" " + self.socket)]
+        self.until(lambda: len(connections()) == 1, "the listening socket alone")
+
     def paths(self):
         return [actor["path"] for actor in self.call("Status")["actors"]]
 

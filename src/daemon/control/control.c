@@ -315,6 +315,12 @@ control_on_turn(struct control *control)
 }
 
 bool
+control_has_clients(const struct control *control)
+{
+	return control != NULL && control->n_conns > 0;
+}
+
+bool
 control_is_waiting(const struct control *control)
 {
 	return !TAILQ_EMPTY(&control->attention);

@@ -29,6 +29,8 @@ int control_listen_again(struct control *control, struct err *err);
 /* After every turn: new events may be there, states may have changed. */
 void control_on_turn(struct control *control);
 
+bool control_has_clients(const struct control *control);
+
 /* Is another turn wanted although nothing has happened? */
 bool control_is_waiting(const struct control *control);
 

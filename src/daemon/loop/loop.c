@@ -293,9 +293,14 @@ end_turn(struct supd *supd)
 {
 	/* What the walker told in the midst of the turn. */
 	procs_take_exits(supd->processes->procs);
-	/* What is due may be a restart, which is more urgent. */
-	if (core_deadline(supd->engine.core) > clock_mono_ms())
+	/* What is due may be a restart, which is more urgent.  But a client finds in the
+	 * log what it is told. */
+	if (core_deadline(supd->engine.core) > clock_mono_ms()) {
 		procs_reap(supd->processes->procs);
+		log_flush();
+	} else if (control_has_clients(supd->control)) {
+		log_flush();
+	}
 	tasks_on_turn(supd->processes->tasks);
 	procs_on_turn(supd->processes->procs);
 	/* One complete turn proves this guardian works: tell the walker to drop the
@@ -420,4 +425,5 @@ loop_run(struct loop *loop)
 {
 	while (!loop->supd->engine.exiting)
 		(void)ev_run(loop->supd->loop, 0);
+	log_flush();
 }

@@ -25,6 +25,7 @@
 #include "daemon/sockets/standin.h"
 #include "daemon/state/engine.h"
 #include "daemon/state/keeper.h"
+#include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
@@ -99,6 +100,7 @@ send_signal(struct supd *supd, const struct action *action)
 static void
 reply(struct supd *supd, const struct action *action)
 {
+	log_flush();
 	control_remember(supd->control, supd->recording.ledger, &supd->engine, action);
 	if (supd->control != NULL)
 		control_on_reply(supd->control, action);

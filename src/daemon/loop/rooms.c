@@ -213,6 +213,7 @@ open_reporter(struct supd *supd)
 	    .messages = supd->messages,
 	    .sockets = supd->sockets,
 	};
+	log_put_off(report_lines, supd->reporter);
 }
 
 static void
@@ -346,6 +347,8 @@ rooms_close(struct supd *supd, const struct start *start)
 	metrics_free(supd->metrics);
 	scraper_close();
 	systemd_close(supd->reporter);
+	log_flush();
+	log_put_off(NULL, NULL);
 	if (supd->actors.conf != NULL)
 		mailboxes_close(supd->sockets, &supd->sockets->mailboxes);
 	additions_close(supd->additions, supd->sockets);

@@ -22,6 +22,7 @@
 
 #include "base/assert.h"
 #include "daemon/processes/procs_private.h"
+#include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
 #include "os/self/clock.h"
@@ -261,6 +262,7 @@ procs_bear(struct procs *procs)
 		    (is_alone && procs->room->post->posted.n > before))
 			break;
 		procs_reap(procs);
+		log_flush();
 		if (!os_spawn_await(birth->start, is_alone ? ALONE_US : TOGETHER_US)) {
 			birth->waited_us += is_alone ? ALONE_US : TOGETHER_US;
 			birth->is_slow = birth->waited_us >= ALONE_US;

@@ -55,9 +55,8 @@ report(const struct reporter *reporter, const struct action *action)
 	}
 	report_begin(reporter, action);
 	report_fields(reporter, action);
-	if (report_is_for_stream(reporter, action->ref, action->report))
-		events_end(reporter->events);
-	report_line(reporter, action);
+	report_end(reporter, action,
+	           report_is_for_stream(reporter, action->ref, action->report));
 }
 
 void
@@ -87,7 +86,6 @@ report_helper_failed(void *user, const struct task_order *order,
 	events_begin(reporter->events, &head);
 	report_hook_fields(reporter, &failure);
 	reporter->events->by = by;
-	events_end(reporter->events);
+	report_end(reporter, NULL, true);
 	reporter->events->by = 0;
-	report_line(reporter, NULL);
 }

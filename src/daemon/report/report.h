@@ -50,6 +50,9 @@ struct upgrade_story {
 };
 
 void report(const struct reporter *reporter, const struct action *action);
+/* Write the lines of events that were put off; a callback of log_put_off(), its argument
+ * is the reporter. */
+void report_lines(void *user);
 /* A task that the core does not know of has failed; a callback, its first argument is the
  * reporter. */
 void report_helper_failed(void *user, const struct task_order *order,

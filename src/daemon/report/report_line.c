@@ -12,33 +12,35 @@
 #include "daemon/state/actors.h"
 #include "daemon/state/log.h"
 
+/* The lines of so many events are put off at most. */
+#define PUT_OFF_MAX 64
+
 /* How loud a failure is: the rule's own level, else Akka's by directive (L-01). */
-static bool
-failure_level(const struct action *action, enum log_level *ret)
+static enum log_level
+failure_level(const struct action *action)
 {
 	switch (action->log) {
 	case RULE_LOG_ERROR:
-		*ret = LOG_LEVEL_ERROR;
-		return true;
+		return LOG_LEVEL_ERROR;
 	case RULE_LOG_WARNING:
-		*ret = LOG_LEVEL_WARNING;
-		return true;
+		return LOG_LEVEL_WARNING;
 	case RULE_LOG_INFO:
-		*ret = LOG_LEVEL_INFO;
-		return true;
+		return LOG_LEVEL_INFO;
 	case RULE_LOG_OFF:
-		return false;
+		return LOG_LEVEL_MAX;
 	case RULE_LOG_AS_DIRECTIVE:
 	case RULE_LOG_MAX:
 		break;
 	}
-	*ret = action->ruling.directive == DIRECTIVE_RESUME ? LOG_LEVEL_WARNING
+	if (action->ruling.directive == DIRECTIVE_ESCALATE)
+		return LOG_LEVEL_MAX;
+	return action->ruling.directive == DIRECTIVE_RESUME ? LOG_LEVEL_WARNING
 	                                                    : LOG_LEVEL_ERROR;
-	return action->ruling.directive != DIRECTIVE_ESCALATE;
 }
 
-static bool
-level_of(const struct event_view *event, const struct action *action, enum log_level *ret)
+/* The level of its line in the log; LOG_LEVEL_MAX: it has none. */
+static enum log_level
+level_of(uint8_t kind, const struct action *action)
 {
 	static const enum log_level levels[NOTICE_MAX] = {
 	    [REPORT_STARTED] = LOG_LEVEL_INFO,
@@ -58,16 +60,14 @@ level_of(const struct event_view *event, const struct action *action, enum log_l
 	    [NOTICE_ADOPTED] = LOG_LEVEL_NOTICE,
 	};
 
-	if (event->record->kind == REPORT_FAILURE)
-		return failure_level(action, ret);
-	*ret = levels[event->record->kind];
-	return report_sentences[event->record->kind].log != NULL;
+	if (kind == REPORT_FAILURE)
+		return failure_level(action);
+	return report_sentences[kind].log != NULL ? levels[kind] : LOG_LEVEL_MAX;
 }
 
 /* A line of the log about an event. */
 struct line {
 	const struct reporter *reporter;
-	const struct action *action; /* NULL: the core did not report it */
 	const struct event_view *event;
 };
 
@@ -75,31 +75,37 @@ struct line {
 static bool
 say_blame(const struct line *line, struct strbuf *sb)
 {
-	const struct action *action = line->action;
+	struct actors *actors = line->reporter->actors;
+	const char *about;
+	struct cause cause;
 
-	return action->cause.kind == CAUSE_EXEC &&
-	       blame_step(sb, line->reporter,
-	                  actors_get(line->reporter->actors, action->origin),
-	                  action->cause.key);
+	return event_cause(line->event, &cause, &about) && cause.kind == CAUSE_EXEC &&
+	       blame_step(
+	           sb, line->reporter,
+	           actors_get(actors,
+	                      actors_find(actors, event_text(line->event, FIELD_ORIGIN))),
+	           cause.key);
 }
 
 /* The strategy, if the failure concerns the whole group. */
 static bool
 say_group(const struct line *line, struct strbuf *sb)
 {
-	if (line->action->group)
+	if (line->event->record->tells_group)
 		strbuf_adds(sb, event_text(line->event, FIELD_STRATEGY));
-	return line->action->group;
+	return line->event->record->tells_group;
 }
 
 /* A resume of a living process has no delay to report. */
 static bool
 say_pause(const struct line *line, struct strbuf *sb)
 {
-	const struct action *action = line->action;
+	const int directive = names_find(directive_names, DIRECTIVE_MAX,
+	                                 event_text(line->event, FIELD_DIRECTIVE));
 
-	return (action->ruling.directive == DIRECTIVE_RESTART ||
-	        (action->ruling.directive == DIRECTIVE_RESUME && action->delay_ms > 0)) &&
+	return (directive == DIRECTIVE_RESTART ||
+	        (directive == DIRECTIVE_RESUME &&
+	         event_number(line->event, FIELD_DELAY) > 0)) &&
 	       explain_value(line->event, sb, "delay_ms");
 }
 
@@ -122,22 +128,59 @@ say_value(const void *user, struct strbuf *sb, const char *name)
 	return explain_value(line->event, sb, name);
 }
 
-/* Put the newest event into the log, at its level. */
-void
-report_line(const struct reporter *reporter, const struct action *action)
+static void
+write_line(const struct reporter *reporter, const struct event_view *event)
 {
-	struct event_view event;
-	const struct line line = {
-	    .reporter = reporter, .action = action, .event = &event};
-	enum log_level level;
+	const struct line line = {.reporter = reporter, .event = event};
+	const uint8_t kind = event->record->kind;
 	struct strbuf sb;
 
-	events_view_newest(reporter->events, &event);
-	if (!level_of(&event, action, &level) || !log_wants(level))
-		return;
 	strbuf_init(&sb, LINE_BYTES_MAX);
-	report_say(&sb, report_sentences[event.record->kind].log, say_value, &line);
-	log_line(level, "%s: %s%s", event.path, report_names[event.record->kind],
-	         strbuf_str(&sb));
+	report_say(&sb, report_sentences[kind].log, say_value, &line);
+	log_line(event->record->log_level - 1U, "%s: %s%s", event->path,
+	         report_names[kind], strbuf_str(&sb));
 	strbuf_done(&sb);
+}
+
+void
+report_lines(void *user)
+{
+	const struct reporter *reporter = user;
+	struct event_view event;
+
+	/* The first lines are written before there is a ledger. */
+	while (reporter->events->ring != NULL &&
+	       events_find_line(reporter->events, &event)) {
+		write_line(reporter, &event);
+		events_pass_line(reporter->events);
+	}
+}
+
+/*
+ * End the event: put it into the stream, and its line into the log, when nothing else is
+ * to be done: a guardian that dies leaves the lines of the stream to the next one.
+ */
+void
+report_end(const struct reporter *reporter, const struct action *action,
+           bool is_for_stream)
+{
+	struct events *events = reporter->events;
+	const enum log_level level = level_of(events->record.kind, action);
+	struct event_view event;
+
+	if (level != LOG_LEVEL_MAX && log_wants(level))
+		events->record.log_level = (uint8_t)(level + 1);
+	events->record.tells_group = action != NULL && action->group;
+	if (is_for_stream) {
+		events_end(events);
+	} else if (events->record.log_level > 0) {
+		log_flush();
+		events_view_newest(events, &event);
+		write_line(reporter, &event);
+	}
+	/* Of what could not be started it says what the file asks for, which may be gone
+	 * when the turn is over. */
+	if ((action != NULL && action->cause.kind == CAUSE_EXEC) ||
+	    events_behind(events) >= PUT_OFF_MAX)
+		log_flush();
 }

@@ -34,6 +34,7 @@ void report_hook_fields(const struct reporter *reporter,
 void report_fields(const struct reporter *reporter, const struct action *action);
 
 /* report_line.c */
-void report_line(const struct reporter *reporter, const struct action *action);
+void report_end(const struct reporter *reporter, const struct action *action,
+                bool is_for_stream);
 
 #endif

@@ -21,9 +21,8 @@ report_process_adopted(const struct reporter *reporter, const struct node_view *
 
 	events_begin(reporter->events, &head);
 	events_number(reporter->events, FIELD_PID, pid);
-	if (report_is_for_stream(reporter, view->ref, REPORT_STARTED))
-		events_end(reporter->events);
-	report_line(reporter, NULL);
+	report_end(reporter, NULL,
+	           report_is_for_stream(reporter, view->ref, REPORT_STARTED));
 }
 
 static void

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "conf/text/log_words.h"
 #include "daemon/state/glob.h"
 #include "os/self/clock.h"
 
@@ -61,7 +62,8 @@ is_whole(const struct events_ring *ring)
 		struct event_view view;
 
 		if (record->seq != seq || record->offset > EVENTS_BYTES_MAX ||
-		    record->len > EVENTS_BYTES_MAX - record->offset)
+		    record->len > EVENTS_BYTES_MAX - record->offset ||
+		    record->log_level > LOG_LEVEL_MAX)
 			return false;
 		view_at(record, ring->data + record->offset, &view);
 		if (!event_is_whole(&view))
@@ -314,6 +316,35 @@ events_view(const struct events *events, uint64_t seq, struct event_view *ret)
 		return false;
 	view_at(record, events->ring->data + record->offset, ret);
 	return true;
+}
+
+uint64_t
+events_behind(const struct events *events)
+{
+	const uint64_t next = atomic_load(&events->ring->next_line);
+
+	/* A guardian that wrote at random may have spoiled it. */
+	return events->next_seq - (next < events->first_seq || next > events->next_seq
+	                               ? events->first_seq
+	                               : next);
+}
+
+bool
+events_find_line(struct events *events, struct event_view *ret)
+{
+	uint64_t seq = events->next_seq - events_behind(events);
+
+	while (seq < events->next_seq && record_of(events, seq)->log_level == 0)
+		seq++;
+	atomic_store(&events->ring->next_line, seq);
+	return events_view(events, seq, ret);
+}
+
+/* Not before it is written: a line is rather there twice than never. */
+void
+events_pass_line(struct events *events)
+{
+	atomic_fetch_add(&events->ring->next_line, 1);
 }
 
 /* The event that was begun last, in the ring or not. */

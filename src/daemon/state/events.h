@@ -39,12 +39,15 @@ struct event_record {
 	uint32_t generation;
 	uint8_t kind; /* enum report or enum notice */
 	bool truncated;
+	uint8_t log_level; /* 1 + enum log_level of its line in the log; 0: none */
+	bool tells_group;  /* that line names the strategy of its group */
 };
 
 /* The ring itself, in memory that outlives us; all zero is an empty one. */
 struct events_ring {
 	_Atomic uint64_t first_seq; /* the oldest event in the ring; 0: no event yet */
 	_Atomic uint64_t next_seq;  /* the next to be given out; the first ever is 1 */
+	_Atomic uint64_t next_line; /* the first whose line may not be in the log yet */
 	struct event_record records[EVENTS_MAX];
 	char data[EVENTS_BYTES_MAX]; /* a record never wraps around */
 };
@@ -97,6 +100,12 @@ void events_end(struct events *events);
 bool events_view(const struct events *events, uint64_t seq, struct event_view *ret);
 /* The event that is being written, or was the last to be written. */
 void events_view_newest(struct events *events, struct event_view *ret);
+/* The oldest event whose line is not in the log yet; false: there is none.  It is in the
+ * log: the next. */
+bool events_find_line(struct events *events, struct event_view *ret);
+void events_pass_line(struct events *events);
+/* How many events came since the oldest of those. */
+uint64_t events_behind(const struct events *events);
 uint64_t events_by(const struct events *events, uint64_t seq);
 /* Does the path of this record match the glob?  NULL matches everything. */
 bool events_match(const struct events *events, uint64_t seq, const char *glob);

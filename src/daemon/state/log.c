@@ -40,6 +40,8 @@ static struct log_sink {
 	unsigned long dropped;
 	log_taker *take; /* instead of stderr; NULL: none */
 	void *arg;
+	log_flusher *flush;
+	void *flush_arg;
 } sink = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .fd = -1};
 
 /* syslog(3)'s numbers for our levels. */
@@ -196,6 +198,26 @@ log_divert(log_taker *take, void *arg)
 	sink.arg = arg;
 }
 
+void
+log_put_off(log_flusher *flush, void *arg)
+{
+	sink.flush = flush;
+	sink.flush_arg = arg;
+}
+
+/* Nothing is more urgent: write the lines that were put off. */
+void
+log_flush(void)
+{
+	log_flusher *const flush = sink.flush;
+
+	/* The lines that it writes have no others before them. */
+	sink.flush = NULL;
+	if (flush != NULL)
+		flush(sink.flush_arg);
+	sink.flush = flush;
+}
+
 static bool
 send_datagram(const char *text, size_t len)
 {
@@ -300,6 +322,7 @@ log_line(enum log_level level, const char *fmt, ...)
 
 	if (!log_wants(level))
 		return;
+	log_flush();
 	va_start(ap, fmt);
 	vlog(level, fmt, ap);
 	va_end(ap);

@@ -28,6 +28,11 @@ const char *log_file(bool *ret_json);
 /* Where the lines go. */
 enum log_target log_goes_to(void);
 bool log_wants(enum log_level level);
+/* Lines may be put off while there is more urgent work: `flush` writes them, before any
+ * other line at the latest; NULL: none are. */
+typedef void log_flusher(void *arg);
+void log_put_off(log_flusher *flush, void *arg);
+void log_flush(void);
 void log_line(enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* For a line that others can cause as often as they like. */
