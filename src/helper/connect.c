@@ -22,11 +22,10 @@
 
 /* In the child: one connection after another, until the channel ends. */
 static void
-serve(int fd, void *data)
+serve(int fd, void *data UNUSED)
 {
 	char path[CONNECTING_PATH_BYTES];
 
-	(void)data;
 	while (pass_receive(fd, 0, path, sizeof(path), NULL) == sizeof(path)) {
 		int r = sock_connect_unix(path, SOCK_STREAM);
 		const int error = r < 0 ? -r : 0;
@@ -93,12 +92,10 @@ begin_due_connections(struct connector *connector)
 }
 
 static void
-on_moment(struct ev_loop *loop, ev_timer *timer, int revents)
+on_moment(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct connector *connector = timer->data;
 
-	(void)loop;
-	(void)revents;
 	connector->now = NULL;
 	connector->n_left++;
 	begin_due_connections(connector);
@@ -121,7 +118,7 @@ leave(struct connecting *connecting)
 }
 
 static void
-on_channel(struct ev_loop *loop, ev_io *io, int revents)
+on_channel(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct connecting *connecting = io->data;
 	struct connector *connector = connecting->connector;
@@ -129,8 +126,6 @@ on_channel(struct ev_loop *loop, ev_io *io, int revents)
 	int error = ENOBUFS;
 	ssize_t n;
 
-	(void)loop;
-	(void)revents;
 	n = pass_receive(fd, MSG_DONTWAIT, &error, sizeof(error), NULL);
 	if (n == -EAGAIN)
 		return;

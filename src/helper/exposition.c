@@ -94,10 +94,8 @@ exposition_ask(struct exposition *metrics)
 }
 
 static void
-on_again(struct ev_loop *loop, ev_timer *timer, int revents)
+on_again(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	exposition_ask(timer->data);
 }
 
@@ -138,13 +136,12 @@ pause_accepting(struct exposition *metrics, double seconds)
 /* Accept a single client: its request is read before another client may take its place.
  */
 static void
-on_accept(struct ev_loop *loop, ev_io *io, int revents)
+on_accept(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 {
 	struct exposition *metrics = io->data;
 	uint64_t wait_ms = clients_make_room(metrics);
 	int fd;
 
-	(void)revents;
 	if (wait_ms > 0) {
 		pause_accepting(metrics, (double)wait_ms / 1e3);
 		return;
@@ -160,11 +157,10 @@ on_accept(struct ev_loop *loop, ev_io *io, int revents)
 }
 
 static void
-on_pause(struct ev_loop *loop, ev_timer *timer, int revents)
+on_pause(struct ev_loop *loop, ev_timer *timer, int revents UNUSED)
 {
 	struct exposition *metrics = timer->data;
 
-	(void)revents;
 	if (metrics->fd >= 0)
 		ev_io_start(loop, &metrics->accept_io);
 }

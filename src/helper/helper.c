@@ -44,12 +44,11 @@ say_done(struct helper *helper)
 }
 
 static void
-on_channel(struct ev_loop *loop, ev_io *io, int revents)
+on_channel(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 {
 	struct helper *helper = io->data;
 	int r = 1;
 
-	(void)revents;
 	for (int i = 0; i < MESSAGES_MAX && r > 0; i++) {
 		struct helper_message message;
 		int received[HELPER_FDS_MAX];
@@ -71,17 +70,13 @@ on_channel(struct ev_loop *loop, ev_io *io, int revents)
 }
 
 static void
-on_far(struct ev_loop *loop, ev_periodic *periodic, int revents)
+on_far(struct ev_loop *loop UNUSED, ev_periodic *periodic UNUSED, int revents UNUSED)
 {
-	(void)loop;
-	(void)periodic;
-	(void)revents;
 }
 
 static void
-on_alarm(int signo)
+on_alarm(int signo UNUSED)
 {
-	(void)signo;
 }
 
 /* The kind of helper process that is started with this argument; -1: none. */

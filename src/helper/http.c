@@ -233,12 +233,10 @@ http_touch(struct http_client *client)
 }
 
 static void
-on_io(struct ev_loop *loop, ev_io *io, int revents)
+on_io(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct http_client *client = io->data;
 
-	(void)loop;
-	(void)revents;
 	http_touch(client);
 	switch (client->state) {
 	case CLIENT_ASKS:
@@ -256,10 +254,8 @@ on_io(struct ev_loop *loop, ev_io *io, int revents)
 }
 
 static void
-on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
+on_timeout(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	http_drop(timer->data);
 }
 

@@ -108,21 +108,17 @@ let_go(struct lingerer *lingerer)
 }
 
 static void
-on_more(struct ev_loop *loop, ev_io *io, int revents)
+on_more(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct lingerer *lingerer = io->data;
 
-	(void)loop;
-	(void)revents;
 	if (!drain(lingerer->fd))
 		let_go(lingerer);
 }
 
 static void
-on_lingered(struct ev_loop *loop, ev_timer *timer, int revents)
+on_lingered(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	let_go(timer->data);
 }
 
@@ -249,10 +245,8 @@ tell_dead(struct lent_mailbox *mailbox)
 }
 
 static void
-on_tell_again(struct ev_loop *loop, ev_timer *timer, int revents)
+on_tell_again(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	tell_dead(timer->data);
 }
 
@@ -267,11 +261,10 @@ pause_for(struct lent_mailbox *mailbox, uint64_t ms)
 }
 
 static void
-on_pause_over(struct ev_loop *loop, ev_timer *timer, int revents)
+on_pause_over(struct ev_loop *loop, ev_timer *timer, int revents UNUSED)
 {
 	struct lent_mailbox *mailbox = timer->data;
 
-	(void)revents;
 	if (!mailbox->awaits_count)
 		ev_io_start(loop, &mailbox->io);
 }
@@ -334,7 +327,7 @@ take_some(struct lent_mailbox *mailbox, struct served clients[BATCH_MAX])
 }
 
 static void
-on_readable(struct ev_loop *loop, ev_io *io, int revents)
+on_readable(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 {
 	struct lent_mailbox *mailbox = io->data;
 	_Atomic uint32_t *lease = &mailbox->letters->leases->at[mailbox->id];
@@ -342,7 +335,6 @@ on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	uint32_t given = LEASE_GIVEN;
 	size_t n;
 
-	(void)revents;
 	if (!atomic_compare_exchange_strong(lease, &given, LEASE_BUSY)) {
 		ev_io_stop(loop, io);
 		return;

@@ -93,21 +93,17 @@ on_connected(void *arg, int error)
 }
 
 static void
-on_io(struct ev_loop *loop, ev_io *io, int revents)
+on_io(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct open_question *open = io->data;
 
-	(void)loop;
-	(void)revents;
 	probe_continue(&open->probe, &open->result);
 	take(open);
 }
 
 static void
-on_again(struct ev_loop *loop, ev_timer *timer, int revents)
+on_again(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	answer(timer->data);
 }
 

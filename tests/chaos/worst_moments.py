@@ -139,7 +139,7 @@ def hidden(box):
 
 def die_at_birth(box, signo):
     """An actor dies, and its guardian gets this signal when the successor is born; what of it is
-    in the log then.  Nobody is connected, for a client may look at the log."""
+    in the log then.  No client is connected, for it may look at the log."""
     if INSTRUMENTED:
         raise Skip("with a sanitizer a child is forked, and its pid written later")
     s = start(box, {"a": {}}, log={"level": "info", "target": "stderr"})

@@ -375,7 +375,7 @@ class Supd:
         raise Failure(f"{method} {parameters} went well")
 
     def hang_up(self):
-        """From now on nobody is connected, until the next call."""
+        """From now on no client is connected, until the next call."""
         for one in (self.stream, self.caller):
             if one:
                 one.close()

@@ -303,22 +303,18 @@ read_root(struct reader *reader, const struct yaml *node, void *target,
 /* `stdin`: /dev/null, or a file. */
 void
 read_stdin(struct reader *reader, const struct yaml *node, void *target,
-           const struct trail *trail)
+           const struct trail *trail UNUSED)
 {
 	struct conf_process *process = &((struct conf_actor *)target)->process;
 
-	(void)trail;
 	if (read_value(&schema_stdin, node).word < 0)
 		process->world.input =
 		    read_path(reader, node, node->text + strlen("file:"));
 }
 
 static void
-ignore_variable(void *data, const char *key, const char *value)
+ignore_variable(void *data UNUSED, const char *key UNUSED, const char *value UNUSED)
 {
-	(void)data;
-	(void)key;
-	(void)value;
 }
 
 /* It must be there now, and be right, where that is looked at; what counts is how it is

@@ -44,12 +44,11 @@ read_words(struct reader *reader, const struct yaml *node, const struct trail *t
 /* `environment`: what the file adds, as KEY=value. */
 void
 read_environment(struct reader *reader, const struct yaml *node, void *target,
-                 const struct trail *trail)
+                 const struct trail *trail UNUSED)
 {
 	struct conf_actor *actor = target;
 	char **environment = arena_alloc(reader->keep, node->n + 1, sizeof(*environment));
 
-	(void)trail;
 	if (environment == NULL)
 		return;
 	for (size_t i = 0; i < node->n; i++)
@@ -315,13 +314,11 @@ read_identity(struct reader *reader, const struct yaml *map, struct conf_actor *
 
 /* `keep_on_restart`: a list of words. */
 void
-read_keep_on_restart(struct reader *reader, const struct yaml *node, void *target,
-                     const struct trail *trail)
+read_keep_on_restart(struct reader *reader UNUSED, const struct yaml *node, void *target,
+                     const struct trail *trail UNUSED)
 {
 	struct conf_process *process = &((struct conf_actor *)target)->process;
 
-	(void)reader;
-	(void)trail;
 	process->kept.fds_on_restart = false;
 	process->kept.directory_on_restart = false;
 	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++) {

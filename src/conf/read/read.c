@@ -171,15 +171,13 @@ read_signal_set(const struct yaml *node, struct signal_set *ret)
 
 /* `success`: keys that are absent keep their defaults. */
 void
-read_success(struct reader *reader, const struct yaml *node, void *target,
-             const struct trail *trail)
+read_success(struct reader *reader UNUSED, const struct yaml *node, void *target,
+             const struct trail *trail UNUSED)
 {
 	struct conf_actor *actor = target;
 	const struct yaml *exits = node_get(node, "exit");
 	const struct yaml *signals = node_get(node, "signals");
 
-	(void)reader;
-	(void)trail;
 	if (exits != NULL)
 		read_exit_set(exits, &actor->spec.success_exits);
 	if (signals != NULL)
@@ -229,14 +227,12 @@ read_backoff(struct reader *reader, const struct yaml *node, void *target,
 
 /* `shutdown`: a duration, brutal_kill or infinity. */
 void
-read_shutdown(struct reader *reader, const struct yaml *node, void *target,
-              const struct trail *trail)
+read_shutdown(struct reader *reader UNUSED, const struct yaml *node, void *target,
+              const struct trail *trail UNUSED)
 {
 	struct spec *spec = &((struct conf_actor *)target)->spec;
 	struct value value = read_value(&schema_shutdown, node);
 
-	(void)reader;
-	(void)trail;
 	if (value.word == SHUTDOWN_WORD_BRUTAL_KILL) {
 		spec->stop.mode = SHUTDOWN_BRUTAL_KILL;
 	} else if (value.number == DURATION_INFINITE) {
@@ -252,12 +248,11 @@ read_shutdown(struct reader *reader, const struct yaml *node, void *target,
 /* `intensity`: of a mapping what is not written keeps its default. */
 void
 read_intensity(struct reader *reader, const struct yaml *node, void *target,
-               const struct trail *trail)
+               const struct trail *trail UNUSED)
 {
 	struct intensity_spec *intensity =
 	    &((struct conf_actor *)target)->spec.policy.intensity;
 
-	(void)trail;
 	intensity->unlimited = node->type == NODE_TEXT;
 	if (node->type == NODE_MAP)
 		read_table(reader, node, schema_intensity.table, intensity);

@@ -115,8 +115,7 @@ read_control(struct reader *reader, const struct yaml *node, void *target,
 /* `log`: where supd logs, and where the actors' files are. */
 void
 read_log(struct reader *reader, const struct yaml *node, void *target,
-         const struct trail *trail)
+         const struct trail *trail UNUSED)
 {
-	(void)trail;
 	read_table(reader, node, schema_log.table, target);
 }

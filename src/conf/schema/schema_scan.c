@@ -39,9 +39,8 @@ scan_digits(const char *text, uint64_t max, uint64_t *ret)
 
 /* Any text. */
 int
-scan_text(struct text_scan *scan)
+scan_text(struct text_scan *scan UNUSED)
 {
-	(void)scan;
 	return 0;
 }
 

@@ -119,9 +119,8 @@ is_pattern(const char *path)
 
 /* For glob(): a directory that is not there has no matches, which is fine. */
 static int
-on_glob_error(const char *path, int code)
+on_glob_error(const char *path UNUSED, int code)
 {
-	(void)path;
 	return code != ENOENT && code != ENOTDIR;
 }
 

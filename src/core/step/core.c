@@ -140,9 +140,8 @@ boot(struct core *core, struct node *root)
 /* ---- which node an event is about; NULL: it is dropped ---- */
 
 static struct node *
-top_of(const struct turn *turn, const struct event *event)
+top_of(const struct turn *turn, const struct event *event UNUSED)
 {
-	(void)event;
 	return node_at(turn->core, CORE_ROOT);
 }
 

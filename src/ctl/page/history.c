@@ -136,12 +136,11 @@ take_event(const struct loading *loading, struct span text)
 }
 
 static int
-take_reply(void *user, const struct call *call, const struct reply *reply)
+take_reply(void *user, const struct call *call UNUSED, const struct reply *reply)
 {
 	struct scan scan;
 	struct span name;
 
-	(void)call;
 	scan_init(&scan, reply->parameters);
 	scan_object(&scan);
 	while (scan_member(&scan, &name)) {

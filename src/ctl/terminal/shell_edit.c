@@ -125,13 +125,12 @@ next_name(const char *text, int state)
 
 /* Candidates for the word between `start` and `end` of the line. */
 static char **
-complete(const char *text, int start, int end)
+complete(const char *text, int start, int end UNUSED)
 {
 	size_t blank = strspn(rl_line_buffer, " \t");
 	size_t n = strcspn(rl_line_buffer + blank, " \t");
 	char verb[64];
 
-	(void)end;
 	/* No names of files where there is nothing to complete. */
 	rl_attempted_completion_over = 1;
 	if ((size_t)start <= blank)

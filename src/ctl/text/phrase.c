@@ -327,7 +327,7 @@ say_field(const struct phrase *phrase, const char *name)
 }
 
 static bool
-say_value(const void *user, struct strbuf *sb, const char *name)
+say_value(const void *user, struct strbuf *sb UNUSED, const char *name)
 {
 	static const struct {
 		const char *name;
@@ -351,7 +351,6 @@ say_value(const void *user, struct strbuf *sb, const char *name)
 	};
 	const struct phrase *phrase = user;
 
-	(void)sb;
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		if (strcmp(values[i].name, name) == 0)
 			return values[i].say(phrase);

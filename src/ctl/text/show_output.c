@@ -45,7 +45,7 @@ print_line(struct shown_output *output, struct span time, struct span text)
 }
 
 static int
-take_line(void *user, const struct call *call, const struct reply *reply)
+take_line(void *user, const struct call *call UNUSED, const struct reply *reply)
 {
 	static const struct scan_field fields[] = {
 	    SCAN_FIELD(SCAN_STRING, struct shown_line, time),
@@ -56,7 +56,6 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	struct shown_line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
 	struct scan scan;
 
-	(void)call;
 	scan_init(&scan, reply->parameters);
 	if (reply->parameters.at != NULL)
 		scan_fields(&scan, fields, ARRAY_SIZE(fields), &line);

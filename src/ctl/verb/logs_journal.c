@@ -37,9 +37,8 @@ logs_drain_journal(struct log_stream *stream, const struct span *until)
 static volatile sig_atomic_t journalctl_pid;
 
 static void
-on_term(int signo)
+on_term(int signo UNUSED)
 {
-	(void)signo;
 	if (journalctl_pid > 0)
 		(void)kill((pid_t)journalctl_pid, SIGTERM);
 	_exit(0);

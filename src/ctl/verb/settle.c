@@ -290,7 +290,7 @@ struct tail_line {
 };
 
 static int
-take_line(void *user, const struct call *call, const struct reply *reply)
+take_line(void *user, const struct call *call UNUSED, const struct reply *reply)
 {
 	static const struct scan_field fields[] = {
 	    SCAN_FIELD(SCAN_STRING, struct tail_line, stream),
@@ -300,7 +300,6 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	struct strbuf *sb = user;
 	struct scan scan;
 
-	(void)call;
 	scan_init(&scan, reply->parameters);
 	scan_fields(&scan, fields, ARRAY_SIZE(fields), &line);
 	if (scan.bad || line.stream.len == 0)

@@ -244,9 +244,8 @@ send_signal(struct ctl *ctl, const char *name, const char *signal)
 
 /* Send a signal, by name or number, or "reload". */
 int
-verb_signal(struct ctl *ctl, char **names, uint32_t n)
+verb_signal(struct ctl *ctl, char **names, uint32_t n UNUSED)
 {
-	(void)n;
 	if (signal_parse(names[1]) < 0 && strcmp(names[1], "reload") != 0) {
 		complain(ctl, names[0],
 		         "no signal is called '%s' (write HUP, SIGHUP or 1, or reload)",
@@ -331,15 +330,13 @@ print_upgrade(struct ctl *ctl, const json_t *done)
  * without an answer, asking the next one again is what was wanted.
  */
 int
-verb_upgrade(struct ctl *ctl, char **names, uint32_t n)
+verb_upgrade(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
 	struct call call = {.method = "Upgrade", .repeat = true};
 	struct reply reply;
 	json_t *done;
 	int status = ctl_call(ctl, &call, &reply);
 
-	(void)names;
-	(void)n;
 	/* No actor is in a wrong state: it is the binary. */
 	if (status == CTL_WRONG_STATE)
 		return CTL_FAILED;
@@ -415,7 +412,7 @@ shut_down(struct ctl *ctl, int pidfd)
 
 /* Ordered shutdown; returns when supd is gone, which makes it the end of a service. */
 int
-verb_shutdown(struct ctl *ctl, char **names, uint32_t n)
+verb_shutdown(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
 	struct call call = {.method = "Ping"};
 	struct reply reply;
@@ -423,8 +420,6 @@ verb_shutdown(struct ctl *ctl, char **names, uint32_t n)
 	int status = ctl_call(ctl, &call, &reply);
 	int pidfd;
 
-	(void)names;
-	(void)n;
 	if (status == 0)
 		status = ctl_load(ctl, &call, &reply, &pong);
 	if (status != 0)

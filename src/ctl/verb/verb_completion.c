@@ -387,9 +387,8 @@ complete_fish(struct strbuf *sb)
 
 /* Print the script for a shell, to be sourced by it. */
 int
-verb_completion(struct ctl *ctl, char **names, uint32_t n)
+verb_completion(struct ctl *ctl, char **names, uint32_t n UNUSED)
 {
-	(void)n;
 	if (strcmp(names[0], "bash") == 0)
 		complete_bash(&ctl->out.buf);
 	else if (strcmp(names[0], "zsh") == 0)

@@ -139,12 +139,11 @@ verb_delete(struct ctl *ctl, char **names, uint32_t n)
 
 /* Set the number of replicas; show the replicas that exist then. */
 int
-verb_scale(struct ctl *ctl, char **names, uint32_t n)
+verb_scale(struct ctl *ctl, char **names, uint32_t n UNUSED)
 {
 	struct call call = {.method = "Scale", .target = names[0]};
 	int64_t replicas;
 
-	(void)n;
 	if (!ctl_parse_number(names[1], &replicas) || replicas < 0) {
 		complain(ctl, names[0], "'%s' is no number of replicas", names[1]);
 		return CTL_USAGE;

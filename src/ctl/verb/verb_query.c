@@ -225,14 +225,12 @@ add_text(struct ctl *ctl, const json_t *object, const char *key)
 
 /* Does supd answer? */
 int
-verb_ping(struct ctl *ctl, char **names, uint32_t n)
+verb_ping(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
 	struct reply reply;
 	json_t *pong;
 	int status = ping(ctl, &reply, &pong);
 
-	(void)names;
-	(void)n;
 	if (status != 0)
 		return status;
 	if (ctl->options.json) {
@@ -294,14 +292,12 @@ fetch_figures(struct ctl *ctl, struct metrics_text *figures)
 
 /* The figures as they are served by HTTP. */
 int
-verb_metrics(struct ctl *ctl, char **names, uint32_t n)
+verb_metrics(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
 	struct metrics_text figures = {.ctl = ctl};
 	struct strbuf *sb = &ctl->out.buf;
 	int status;
 
-	(void)names;
-	(void)n;
 	strbuf_init(&figures.text, OUT_BYTES_MAX);
 	status = fetch_figures(ctl, &figures);
 	if (status != 0) {
@@ -323,7 +319,7 @@ verb_metrics(struct ctl *ctl, char **names, uint32_t n)
 
 /* Both versions; that no supd runs is an answer too. */
 int
-verb_version(struct ctl *ctl, char **names, uint32_t n)
+verb_version(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
 	struct call call = {.method = "Ping"};
 	struct strbuf *sb = &ctl->out.buf;
@@ -331,8 +327,6 @@ verb_version(struct ctl *ctl, char **names, uint32_t n)
 	const char *running = NULL;
 	struct reply reply;
 
-	(void)names;
-	(void)n;
 	if (client_connect(&ctl->client, NULL) == 0 &&
 	    client_send(&ctl->client, call.method, NULL, false, NULL) == 0 &&
 	    client_next(&ctl->client, &reply, NULL) == 0 && reply.error.at == NULL &&

@@ -127,7 +127,7 @@ next_line(const struct terminal *editor, bool is_terminal)
 /* Read lines and run them as verbs until the end of standard input, `exit` or `quit`;
  * the exit status of the last line. */
 int
-verb_shell(struct ctl *ctl, char **names, uint32_t n)
+verb_shell(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
 	const bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	const struct terminal *editor = NULL;
@@ -135,8 +135,6 @@ verb_shell(struct ctl *ctl, char **names, uint32_t n)
 	bool ended = false;
 	char *line;
 
-	(void)names;
-	(void)n;
 	if (is_terminal && ctl->terminal == NULL)
 		return terminal_execute(ctl);
 	if (is_terminal && ctl->terminal->read_line != NULL)

@@ -137,14 +137,12 @@ is_for_a_page(const struct ctl *ctl)
 /* What actors take of the machine: on a terminal until q is pressed, else once, or as
  * often as was asked for. */
 int
-verb_top(struct ctl *ctl, char **names, uint32_t n)
+verb_top(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
 	struct top top = {.ctl = ctl, .answer_ms = ANSWER_MS};
 	int64_t times = 1;
 	int status = 0;
 
-	(void)names;
-	(void)n;
 	if ((ctl->options.given & OPTION_SORT) != 0)
 		status = find_sort(ctl, &top.sort);
 	if (status == 0 && (ctl->options.given & OPTION_LINES) != 0 &&

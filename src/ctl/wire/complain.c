@@ -228,16 +228,14 @@ say_timeout(const struct ctl *ctl, const char *name, const json_t *parameters)
 }
 
 static void
-say_exists(const struct ctl *ctl, const char *name, const json_t *parameters)
+say_exists(const struct ctl *ctl, const char *name, const json_t *parameters UNUSED)
 {
-	(void)parameters;
 	complain(ctl, name, "exists already");
 }
 
 static void
-say_runs(const struct ctl *ctl, const char *name, const json_t *parameters)
+say_runs(const struct ctl *ctl, const char *name, const json_t *parameters UNUSED)
 {
-	(void)parameters;
 	complain(ctl, name, "runs already");
 }
 
@@ -349,17 +347,17 @@ say_bad_parameter(const struct ctl *ctl, const char *name, const json_t *paramet
 }
 
 static void
-say_unknown_method(const struct ctl *ctl, const char *name, const json_t *parameters)
+say_unknown_method(const struct ctl *ctl, const char *name,
+                   const json_t *parameters UNUSED)
 {
-	(void)parameters;
 	complain(ctl, name[0] != '\0' ? name : NULL,
 	         "the running supd does not know this method (it is of another version)");
 }
 
 static void
-say_unknown_outcome(const struct ctl *ctl, const char *name, const json_t *parameters)
+say_unknown_outcome(const struct ctl *ctl, const char *name,
+                    const json_t *parameters UNUSED)
 {
-	(void)parameters;
 	complain(ctl, name[0] != '\0' ? name : NULL,
 	         "supd died while it carried this out: the outcome is not known");
 }

@@ -76,11 +76,10 @@ pause_accepting(struct control *control)
 }
 
 static void
-on_accept_again(struct ev_loop *loop, ev_timer *timer, int revents)
+on_accept_again(struct ev_loop *loop, ev_timer *timer, int revents UNUSED)
 {
 	struct control *control = timer->data;
 
-	(void)revents;
 	conn_hold_reserve(control);
 	ev_io_start(loop, &control->accept_io);
 }
@@ -107,13 +106,11 @@ accept_one(struct control *control)
 }
 
 static void
-on_accept(struct ev_loop *loop, ev_io *io, int revents)
+on_accept(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct control *control = io->data;
 	int r = 0;
 
-	(void)loop;
-	(void)revents;
 	/* A bounded number at a time: a flood of clients does not hold up the actors. */
 	for (int i = 0; r == 0 && i < 64; i++)
 		r = accept_one(control);

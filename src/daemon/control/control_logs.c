@@ -94,12 +94,11 @@ end(struct logs *logs)
 
 /* It ended: reaped here, or already with the strangers among our children. */
 static void
-on_end(struct ev_loop *loop, ev_io *io, int revents)
+on_end(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 {
 	struct logs *logs = io->data;
 	struct reap reap;
 
-	(void)revents;
 	ev_io_stop(loop, io);
 	(void)os_reap_pidfd(logs->pidfd, logs->pid, &reap);
 	logs->pid = 0;
@@ -143,13 +142,12 @@ logs_free_all(struct control *control)
 
 /* Read what the reader answered, once, and hand it on. */
 static void
-on_answer(struct ev_loop *loop, ev_io *io, int revents)
+on_answer(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 {
 	struct logs *logs = io->data;
 	char data[READ_BYTES];
 	ssize_t n = read(logs->fd, data, sizeof(data));
 
-	(void)revents;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n > 0) {
@@ -243,12 +241,11 @@ start(struct control *control, int request_fd)
 
 /* Start the next reader, or end one that has waited for long. */
 void
-logs_on_spare(struct ev_loop *loop, ev_timer *timer, int revents)
+logs_on_spare(struct ev_loop *loop, ev_timer *timer, int revents UNUSED)
 {
 	struct control *control = timer->data;
 	int ends[2];
 
-	(void)revents;
 	if (control->spare != NULL) {
 		end(control->spare);
 		return;

@@ -320,12 +320,11 @@ end_turn(struct supd *supd)
 }
 
 static void
-on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
+on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents UNUSED)
 {
 	struct loop *loop = watcher->data;
 	struct supd *supd = loop->supd;
 
-	(void)revents;
 	engine_set_time(&supd->engine);
 	if (!loop->post->is_stepping &&
 	    core_deadline(supd->engine.core) <= clock_mono_ms())
@@ -346,40 +345,29 @@ on_prepare(struct ev_loop *ev, ev_prepare *watcher, int revents)
 /* Before all callbacks: what they do is dated to now, not to before the sleep; and that a
  * process has begun is told before what it says. */
 static void
-on_check(struct ev_loop *ev, ev_check *watcher, int revents)
+on_check(struct ev_loop *ev UNUSED, ev_check *watcher, int revents UNUSED)
 {
 	struct supd *supd = watcher->data;
 
-	(void)ev;
-	(void)revents;
 	keeper_turn(supd->keeper, supd->exits, true);
 	engine_set_time(&supd->engine);
 	procs_look(supd->processes->procs);
 }
 
 static void
-on_nothing(struct ev_loop *ev, ev_timer *watcher, int revents)
+on_nothing(struct ev_loop *ev UNUSED, ev_timer *watcher UNUSED, int revents UNUSED)
 {
 	/* Waking up is all: the turn does the rest. */
-	(void)ev;
-	(void)watcher;
-	(void)revents;
 }
 
 static void
-on_idle(struct ev_loop *ev, ev_idle *watcher, int revents)
+on_idle(struct ev_loop *ev UNUSED, ev_idle *watcher UNUSED, int revents UNUSED)
 {
-	(void)ev;
-	(void)watcher;
-	(void)revents;
 }
 
 static void
-on_far_away(struct ev_loop *ev, ev_periodic *watcher, int revents)
+on_far_away(struct ev_loop *ev UNUSED, ev_periodic *watcher UNUSED, int revents UNUSED)
 {
-	(void)ev;
-	(void)watcher;
-	(void)revents;
 }
 
 struct loop *

@@ -56,12 +56,10 @@ look_soon(struct seat *seat)
 }
 
 static void
-on_change(struct ev_loop *loop, ev_io *io, int revents)
+on_change(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct seat *seat = io->data;
 
-	(void)loop;
-	(void)revents;
 	(void)signals_take(io->fd);
 	if (!ev_is_active(&seat->timer))
 		look_soon(seat);
@@ -204,10 +202,8 @@ check(struct seat *seat)
 }
 
 static void
-on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
+on_timer(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	check(timer->data);
 }
 

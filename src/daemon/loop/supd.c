@@ -214,10 +214,8 @@ on_walker_exits(void *user)
 }
 
 static void
-on_signal(struct ev_loop *loop, ev_signal *watcher, int revents)
+on_signal(struct ev_loop *loop UNUSED, ev_signal *watcher, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	on_signo(watcher->data, watcher->signum);
 }
 

@@ -323,10 +323,8 @@ resume_all(struct notify *notify)
 }
 
 static void
-on_resume(struct ev_loop *loop, ev_timer *timer, int revents)
+on_resume(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	resume_all(timer->data);
 }
 
@@ -348,10 +346,8 @@ notify_drain(struct notify *notify)
 }
 
 static void
-on_readable(struct ev_loop *loop, ev_io *io, int revents)
+on_readable(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	notify_drain(io->data);
 }
 

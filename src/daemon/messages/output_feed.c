@@ -241,10 +241,8 @@ output_name_all(struct output *output)
 }
 
 void
-output_on_again(struct ev_loop *loop, ev_timer *timer, int revents)
+output_on_again(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	output_name_all(timer->data);
 }
 
@@ -371,12 +369,11 @@ output_take_message(struct output *output)
 
 /* The log process says something, or the feed takes more. */
 void
-output_on_feed(struct ev_loop *loop, ev_io *io, int revents)
+output_on_feed(struct ev_loop *loop UNUSED, ev_io *io, int revents)
 {
 	struct output *output = io->data;
 	int fd = -1;
 
-	(void)loop;
 	if ((revents & EV_READ) != 0) {
 		while (feed_receive(output->feed[0], &output->message, &fd) == 1) {
 			fd_close(&fd);

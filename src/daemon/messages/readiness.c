@@ -113,10 +113,8 @@ readiness_drain(struct readiness *readiness)
 }
 
 static void
-on_readable(struct ev_loop *loop, ev_io *io, int revents)
+on_readable(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	readiness_drain(io->data);
 }
 

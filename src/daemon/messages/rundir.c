@@ -94,9 +94,8 @@ remove_next(struct rundirs *rundirs)
 }
 
 static void
-on_idle(struct ev_loop *loop, ev_idle *idle, int revents)
+on_idle(struct ev_loop *loop, ev_idle *idle, int revents UNUSED)
 {
-	(void)revents;
 	if (!remove_next(idle->data))
 		ev_idle_stop(loop, idle);
 }

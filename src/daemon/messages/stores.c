@@ -390,12 +390,10 @@ drop_hung_up(void *data, uint64_t key)
 }
 
 static void
-on_hang_up(struct ev_loop *loop, ev_io *io, int revents)
+on_hang_up(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct stores *stores = io->data;
 
-	(void)loop;
-	(void)revents;
 	readables_drain(&stores->readables, drop_hung_up, stores);
 }
 

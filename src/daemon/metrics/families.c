@@ -203,37 +203,33 @@ typedef bool labelled_fn(const struct sample *sample, const struct tally *tally,
                          uint64_t *ret);
 
 static bool
-is_in_state(const struct sample *sample, const struct tally *tally, size_t i,
+is_in_state(const struct sample *sample, const struct tally *tally UNUSED, size_t i,
             uint64_t *ret)
 {
-	(void)tally;
 	*ret = 1;
 	return sample->view.state == i;
 }
 
 static bool
-count_failures_of(const struct sample *sample, const struct tally *tally, size_t i,
+count_failures_of(const struct sample *sample UNUSED, const struct tally *tally, size_t i,
                   uint64_t *ret)
 {
-	(void)sample;
 	*ret = tally->failures[i];
 	return *ret > 0;
 }
 
 static bool
-count_restarts_by(const struct sample *sample, const struct tally *tally, size_t i,
+count_restarts_by(const struct sample *sample, const struct tally *tally UNUSED, size_t i,
                   uint64_t *ret)
 {
-	(void)tally;
 	*ret = sample->view.run.restarts_by[i];
 	return sample->view.kind != NODE_SUPERVISOR;
 }
 
 static bool
-get_failure_time(const struct sample *sample, const struct tally *tally, size_t i,
+get_failure_time(const struct sample *sample, const struct tally *tally UNUSED, size_t i,
                  uint64_t *ret)
 {
-	(void)tally;
 	*ret = sample->failed_at_us;
 	return sample->failed_at_us > 0 && sample->view.has_failure &&
 	       sample->view.failure.cause.kind == i;

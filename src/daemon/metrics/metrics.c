@@ -276,15 +276,13 @@ wait_to_try(struct metrics *metrics, double seconds)
 }
 
 static void
-on_again(struct ev_loop *loop, ev_timer *timer, int revents)
+on_again(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct metrics *metrics = timer->data;
 	const struct conf *conf = metrics->actors->conf;
 	struct err err;
 	int fd;
 
-	(void)loop;
-	(void)revents;
 	if (open_socket(metrics, conf, &fd, &err) < 0) {
 		wait_to_try(metrics, 2 * metrics->again_s);
 		return;

@@ -227,12 +227,10 @@ scraper_go_on(struct scraper *scraper)
 }
 
 static void
-on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
+on_timer(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct scraper *scraper = timer->data;
 
-	(void)loop;
-	(void)revents;
 	if (scraper_step(scraper))
 		scraper_answer(scraper);
 	if (scraper->samples != NULL || !TAILQ_EMPTY(&scraper->waiting))

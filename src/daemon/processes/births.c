@@ -297,14 +297,12 @@ arm(struct procs *procs, unsigned int pause_ms)
 }
 
 static void
-on_pause(struct ev_loop *loop, ev_timer *timer, int revents)
+on_pause(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct procs *procs = timer->data;
 	struct births *births = &procs->births;
 	const unsigned int pause_ms = births->pause_ms;
 
-	(void)loop;
-	(void)revents;
 	procs_look(procs);
 	for (unsigned int i = 0; i < births->n && pause_ms >= PAUSE_MAX_MS;)
 		if (os_spawn_urge(births->at[births->order[i]].start))

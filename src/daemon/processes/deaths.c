@@ -154,14 +154,12 @@ collect(struct procs *procs)
 
 /* Look at all children: orphans that came to us, stops, continues, merged signals. */
 static void
-on_walk(struct ev_loop *loop, ev_timer *timer, int revents)
+on_walk(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct procs *procs = timer->data;
 	struct reap reap;
 	size_t n;
 
-	(void)loop;
-	(void)revents;
 	if (post_is_stepping(procs->room->post)) {
 		arm_walk(procs, 0.);
 		return;
@@ -249,12 +247,10 @@ procs_take_exits(struct procs *procs)
 }
 
 static void
-on_death(struct ev_loop *loop, ev_io *io, int revents)
+on_death(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct procs *procs = io->data;
 
-	(void)loop;
-	(void)revents;
 	if (post_is_stepping(procs->room->post))
 		return;
 	(void)collect(procs);

@@ -136,12 +136,9 @@ procs_on_turn(struct procs *procs)
 }
 
 static void
-on_again(struct ev_loop *loop, ev_timer *timer, int revents)
+on_again(struct ev_loop *loop UNUSED, ev_timer *timer UNUSED, int revents UNUSED)
 {
 	/* Waking up is all: the turn does the rest. */
-	(void)loop;
-	(void)timer;
-	(void)revents;
 }
 
 /* Nobody stands still yet. */

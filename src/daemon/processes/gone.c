@@ -169,25 +169,21 @@ check_leftovers(struct procs *procs)
 }
 
 static void
-on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
+on_sweep(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct procs *procs = timer->data;
 
-	(void)loop;
-	(void)revents;
 	check_leftovers(procs);
 	arm_sweep(procs);
 	tasks_check(procs->room->tasks);
 }
 
 static void
-on_cgroup(struct ev_loop *loop, ev_io *io, int revents)
+on_cgroup(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct procs *procs = io->data;
 	uint64_t tokens[64];
 
-	(void)loop;
-	(void)revents;
 	while (cgroup_root_next(procs->cgroups, tokens, ARRAY_SIZE(tokens)) > 0)
 		continue;
 	tasks_check(procs->room->tasks);

@@ -39,12 +39,11 @@ lacks(const struct procs *procs, uint32_t slot, char ret_leaf[CGROUP_LEAF_MAX])
 
 /* What the child does.  Starts that are under way go first. */
 static void
-make_all(int fd, void *data)
+make_all(int fd UNUSED, void *data)
 {
 	const struct procs *procs = data;
 	char leaf[CGROUP_LEAF_MAX];
 
-	(void)fd;
 	for (uint32_t i = NEXT; i < procs->births.n_waiting; i++, (void)sched_yield()) {
 		const uint32_t at = (procs->births.first + i) % procs->births.cap;
 		const uint32_t who = procs->births.waiting[at];

@@ -166,13 +166,11 @@ begin_due_probes(struct prober *prober)
 }
 
 static void
-on_grace(struct ev_loop *loop, ev_timer *timer, int revents)
+on_grace(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct asking *asking = timer->data;
 	struct prober *prober = asking->prober;
 
-	(void)loop;
-	(void)revents;
 	finish_probe(asking);
 	begin_due_probes(prober);
 }
@@ -194,13 +192,11 @@ finish_late(struct asking *asking, bool was_asked)
 /* No answer in time.  That is a bad answer if /system/probe is well, which it shows by
  * forgetting the question: judge_late(). */
 static void
-on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
+on_timeout(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct asking *asking = timer->data;
 	struct prober *prober = asking->prober;
 
-	(void)loop;
-	(void)revents;
 	asking->is_late = forget(asking);
 	prober->n_late += asking->is_late;
 	if (asking->is_late)
@@ -286,11 +282,10 @@ put_question(struct asking *asking)
 
 /* All that was not put, or to a process that has died. */
 static void
-on_room(void *user, bool is_new)
+on_room(void *user, bool is_new UNUSED)
 {
 	struct prober *prober = user;
 
-	(void)is_new;
 	for (uint32_t place = 0; place < PROBER_MAX; place++) {
 		struct asking *asking = &prober->at[place];
 

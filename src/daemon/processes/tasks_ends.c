@@ -47,13 +47,11 @@ leave(struct tasks *tasks, struct task *task)
 /* ---- time -------------------------------------------------------------------------- */
 
 static void
-on_time(struct ev_loop *loop, ev_timer *timer, int revents)
+on_time(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct tasks *tasks = timer->data;
 	const uint64_t now_ms = clock_mono_ms();
 
-	(void)loop;
-	(void)revents;
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 		struct task *task = &tasks->at[place];
 

@@ -186,14 +186,12 @@ finish_upgrade(struct upgrade *upgrade)
 }
 
 static void
-on_said(struct ev_loop *loop, ev_io *io, int revents)
+on_said(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct upgrade *upgrade = io->data;
 	char data[16 * 1024];
 	ssize_t n = read(upgrade->fd, data, sizeof(data));
 
-	(void)loop;
-	(void)revents;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n > 0)
@@ -208,12 +206,10 @@ on_said(struct ev_loop *loop, ev_io *io, int revents)
 }
 
 static void
-on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
+on_timeout(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct upgrade *upgrade = timer->data;
 
-	(void)loop;
-	(void)revents;
 	strbuf_addf(&upgrade->sentence,
 	            "the new binary did not say within %d s whether it can take over",
 	            CHECK_SECONDS);

@@ -319,28 +319,22 @@ run_next_part(struct conf_loading *loading)
 }
 
 static void
-on_turn(struct ev_loop *loop, ev_timer *timer, int revents)
+on_turn(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	run_next_part(timer->data);
 }
 
 static void
-on_readable(struct ev_loop *loop, ev_io *io, int revents)
+on_readable(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	run_next_part(io->data);
 }
 
 static void
-on_look(struct ev_loop *loop, ev_timer *timer, int revents)
+on_look(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct conf_loading *loading = timer->data;
 
-	(void)loop;
-	(void)revents;
 	loading->waited_ms += loading->load.options.wait->is_on ? LOOK_MS : 0;
 	if (loading->waited_ms >= WAIT_MS)
 		run_next_part(loading);

@@ -293,12 +293,10 @@ arm(struct trial *trial)
 
 /* Its time is over; the loop's idea of that may be early, by the length of a turn. */
 static void
-on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
+on_timer(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct trial *trial = timer->data;
 
-	(void)loop;
-	(void)revents;
 	if (clock_mono_ms() < trial->reloader->recording->facts.trial_until_ms)
 		arm(trial);
 	else

@@ -19,23 +19,19 @@
 static enum log_level
 failure_level(const struct action *action)
 {
-	switch (action->log) {
-	case RULE_LOG_ERROR:
-		return LOG_LEVEL_ERROR;
-	case RULE_LOG_WARNING:
-		return LOG_LEVEL_WARNING;
-	case RULE_LOG_INFO:
-		return LOG_LEVEL_INFO;
-	case RULE_LOG_OFF:
+	static const enum log_level levels[RULE_LOG_MAX] = {
+	    [RULE_LOG_ERROR] = LOG_LEVEL_ERROR,
+	    [RULE_LOG_WARNING] = LOG_LEVEL_WARNING,
+	    [RULE_LOG_INFO] = LOG_LEVEL_INFO,
+	    [RULE_LOG_OFF] = LOG_LEVEL_MAX,
+	};
+	const enum directive directive = action->ruling.directive;
+
+	if (action->log != RULE_LOG_AS_DIRECTIVE)
+		return levels[action->log];
+	if (directive == DIRECTIVE_ESCALATE)
 		return LOG_LEVEL_MAX;
-	case RULE_LOG_AS_DIRECTIVE:
-	case RULE_LOG_MAX:
-		break;
-	}
-	if (action->ruling.directive == DIRECTIVE_ESCALATE)
-		return LOG_LEVEL_MAX;
-	return action->ruling.directive == DIRECTIVE_RESUME ? LOG_LEVEL_WARNING
-	                                                    : LOG_LEVEL_ERROR;
+	return directive == DIRECTIVE_RESUME ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR;
 }
 
 /* The level of its line in the log; LOG_LEVEL_MAX: it has none. */
@@ -157,8 +153,8 @@ report_lines(void *user)
 }
 
 /*
- * End the event: put it into the stream, and its line into the log, when nothing else is
- * to be done: a guardian that dies leaves the lines of the stream to the next one.
+ * End the event: put it into the stream, and its line into the log when nothing is more
+ * urgent.  Lines that a guardian has not written when it dies are written by the next.
  */
 void
 report_end(const struct reporter *reporter, const struct action *action,
@@ -178,8 +174,8 @@ report_end(const struct reporter *reporter, const struct action *action,
 		events_view_newest(events, &event);
 		write_line(reporter, &event);
 	}
-	/* Of what could not be started it says what the file asks for, which may be gone
-	 * when the turn is over. */
+	/* The line about a start that failed names a key of the configuration, which may
+	 * be removed before the turn is over. */
 	if ((action != NULL && action->cause.kind == CAUSE_EXEC) ||
 	    events_behind(events) >= PUT_OFF_MAX)
 		log_flush();

@@ -53,11 +53,8 @@ say(const struct reporter *reporter, const char *text)
 }
 
 static void
-on_watchdog(struct ev_loop *loop, ev_timer *timer, int revents)
+on_watchdog(struct ev_loop *loop UNUSED, ev_timer *timer UNUSED, int revents UNUSED)
 {
-	(void)loop;
-	(void)timer;
-	(void)revents;
 	say(service_manager.reporter, "WATCHDOG=1");
 }
 
@@ -131,9 +128,8 @@ ask_for_time(const struct reporter *reporter, const char *first, uint64_t until_
 }
 
 static void
-on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents)
+on_still_stopping(struct ev_loop *loop, ev_timer *timer, int revents UNUSED)
 {
-	(void)revents;
 	if (service_manager.stop_by_ms == 0)
 		service_manager.stop_by_ms =
 		    add_ms(clock_mono_ms(), stop_times(service_manager.reporter));
@@ -182,11 +178,8 @@ tell_status(void)
 }
 
 static void
-on_count(struct ev_loop *loop, ev_timer *timer, int revents)
+on_count(struct ev_loop *loop UNUSED, ev_timer *timer UNUSED, int revents UNUSED)
 {
-	(void)loop;
-	(void)timer;
-	(void)revents;
 	tell_status();
 }
 

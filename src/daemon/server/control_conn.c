@@ -67,12 +67,10 @@ has_hung_up(const struct conn *conn)
 }
 
 static void
-on_hangup(struct ev_loop *loop, ev_io *io, int revents)
+on_hangup(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct conn *conn = io->data;
 
-	(void)loop;
-	(void)revents;
 	conn->over.in = true;
 	conn_go_mute(conn);
 	conn_run(conn);
@@ -131,11 +129,10 @@ update_watcher(struct conn *conn)
 }
 
 static void
-on_io(struct ev_loop *loop, ev_io *io, int revents)
+on_io(struct ev_loop *loop UNUSED, ev_io *io, int revents)
 {
 	struct conn *conn = io->data;
 
-	(void)loop;
 	if ((revents & EV_READ) != 0)
 		conn_read(conn);
 	conn_run(conn);

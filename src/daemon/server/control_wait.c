@@ -196,7 +196,7 @@ control_on_reply(struct control *control, const struct action *action)
 }
 
 static void
-on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
+on_timeout(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct conn *conn = timer->data;
 	const struct control_uses *uses = &conn->control->uses;
@@ -204,8 +204,6 @@ on_timeout(struct ev_loop *loop, ev_timer *timer, int revents)
 	const struct target *target = call->targets;
 	struct ref ref = call->list.n > 0 ? call->list.at[0] : REF_NONE;
 
-	(void)loop;
-	(void)revents;
 	if (call->state != CALL_AGAIN) {
 		/* The last answer came in this very turn. */
 		if (call->n_open == 0)

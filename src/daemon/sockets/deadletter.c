@@ -40,10 +40,8 @@ tell_dead_letters(struct deadletters *dead)
 }
 
 static void
-on_tell(struct ev_loop *loop, ev_timer *watcher, int revents)
+on_tell(struct ev_loop *loop UNUSED, ev_timer *watcher, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	tell_dead_letters(watcher->data);
 }
 

@@ -127,11 +127,10 @@ hear(struct channel *channel)
 }
 
 static void
-on_channel(struct ev_loop *loop, ev_io *io, int revents)
+on_channel(struct ev_loop *loop UNUSED, ev_io *io, int revents)
 {
 	struct channel *channel = io->data;
 
-	(void)loop;
 	hear(channel);
 	if (channel->fd < 0 || (revents & EV_WRITE) == 0 || !channel->is_full)
 		return;
@@ -141,13 +140,11 @@ on_channel(struct ev_loop *loop, ev_io *io, int revents)
 }
 
 static void
-on_hang(struct ev_loop *loop, ev_timer *timer, int revents)
+on_hang(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct channel *channel = timer->data;
 	const uint64_t done = channel->done;
 
-	(void)loop;
-	(void)revents;
 	/* Perhaps the guardian itself stood still: read before judging. */
 	hear(channel);
 	if (channel->fd >= 0 && channel->done == done)

@@ -124,10 +124,8 @@ call(struct letterbox *letterbox)
 }
 
 static void
-on_readable(struct ev_loop *loop, ev_io *watcher, int revents)
+on_readable(struct ev_loop *loop UNUSED, ev_io *watcher, int revents UNUSED)
 {
-	(void)loop;
-	(void)revents;
 	call(watcher->data);
 }
 

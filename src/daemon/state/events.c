@@ -340,7 +340,8 @@ events_find_line(struct events *events, struct event_view *ret)
 	return events_view(events, seq, ret);
 }
 
-/* Not before it is written: a line is rather there twice than never. */
+/* Call it when the line is written: a death in between makes supd write it twice, and
+ * never lose it. */
 void
 events_pass_line(struct events *events)
 {

@@ -47,7 +47,7 @@ struct event_record {
 struct events_ring {
 	_Atomic uint64_t first_seq; /* the oldest event in the ring; 0: no event yet */
 	_Atomic uint64_t next_seq;  /* the next to be given out; the first ever is 1 */
-	_Atomic uint64_t next_line; /* the first whose line may not be in the log yet */
+	_Atomic uint64_t next_line; /* of events; lines before it are in the log */
 	struct event_record records[EVENTS_MAX];
 	char data[EVENTS_BYTES_MAX]; /* a record never wraps around */
 };
@@ -100,8 +100,8 @@ void events_end(struct events *events);
 bool events_view(const struct events *events, uint64_t seq, struct event_view *ret);
 /* The event that is being written, or was the last to be written. */
 void events_view_newest(struct events *events, struct event_view *ret);
-/* The oldest event whose line is not in the log yet; false: there is none.  It is in the
- * log: the next. */
+/* The oldest event with a line that is not in the log yet; false: there is none.  It is
+ * in the log: the next. */
 bool events_find_line(struct events *events, struct event_view *ret);
 void events_pass_line(struct events *events);
 /* How many events came since the oldest of those. */

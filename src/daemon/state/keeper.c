@@ -112,7 +112,7 @@ close_fds(int fds[LINK_FDS_MAX], size_t n)
 }
 
 static void
-on_link(struct ev_loop *loop, ev_io *io, int revents)
+on_link(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct keeper *keeper = io->data;
 	struct link_message message;
@@ -120,8 +120,6 @@ on_link(struct ev_loop *loop, ev_io *io, int revents)
 	size_t n_fds;
 	int r;
 
-	(void)loop;
-	(void)revents;
 	/* EMFILE: an answer that comes late counts as one even if its descriptors are
 	 * lost. */
 	while ((r = link_receive(keeper->link_fd, MSG_DONTWAIT, &message, fds, &n_fds)) >

@@ -168,12 +168,10 @@ arm(struct unsent *unsent, double seconds)
 }
 
 static void
-on_timer(struct ev_loop *loop, ev_timer *timer, int revents)
+on_timer(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct unsent *unsent = timer->data;
 
-	(void)loop;
-	(void)revents;
 	(void)unsent_flush(unsent);
 	if (unsent->n > 0)
 		arm(unsent, 2 * unsent->seconds);

@@ -352,7 +352,7 @@ search_and_kill(struct hunt *hunt)
 /* What the child does, `data` being a struct leftover_search: it goes on where the child
  * before it came to a stop. */
 void
-leftover_search(int fd, void *data)
+leftover_search(int fd UNUSED, void *data)
 {
 	const struct leftover_search *search = data;
 	struct findings *found = search->found;
@@ -363,7 +363,6 @@ leftover_search(int fd, void *data)
 	                    .walker = search->walker};
 	int r = hunt.environment == NULL ? -ENOMEM : 0;
 
-	(void)fd;
 	map_init(&hunt.by_pid);
 	map_init(&hunt.sessions);
 	for (size_t i = 0; i < found->n && r == 0; i++)

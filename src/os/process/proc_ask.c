@@ -71,12 +71,11 @@ look_up(const struct proc_question *question, struct proc_answer *ret)
 
 /* The child: answer until it is not asked any more. */
 static void
-answer(int fd, void *data)
+answer(int fd, void *data UNUSED)
 {
 	struct pollfd in = {.fd = fd, .events = POLLIN};
 	struct proc_question question;
 
-	(void)data;
 	while (poll(&in, 1, REST_MS) > 0 &&
 	       recv(fd, &question, sizeof(question), 0) == sizeof(question)) {
 		struct proc_answer told = {0};

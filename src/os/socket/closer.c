@@ -19,11 +19,10 @@ struct rest {
 };
 
 static void
-close_all(int fd, void *data)
+close_all(int fd UNUSED, void *data)
 {
 	const struct rest *rest = data;
 
-	(void)fd;
 	for (size_t i = 0; i < rest->n; i++)
 		(void)close(rest->fds[i]);
 }
@@ -49,11 +48,10 @@ closer_close(struct bounded *bounded, uint64_t owner, const int *take_fds, size_
 
 /* The datagram after that one is for the guardian. */
 static void
-drop(int fd, void *data)
+drop(int fd UNUSED, void *data)
 {
 	const struct rest *rest = data;
 
-	(void)fd;
 	notify_skip_sent(rest->socket_fd, rest->stamp_ns);
 }
 

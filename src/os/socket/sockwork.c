@@ -143,11 +143,10 @@ carry_out(int fd, struct order *order)
 }
 
 static void
-serve(int fd, void *data)
+serve(int fd, void *data UNUSED)
 {
 	struct order order;
 
-	(void)data;
 	while (pass_receive(fd, 0, &order, sizeof(order), NULL) == sizeof(order)) {
 		order.file.path = order.path;
 		carry_out(fd, &order);

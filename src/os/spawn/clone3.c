@@ -104,11 +104,9 @@ call(long number, long a, long b, long c, long d, long e)
 #define NO_ENTRY 1
 
 static long
-enter(struct clone_args *args, int (*fn)(void *), void *arg)
+enter(struct clone_args *args UNUSED, int (*fn)(void *), void *arg UNUSED)
 {
-	(void)args;
 	(void)fn;
-	(void)arg;
 	return -ENOSYS;
 }
 
