@@ -3,6 +3,8 @@
 """The files of an actor are opened as its user, and nothing is followed that stands there."""
 import os
 import pwd
+import signal
+import socket
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
@@ -88,6 +90,133 @@ def logs(box):
     os.link(closed_directory + "/out", f"{own}/d/out")
     second = s.ctl("logs", "a")
     check("SECRET" not in second.out and second.code != 0, f"by a second name: {second}")
+
+
+def entries(path):
+    """What is in a directory: names, owners, modes and inodes."""
+    found = {}
+    for entry in os.scandir(path):
+        status = entry.stat(follow_symlinks=False)
+        found[entry.name] = (status.st_uid, status.st_gid, status.st_mode, status.st_ino)
+    return found
+
+
+def dead_socket(path):
+    """What a server leaves that has ended."""
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(path)
+    os.chmod(path, 0o600)
+
+
+@test("a socket in a directory of the actor's user is made, restored and removed there, with its mode and owner",
+      root=True)
+def sockets(box):
+    own, paths = own_directory(box), {}
+    for kind in ("unix", "unix-dgram", "fifo"):
+        paths[kind] = f"{own}/{kind}"
+    dead_socket(paths["unix"])
+    owners = {"unix": (0, 0), "unix-dgram": (NOBODY.pw_uid, NOBODY.pw_gid), "fifo": (1, 2)}
+    s = box.supd({"a": {"user": "nobody", "do": ["serve"], "sockets": {
+        kind: {"listen": f"{kind}:{path}", "mode": "0640",
+               **({"user": owners[kind][0], "group": owners[kind][1]} if kind != "unix" else {})}
+        for kind, path in paths.items()}}})
+    pid = s.started("a")
+    for kind, path in paths.items():
+        status = os.stat(path)
+        equal((status.st_uid, status.st_gid, status.st_mode & 0o777), (*owners[kind], 0o640), kind)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(paths["unix"])
+        equal(client.getpeername(), paths["unix"], "the name of the socket")
+    for path in paths.values():
+        os.unlink(path)
+    os.kill(pid, signal.SIGKILL)
+    s.started("a", 2)
+    equal([kind for kind, path in paths.items() if not os.path.exists(path)], [], "what is not restored")
+    equal(run(SUPD, "--check", "-c", s.file).err, "", "what --check says")
+    s.stop()
+    equal(os.listdir(own), [], "what is left")
+
+
+def roots_directory(box, names):
+    """A directory of root's with sockets of these names, and what is in it."""
+    root = box.path("roots")
+    os.mkdir(root)
+    for name in names:
+        dead_socket(f"{root}/{name}")
+    return root, entries(root)
+
+
+def put_link(own, root):
+    """What its owner can do with a directory."""
+    os.rename(own, own + ".away")
+    os.symlink(root, own)
+    os.lchown(own, NOBODY.pw_uid, NOBODY.pw_gid)
+
+
+@test("through a link in place of its user's directory no socket is made, changed or removed in one of root's",
+      root=True)
+def socket_links(box):
+    own = own_directory(box)
+    root, before = roots_directory(box, ["left"])
+    put_link(own, root)
+    s = box.supd({name: {"user": "nobody", "sockets": {"web": {"listen": listen, "mode": "0666"}}}
+                  for name, listen in (("a", f"unix:{own}/new"), ("b", f"unix:{own}/left"),
+                                       ("c", f"fifo:{own}/pipe"))}, wait=False)
+    for name in "abc":
+        equal(s.event("failure", name)["step"], "open socket", name)
+    says = (rf"{own} is a link that user {NOBODY.pw_uid} can change; "
+            "write the path to which it leads")
+    with open(s.stderr, encoding="utf8") as text:
+        has(text.read(), f"/user/a: socket web: unix socket or fifo {own}/new: {says}", "what supd says")
+    has(run(SUPD, "--check", "-c", s.file).err, says, "what --check says")
+    equal(entries(root), before, "the directory of root")
+    s.stop()
+    equal(entries(root), before, "the directory of root at the end")
+
+
+@test("a directory that becomes such a link is left alone: nothing is restored, removed or changed behind it",
+      root=True)
+def socket_link_later(box):
+    own = own_directory(box)
+    root, before = roots_directory(box, ("one", ".one.supd", ".two.supd"))
+    specs = {name: {"listen": f"unix:{own}/{name}", "mode": "0600"} for name in ("one", "two")}
+    s = box.supd({"a": {"user": "nobody", "sockets": specs}})
+    pid = s.started("a")
+    put_link(own, root)
+    os.kill(pid, signal.SIGKILL)
+    s.started("a", 2)
+    equal(entries(root), before, "after a restart")
+    s.write({"a": {"user": "nobody", "sockets": {"one": {**specs["one"], "mode": "0666"}}}})
+    s.ctl_ok("apply")
+    equal(entries(root), before, "after a reload")
+    s.stop()
+    equal(entries(root), before, "at the end")
+
+
+@test("a directory that others can replace has to belong to the user that can, or the socket is not made",
+      root=True)
+def socket_mixed(box):
+    own, open_ = own_directory(box), box.path("open")
+    os.mkdir(own + "/roots")
+    os.makedirs(open_ + "/roots")
+    os.chmod(open_, 0o777)
+    s = box.supd({"a": {"sockets": {"web": f"unix:{own}/roots/x"}},
+                  "b": {"sockets": {"web": f"unix:{open_}/roots/x"}},
+                  "c": {"sockets": {"web": f"unix:{open_}/x"}}}, wait=False)
+    s.started("c")
+    says = run(SUPD, "--check", "-c", s.file).err
+    for name, text in (
+            ("a", f"{own}/roots belongs to user 0, and user {NOBODY.pw_uid} can put another in its place; "
+                  f"try chown {NOBODY.pw_uid} on it"),
+            ("b", f"everybody can write to the directory above {open_}/roots (mode 0777), and put another "
+                  "in its place; try chmod o-w on it")):
+        equal(s.event("failure", name)["step"], "open socket", name)
+        check(text in says, f"--check does not say {text!r}: {says}")
+    equal(os.listdir(own + "/roots") + os.listdir(open_ + "/roots"), [], "what was made")
+    os.chmod(open_, 0o1777)
+    os.chown(own + "/roots", NOBODY.pw_uid, -1)
+    s.started("a")
+    s.started("b")
 
 
 if __name__ == "__main__":

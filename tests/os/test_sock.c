@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/self/drop.h"
 #include "os/self/fd.h"
 #include "os/socket/listen.h"
 #include "os/socket/sock.h"
@@ -172,6 +173,33 @@ START_TEST(a_unix_socket_has_its_owner)
 	ck_assert_int_eq(lstat(path, &st), 0);
 	ck_assert_uint_eq(st.st_uid, 12345);
 	ck_assert_uint_eq(st.st_gid, 23456);
+	(void)close(fd);
+}
+END_TEST
+
+/* The path of a socket may lead elsewhere by the time of bind(2). */
+START_TEST(a_unix_socket_is_bound_with_the_rights_of_the_user_that_chooses_where)
+{
+	struct sock_file file = {.path = path,
+	                         .type = SOCK_STREAM,
+	                         .backlog = 8,
+	                         .mode = 0600,
+	                         .uid = (uid_t)-1,
+	                         .gid = (gid_t)-1,
+	                         .chooser = DROP_UID};
+	struct stat st;
+	int fd;
+
+	if (geteuid() != 0)
+		return;
+	ck_assert_int_eq(sock_open_unix(&file, &err), -EACCES);
+	ck_assert_int_lt(lstat(path, &st), 0);
+	ck_assert_int_eq(chown(directory, DROP_UID, 0), 0);
+	fd = sock_open_unix(&file, &err);
+	ck_assert_msg(fd >= 0, "%s", err.text);
+	ck_assert_int_eq(lstat(path, &st), 0);
+	ck_assert_uint_eq(st.st_uid, DROP_UID);
+	ck_assert_uint_eq(st.st_gid, DROP_GID);
 	(void)close(fd);
 }
 END_TEST
@@ -450,6 +478,8 @@ main(void)
 	tcase_add_test(tcase, a_host_that_is_nowhere_is_refused_with_a_sentence);
 	tcase_add_test(tcase, a_unix_socket_has_its_mode_whatever_the_umask);
 	tcase_add_test(tcase, a_unix_socket_has_its_owner);
+	tcase_add_test(
+	    tcase, a_unix_socket_is_bound_with_the_rights_of_the_user_that_chooses_where);
 	tcase_add_test(tcase, a_leftover_of_the_dead_is_replaced_a_living_socket_is_not);
 	tcase_add_test(tcase, a_living_socket_with_a_full_queue_is_not_replaced);
 	tcase_add_test(tcase, a_file_of_another_kind_is_never_removed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* try_ports.c - `supd --check`: can the ports and addresses of sockets be had? */
+/* try_ports.c - `supd --check`: can the ports and paths of sockets be had? */
 #include "config.h"
 
 #include "daemon/loop/try_ports.h"
@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include "conf/text/reports.h"
 #include "daemon/loop/supd.h"
 #include "os/self/fd.h"
 #include "os/socket/sock.h"
+#include "os/socket/sockplace.h"
 
 /* True if a supd uses this runtime directory: it holds its own ports. */
 static bool
@@ -57,7 +59,23 @@ why_not(const struct conf_socket *sock, const char *runtime_dir)
 	return strerror(-r);
 }
 
-/* Warn at this spot if it is no port that `owner` can have. */
+/* Warn at this spot if root would not make a file on that path. */
+static void
+try_place(const struct conf_socket *sock, const struct spot *spot,
+          struct conf_reports *reports)
+{
+	struct sockplace place;
+	struct err err;
+
+	if (geteuid() != 0)
+		return;
+	(void)sockplace_find(sock->address, &place, &err);
+	fd_close(&place.dir_fd);
+	if (err.text[0] != '\0')
+		reports_add(reports, CONF_WARNING, spot, sock->name, err.text);
+}
+
+/* Warn at this spot if it is no port, and no path, that `owner` can have. */
 static void
 try_port(const struct conf_socket *sock, const struct spot *spot, const char *owner,
          const char *runtime_dir, struct conf_reports *reports)
@@ -65,8 +83,10 @@ try_port(const struct conf_socket *sock, const struct spot *spot, const char *ow
 	char message[512];
 	const char *why;
 
-	if (sock->kind != SOCKET_TCP && sock->kind != SOCKET_UDP)
+	if (!socket_has_port(sock->kind)) {
+		try_place(sock, spot, reports);
 		return;
+	}
 	why = why_not(sock, runtime_dir);
 	if (why == NULL)
 		return;
@@ -78,7 +98,8 @@ try_port(const struct conf_socket *sock, const struct spot *spot, const char *ow
 
 /*
  * Warn of each tcp and udp socket, that of the metrics too, that could not be opened now.
- * Nothing listens, and nothing stays open.  Sockets that are files are left alone.
+ * Nothing listens, and nothing stays open.  Of sockets that are files only the way is
+ * looked at.
  */
 void
 try_ports(const struct conf *conf, const char *runtime_dir, struct conf_reports *reports)

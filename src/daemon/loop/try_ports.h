@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* try_ports.h - `supd --check`: can the ports and addresses of sockets be had? */
+/* try_ports.h - `supd --check`: can the ports and paths of sockets be had? */
 #ifndef DAEMON_TRY_PORTS_H
 #define DAEMON_TRY_PORTS_H
 

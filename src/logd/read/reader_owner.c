@@ -6,11 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <unistd.h>
+
+#include "os/self/fsuser.h"
 
 /* Of more supplementary groups it has the first ones: fewer rights, never more. */
 enum { GROUPS_MAX = 256 };
@@ -45,24 +45,7 @@ enter(const char *owner)
 
 	while (*owner != '\0' && n < GROUPS_MAX)
 		groups[n++] = take_number(&owner);
-	if (setgroups(n, groups) < 0)
-		return -EPERM;
-	(void)setfsgid(gid);
-	/* With the user go the capabilities that are about files. */
-	(void)setfsuid(uid);
-	/* These calls do not tell of a failure; an id that cannot be set tells what is.
-	 */
-	if ((uid_t)setfsuid((uid_t)-1) != uid || (gid_t)setfsgid((gid_t)-1) != gid)
-		return -EPERM;
-	return 0;
-}
-
-static void
-leave(void)
-{
-	(void)setfsuid(geteuid());
-	(void)setfsgid(getegid());
-	(void)setgroups(0, NULL);
+	return fsuser_become(uid, gid, groups, n);
 }
 
 /*
@@ -84,6 +67,6 @@ reader_owner_open(const char *owner, const char *path, int flags)
 		fd = open(path, flags);
 	if (r == 0 && fd < 0)
 		r = -errno;
-	leave();
+	fsuser_return();
 	return r < 0 ? r : fd;
 }

@@ -17,7 +17,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "os/self/drop.h"
 #include "os/self/fd.h"
+#include "os/self/fsuser.h"
 #include "os/socket/rights.h"
 #include "os/socket/sockfile.h"
 
@@ -206,27 +208,52 @@ remove_leftover(const char *path)
 	return unlink(path) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
+/* Where its file is found. */
+static const char *
+place_of(const struct sock_file *file)
+{
+	return file->name != NULL ? file->name : file->path;
+}
+
+/* The address has to be the whole path, which may lead elsewhere by now: only to where
+ * the user that has changed it may make files. */
+static int
+bind_as_chooser(int fd, const struct sockaddr_un *address, uid_t chooser)
+{
+	const struct sockaddr *at = (const struct sockaddr *)address;
+	int r;
+
+	if (chooser == 0)
+		return bind(fd, at, sizeof(*address)) == 0 ? 0 : -errno;
+	r = fsuser_become(chooser, DROP_GID, NULL, 0);
+	if (r == 0)
+		r = fsuser_search();
+	if (r == 0 && bind(fd, at, sizeof(*address)) < 0)
+		r = -errno;
+	fsuser_return();
+	return r;
+}
+
 /* bind(2) makes the file with the mode that the umask leaves: set it around the call. */
 static int
-bind_with_mode(int fd, const struct sockaddr_un *address, mode_t mode)
+bind_with_mode(int fd, const struct sockaddr_un *address, const struct sock_file *file)
 {
-	mode_t old = umask(~mode & 0777);
-	int r = bind(fd, (const struct sockaddr *)address, sizeof(*address));
-	int code = errno;
+	mode_t old = umask(~file->mode & 0777);
+	int r = bind_as_chooser(fd, address, file->chooser);
 
 	(void)umask(old);
-	return r == 0 ? 0 : -code;
+	return r;
 }
 
 static int
-bind_replacing(int fd, const struct sockaddr_un *address, mode_t mode)
+bind_replacing(int fd, const struct sockaddr_un *address, const struct sock_file *file)
 {
-	int r = bind_with_mode(fd, address, mode);
+	int r = bind_with_mode(fd, address, file);
 
 	if (r != -EADDRINUSE)
 		return r;
-	r = remove_leftover(address->sun_path);
-	return r < 0 ? r : bind_with_mode(fd, address, mode);
+	r = remove_leftover(place_of(file));
+	return r < 0 ? r : bind_with_mode(fd, address, file);
 }
 
 /* Set owner and mode before the first client can connect. */
@@ -241,7 +268,7 @@ own_and_listen(int fd, const struct sock_file *file)
 	if (file->refuses_rights)
 		rights_refuse(fd);
 	if (has_owner)
-		r = sockfile_adjust(file->path, file->mode, file->uid, file->gid);
+		r = sockfile_adjust(place_of(file), file->mode, file->uid, file->gid);
 	if (r == 0 && file->type != SOCK_DGRAM && listen(fd, file->backlog) < 0)
 		r = -errno;
 	return r;
@@ -268,12 +295,12 @@ sock_open_unix(const struct sock_file *file, struct err *err)
 		r = -errno;
 		goto fail;
 	}
-	r = bind_replacing(fd, &address, file->mode);
+	r = bind_replacing(fd, &address, file);
 	if (r < 0)
 		goto fail;
 	r = own_and_listen(fd, file);
 	if (r < 0) {
-		(void)unlink(file->path);
+		(void)unlink(place_of(file));
 		goto fail;
 	}
 	return fd_raise(fd);
@@ -313,13 +340,14 @@ int
 sock_open_fifo(const struct sock_file *file, struct err *err)
 {
 	const bool has_owner = file->uid != (uid_t)-1 || file->gid != (gid_t)-1;
-	int r = make_fifo(file->path, file->mode);
+	int r = make_fifo(place_of(file), file->mode);
 	struct stat st;
 	int fd = -1;
 
 	if (r < 0)
 		goto fail;
-	fd = open(file->path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+	fd =
+	    open(place_of(file), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		r = -errno;
 	else if (!S_ISFIFO(st.st_mode))

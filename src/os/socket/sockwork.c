@@ -19,6 +19,7 @@
 #include "os/self/fd.h"
 #include "os/self/pass.h"
 #include "os/socket/sockfile.h"
+#include "os/socket/sockplace.h"
 
 /* How often the time for an operation is halved, once with each late operation. */
 #define HALVINGS_MAX 5
@@ -55,16 +56,16 @@ open_file(const struct sock_file *file, struct err *err)
 	int fd = file->type == 0 ? sock_open_fifo(file, err) : sock_open_unix(file, err);
 
 	if (fd >= 0 && has_second_name(file))
-		(void)sockfile_secure(file->path, true);
+		(void)sockfile_secure(file->name, true);
 	return fd;
 }
 
 static int
 adjust(const struct sock_file *file)
 {
-	if (has_second_name(file) && sockfile_restore(file->path) >= 0)
-		(void)sockfile_secure(file->path, false);
-	return sockfile_adjust(file->path, file->mode, file->uid, file->gid);
+	if (has_second_name(file) && sockfile_restore(file->name) >= 0)
+		(void)sockfile_secure(file->name, false);
+	return sockfile_adjust(file->name, file->mode, file->uid, file->gid);
 }
 
 /* Set the owner from the names, which may take as long as the user database does; 0, or
@@ -109,33 +110,82 @@ watch_above(const char *path, struct err *err)
 	return fd_watch_directory(dir, err);
 }
 
+/*
+ * Go to the directory of the file: only root has to look at the way there, and a path
+ * that is not absolute begins where supd was started.  0 or -errno with a sentence.
+ */
+static int
+go_there(struct order *order, struct err *err)
+{
+	struct sock_file *file = &order->file;
+	struct sockplace place;
+	int r;
+
+	file->name = file->path;
+	if (geteuid() != 0 || file->path[0] != '/')
+		return 0;
+	r = sockplace_find(file->path, &place, err);
+	if (r == 0 && fchdir(place.dir_fd) < 0)
+		r = -errno;
+	fd_close(&place.dir_fd);
+	if (r < 0 && err->text[0] == '\0')
+		err_set(err, -r, "unix socket or fifo %s", file->path);
+	else if (r < 0)
+		err_prefix(err, "unix socket or fifo %s", file->path);
+	if (r < 0)
+		return r;
+	file->name = place.name;
+	file->chooser = place.uid;
+	/* What that user's rights have made is supd's own all the same. */
+	if (place.uid != 0 && file->uid == (uid_t)-1)
+		file->uid = geteuid();
+	if (place.uid != 0 && file->gid == (gid_t)-1)
+		file->gid = getegid();
+	return 0;
+}
+
+/* The answer, or -errno; *ret_fd is what was opened. */
+static int
+carry_out_there(struct order *order, int *ret_fd, struct err *err)
+{
+	int r;
+
+	if (order->kind == SOCKWORK_WATCH)
+		return *ret_fd = watch_above(order->path, err);
+	r = go_there(order, err);
+	/* A directory that is gone has no files. */
+	if (order->kind == SOCKWORK_REMOVE && (r == -ENOENT || r == -ENOTDIR))
+		return 0;
+	if (r == 0 && (order->kind == SOCKWORK_OPEN || order->kind == SOCKWORK_ADJUST))
+		r = find_owner(order, err);
+	if (r < 0)
+		return r;
+	switch (order->kind) {
+	case SOCKWORK_OPEN:
+		r = *ret_fd = open_file(&order->file, err);
+		break;
+	case SOCKWORK_ADJUST:
+		r = adjust(&order->file);
+		break;
+	case SOCKWORK_RESTORE:
+		r = sockfile_restore(order->file.name);
+		break;
+	case SOCKWORK_REMOVE:
+		sockfile_remove(order->file.name);
+		break;
+	case SOCKWORK_WATCH:
+		break;
+	}
+	return r;
+}
+
 static void
 carry_out(int fd, struct order *order)
 {
 	struct answer answer = {0};
 	int opened = -1;
 
-	switch (order->kind) {
-	case SOCKWORK_OPEN:
-		answer.r = find_owner(order, &answer.err);
-		if (answer.r == 0)
-			opened = answer.r = open_file(&order->file, &answer.err);
-		break;
-	case SOCKWORK_ADJUST:
-		answer.r = find_owner(order, &answer.err);
-		if (answer.r == 0)
-			answer.r = adjust(&order->file);
-		break;
-	case SOCKWORK_RESTORE:
-		answer.r = sockfile_restore(order->path);
-		break;
-	case SOCKWORK_REMOVE:
-		sockfile_remove(order->path);
-		break;
-	case SOCKWORK_WATCH:
-		opened = answer.r = watch_above(order->path, &answer.err);
-		break;
-	}
+	answer.r = carry_out_there(order, &opened, &answer.err);
 	(void)pass_send(fd, &answer, sizeof(answer),
 	                &(struct pass_fds){&opened, opened >= 0}, 0);
 	if (opened >= 0)
