@@ -195,6 +195,25 @@ def killed(box):
         equal(follower.take(1), ["end"], "the last line")
 
 
+@test("a reader that is killed in the midst of a call: what came of it is not taken for all")
+def cut(box):
+    s = box.supd({"a": counter(50000)})
+    logged(s, 50000)
+    client = Varlink(s.socket, receive_buffer=4096)
+    client.send("Logs", {"names": ["a"]}, more=True)
+    equal(client.result()["text"], "line 1", "the first line")
+    for pid in readers(s):
+        os.kill(pid, signal.SIGKILL)
+    got, last = 1, client.receive()
+    while last.get("continues"):
+        equal(last["parameters"]["text"], f"line {got + 1}", "a line")
+        got, last = got + 1, client.receive()
+    check(got < 50000, f"{got} lines")
+    equal(last["error"], "io.supd.Control.InvalidState", "the end")
+    has(last["parameters"]["message"], "not complete; try again", "what is said")
+    equal(len(s.ctl_ok("logs", "a").out.splitlines()), 50000, "the next answer")
+
+
 def waiting(s):
     """Between calls: the reader that waits for the next one."""
     until(lambda: len(readers(s)) == 1, "a reader that waits")

@@ -8,10 +8,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "os/spawn/spawn.h"
 #include "tests/lib/family.h"
 
 START_TEST(status_has_every_field_of_every_actor_in_start_order)
@@ -278,6 +281,85 @@ START_TEST(a_configuration_that_is_not_there_is_told_with_its_file)
 }
 END_TEST
 
+/* ---- readers of logs --------------------------------------------------------------- */
+
+static pid_t readers[4];
+static size_t n_readers;
+
+int __wrap_os_spawn(struct spawner *spawner, const struct spawn *spawn,
+                    struct spawn_result *ret);
+int __wrap_logs_request(struct conn *conn, bool *ret_grows);
+int __wrap_kill(pid_t pid, int signo);
+int __real_kill(pid_t pid, int signo);
+
+/* The process of a reader: a request gets an answer. */
+int
+__wrap_os_spawn(struct spawner *spawner, const struct spawn *spawn,
+                struct spawn_result *ret)
+{
+	static const char answer[] = "{\"text\":\"x\"}\n.\n";
+	char request;
+
+	(void)spawner;
+	*ret = (struct spawn_result){.pid = fork()};
+	if (ret->pid == 0) {
+		if (read(spawn->fds[0], &request, 1) == 1)
+			(void)!write(spawn->fds[1], answer, sizeof(answer) - 1);
+		_exit(0);
+	}
+	ret->pidfd = (int)syscall(SYS_pidfd_open, ret->pid, 0);
+	ck_assert_int_ge(ret->pidfd, 0);
+	ck_assert_uint_lt(n_readers, ARRAY_SIZE(readers));
+	readers[n_readers++] = ret->pid;
+	return 0;
+}
+
+int
+__wrap_logs_request(struct conn *conn, bool *ret_grows)
+{
+	int fd = memfd_create("request", MFD_CLOEXEC);
+
+	(void)conn;
+	*ret_grows = false;
+	ck_assert_int_eq(write(fd, "?", 1), 1);
+	ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+/* A reader that is killed takes its time to die. */
+int
+__wrap_kill(pid_t pid, int signo)
+{
+	for (size_t i = 0; i < n_readers; i++)
+		if (readers[i] == pid)
+			return 0;
+	return __real_kill(pid, signo);
+}
+
+START_TEST(a_call_of_logs_has_no_reader_that_is_being_ended)
+{
+	struct control *control = fake->supd.control;
+	json_t *reply;
+
+	n_readers = 0;
+	logs_on_spare(fake->supd.loop, &control->spare_timer, 0);
+	logs_on_spare(fake->supd.loop, &control->spare_timer, 0);
+	ck_assert_uint_eq(n_readers, 1);
+	client_send(&client, "{\"method\":\"io.supd.Control.Logs\",\"more\":true,"
+	                     "\"parameters\":{\"names\":[\"a\"]}}");
+	do {
+		fake_run(fake);
+		reply = client_reply(&client);
+	} while (reply == NULL);
+	ck_assert_str_eq(text_at(parameters_of(reply), "text"), "x");
+	ck_assert_uint_ge(n_readers, 2);
+	json_decref(reply);
+	for (size_t i = 0; i < n_readers; i++)
+		(void)__real_kill(readers[i], SIGKILL);
+	n_readers = 0;
+}
+END_TEST
+
 static void
 add_tests(TCase *tcase)
 {
@@ -293,6 +375,7 @@ add_tests(TCase *tcase)
 	    giving_up_and_escalating_are_part_of_the_story,
 	    the_effective_keys_are_nested_and_have_their_places,
 	    a_configuration_that_is_not_there_is_told_with_its_file,
+	    a_call_of_logs_has_no_reader_that_is_being_ended,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)

@@ -64,6 +64,7 @@ class Reader:
         fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_NONBLOCK)
         self.rest = b""
         self.answers = []
+        self.is_whole = False
         self.taken = 0
 
     def pump(self, timeout):
@@ -74,6 +75,10 @@ class Reader:
         *lines, self.rest = (self.rest + data).split(b"\n")
         for line in lines:
             text = line.decode()
+            equal(self.is_whole, False, "answers behind the mark of the end")
+            if text == ".":
+                self.is_whole = True
+                continue
             self.answers.append(text if text.startswith("!") else json.loads(text))
         return bool(data)
 
@@ -101,7 +106,7 @@ class Reader:
         while self.pump(1):
             if time.monotonic() > end:
                 raise AssertionError("it does not end")
-        self.close()
+        equal(self.is_whole, self.close() == 0, "the mark that it is all")
         return self.answers
 
     def close(self):

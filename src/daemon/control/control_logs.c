@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
@@ -31,6 +32,8 @@
 /* How long the end of one that was killed is waited for when supd ends. */
 #define END_MS 100
 
+#define CUT "the process that reads logs has ended: the answer is not complete; try again"
+
 /* How long the next reader waits for a call. */
 #define SPARE_S 30.
 
@@ -48,7 +51,8 @@ struct logs {
 	bool follow;
 	bool grows;     /* new actors may belong to it … */
 	uint64_t n_set; /* … that came after these */
-	bool is_over;   /* it has answered all */
+	bool is_over;   /* it answers nothing more */
+	bool is_whole;  /* it has said so of its answer */
 	struct strbuf in;
 	size_t used; /* of in */
 };
@@ -140,6 +144,21 @@ logs_free_all(struct control *control)
 	}
 }
 
+/* Does what it has answered end with the mark that it is all?  The mark is no answer. */
+static bool
+is_whole(struct logs *logs)
+{
+	static const char mark[] = READER_WHOLE "\n";
+	const size_t len = sizeof(mark) - 1, have = logs->in.len - logs->used;
+	const char *end = logs->in.data + logs->in.len;
+
+	if (logs->in.failed || have < len || memcmp(end - len, mark, len) != 0 ||
+	    (have > len && end[-(ptrdiff_t)len - 1] != '\n'))
+		return false;
+	strbuf_truncate(&logs->in, logs->in.len - len);
+	return true;
+}
+
 /* Read what the reader answered, once, and hand it on. */
 static void
 on_answer(struct ev_loop *loop, ev_io *io, int revents UNUSED)
@@ -157,6 +176,7 @@ on_answer(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 	}
 	if (n <= 0 || logs->in.failed) {
 		logs->is_over = true;
+		logs->is_whole = is_whole(logs);
 		ev_io_stop(loop, io);
 	}
 	conn_run(logs->conn);
@@ -299,7 +319,7 @@ answer_length(const struct logs *logs, size_t from)
 	const char *start = logs->in.data + from;
 	const char *newline = NULL;
 
-	if (logs->in.len > from)
+	if (logs->in.len > from && *start != READER_WHOLE[0])
 		newline = memchr(start, '\n', logs->in.len - from);
 	return newline != NULL ? (size_t)(newline - start) + 1 : 0;
 }
@@ -312,7 +332,7 @@ next_answer(const struct logs *logs, bool *ret_last)
 	size_t len = answer_length(logs, logs->used);
 	size_t next = len > 0 ? answer_length(logs, logs->used + len) : 0;
 
-	*ret_last = !logs->follow && logs->is_over && next == 0;
+	*ret_last = !logs->follow && logs->is_whole && next == 0;
 	if (logs->follow || logs->is_over || next > 0)
 		return len;
 	return 0;
@@ -349,7 +369,7 @@ send_answer(struct conn *conn, size_t len, bool last)
 		call_finish(conn);
 }
 
-/* There is nothing more: nothing was said, or the reader of a follower is gone. */
+/* There is nothing more: nothing was said, or the reader is gone. */
 static void
 finish_logs(struct conn *conn)
 {
@@ -358,6 +378,10 @@ finish_logs(struct conn *conn)
 	if (conn->call.logs->follow) {
 		reply_error(conn, CONTROL_INTERFACE ".SlowConsumer",
 		            json_pack("{s:i}", "dropped", 0));
+	} else if (!conn->call.logs->is_whole) {
+		reply_error(conn, CONTROL_INTERFACE ".InvalidState",
+		            json_pack("{s:s,s:s,s:s}", "name", "logs", "state", "",
+		                      "message", CUT));
 	} else {
 		out = reply_begin(conn);
 		strbuf_adds(

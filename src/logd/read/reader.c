@@ -358,6 +358,10 @@ reader_run(int request_fd, int out_fd)
 		(void)complain(&reader, reader.n, r);
 	else
 		r = serve(&reader);
+	if (r == 0 && !reader.follow) {
+		strbuf_adds(&reader.out, READER_WHOLE "\n");
+		r = flush(&reader);
+	}
 	for (size_t i = 0; i < reader.n; i++)
 		reader_file_done(&reader.sources[i].file);
 	free(reader.sources);

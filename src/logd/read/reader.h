@@ -22,7 +22,8 @@
  *	{"path":"/user/a","time":"…"|null,"stream":"stdout","text":"…"}
  *
  * with `"bytes":"…"`, in base64, where a byte of it is not in the text as it was written,
- * or for what cannot be read "!PATH SENTENCE", after which it ends.
+ * or for what cannot be read "!PATH SENTENCE", after which it ends.  The last line of an
+ * answer that is whole, and does not follow, is READER_WHOLE.
  *
  * With positions each `stream` is followed by "@" and the place behind the line, and
  * before all lines comes one answer for each actor with no text and no stream but "@" and
@@ -61,6 +62,8 @@ enum reader_format { READER_FORMAT_MAP(AS_ENUM) READER_FORMAT_MAX };
 /* argv[1] of the process. */
 #define READER_ROLE "@logs"
 #define READER_END  "end"
+
+#define READER_WHOLE "."
 
 extern const char *const reader_format_names[];
 
