@@ -99,5 +99,26 @@ def many(box):
     count(box, 12, others=1500, containment="session", output="inherit")
 
 
+@test("a process that has ended is reaped while its successor comes to its program, not before it is born",
+      timeout=60)
+def reaped_late(box):
+    if INSTRUMENTED:
+        raise Skip("a sanitizer has calls of its own")
+    s = Supd(box, {name: {"restart": "permanent"} for name in NAMES[:10]})
+    for name in NAMES[:10]:
+        s.started(name)
+    before = []
+    for name in NAMES[:10]:
+        killer = Killer(box, s.guardian(), "count", "-v")
+        os.kill(s.pids[name], signal.SIGKILL)
+        s.started(name, 2)
+        killer.end()
+        waits, born, _ = killer.text.decode().partition("born clone3")
+        check(born, "no clone3")
+        # A look at all children is one more now and then.
+        before.append(len(re.findall(r"entry waitid", waits)))
+    check(min(before) == 1, f"waits before the birth of each successor: {before}")
+
+
 if __name__ == "__main__":
     main()
