@@ -4,6 +4,7 @@
 
 The kernel of the test may have the controllers or not: both is tested, where it is true.
 """
+import ctypes
 import os
 import re
 import signal
@@ -11,7 +12,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from containments import delegated
-from harness import SUPD, Skip, alive, check, equal, has, main, run, test
+from fuse import Fuse
+from harness import PROBE, SUPD, Skip, alive, check, equal, has, main, run, test
 
 KEYS = {"memory_max": "64M", "memory_high": "32M", "cpu_max": "50%", "cpu_weight": 50,
         "pids_max": 64, "io_weight": 50}
@@ -319,6 +321,31 @@ def moved(box):
     s.ctl_ok("apply")
     check("/actors/user:a" in leaf(s.started("a", 3)), "it still has limits")
     check(not os.path.isdir(os.path.join(path, "limited", "user:a")), "its old leaf is there")
+
+
+def shares_memory(one, other):
+    """kcmp(2): do these processes have the same memory?"""
+    number = {"x86_64": 312, "aarch64": 272}.get(os.uname().machine)
+    compared = ctypes.CDLL(None).syscall(number, one, other, 1, 0, 0) if number else -1
+    if compared < 0:
+        raise Skip("no kcmp here")
+    return compared == 0
+
+
+@test("a start below limits has memory of its own: want of it there does not end the guardian", root=True)
+def own_memory(box):
+    enter, _ = delegated(box)
+    for name, spec in (("limited", {"cgroup": ANYWHERE}), ("free", {})):
+        fuse = Fuse(box, "read", content=PROBE)
+        s = box.supd({"a": {"binary": fuse.path(), "user": "nobody", **spec}}, wait=False,
+                     before=enter, name=name)
+        pid = fuse.held("read")
+        shares = shares_memory(s.guardian(), pid)
+        fuse.answer()
+        s.started("a")
+        # What has no limits is started faster that way.
+        equal(shares, name == "free", f"the memory of the guardian for {name}")
+        s.stop()
 
 
 if __name__ == "__main__":
