@@ -233,6 +233,30 @@ START_TEST(what_is_not_read_is_bounded_and_all_of_it_comes_when_it_is)
 }
 END_TEST
 
+/* That of an operator, too, for which there are no shares. */
+START_TEST(a_connection_that_is_not_read_has_a_bound_of_its_own)
+{
+	static const char status[] = "{\"method\":\"io.supd.Control.Status\"}";
+	const size_t n_calls = 30, reply_bytes = 100 * 1000;
+
+	for (int i = 0; i < 100; i++) {
+		char path[32];
+
+		(void)snprintf(path, sizeof(path), "/user/more%d", i);
+		(void)fake_add(fake, path, NODE_WORKER);
+	}
+	for (size_t n = 0; n < n_calls; n++)
+		ck_assert_int_eq(send(client.fd, status, sizeof(status), 0),
+		                 sizeof(status));
+	fake_run(fake);
+	ck_assert_uint_ge(unsent_bytes(), CONTROL_OUT_STREAM);
+	ck_assert_uint_lt(unsent_bytes(), CONTROL_OUT_STREAM + reply_bytes);
+	for (size_t n = 0; n < n_calls; n++)
+		check_done(client_reply(&client));
+	ck_assert_uint_eq(unsent_bytes(), 0);
+}
+END_TEST
+
 START_TEST(calls_that_came_at_once_take_turns_with_those_of_others)
 {
 	static const char ping[] = "{\"method\":\"io.supd.Control.Ping\"}";
@@ -263,6 +287,7 @@ add_tests(TCase *tcase)
 	    names_and_patterns_are_bounded_at_the_door,
 	    an_observer_looks_for_few_names_among_many_actors,
 	    what_is_not_read_is_bounded_and_all_of_it_comes_when_it_is,
+	    a_connection_that_is_not_read_has_a_bound_of_its_own,
 	    calls_that_came_at_once_take_turns_with_those_of_others,
 	};
 
