@@ -9,7 +9,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import SUPD, alive, check, equal, has, main, run, test
+from chaos import INSTRUMENTED
+from harness import SUPD, Skip, alive, check, equal, has, main, program, run, test
 from supd import Supd
 
 
@@ -82,6 +83,23 @@ def renamed(box):
     pid = s.started("a")
     os.rename(s.runtime, s.runtime + ".away")
     lost(s)
+    check(os.path.exists(os.path.join(s.runtime, "supd.lock")), "no lock")
+    equal(s.actor("a")["pid"], pid, "the pid of a")
+
+
+@test("where the kernel watches no directory that is said, and removals are noticed at SIGHUP")
+def unwatched(box):
+    if INSTRUMENTED:
+        raise Skip("what is preloaded comes before the sanitizer")
+    s = box.supd({"a": {}}, env={"LD_PRELOAD": os.path.abspath(program("unnotified.so", "tests/lib", "."))})
+    pid = s.started("a")
+    has(said(s), "watch a directory of supd's own files: .*: its removal is noticed at SIGHUP only")
+    os.unlink(s.socket)
+    s.process.send_signal(signal.SIGHUP)
+    lost(s)
+    shutil.rmtree(s.runtime)
+    s.process.send_signal(signal.SIGHUP)
+    lost(s, 2)
     check(os.path.exists(os.path.join(s.runtime, "supd.lock")), "no lock")
     equal(s.actor("a")["pid"], pid, "the pid of a")
 
