@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import Killer
-from harness import INSTRUMENTED, SUPCTL, alive, check, equal, main, test
+from harness import INSTRUMENTED, SUPCTL, SUPD, Skip, alive, check, equal, main, run, test
 
 
 STOPS = 16  # entries and exits of system calls until the end of a process is known
@@ -234,6 +234,50 @@ def flood(box):
     s.started("b", 4)
     s.ctl_ok("stop", "noisy")
     check(INSTRUMENTED or s.memory_kib() - before < 4096, f"memory grew from {before} to {s.memory_kib()} KiB")
+
+
+# Several events each; of READY=1 only the first is one.
+TELL = "flood=READY=1\nBACKOFF_RESET=1\nEXTEND_TIMEOUT_USEC=1000000\nWATCHDOG_USEC=1000000000"
+
+
+def with_long_queues():
+    """The words before supd's, so that what is sent to it waits in queues as long as systemd has them."""
+    words = ["unshare", "-n", "sh", "-c", 'echo 512 >/proc/sys/net/unix/max_dgram_qlen && exec "$@"', "sh"]
+    if run(*words, "true").code != 0:
+        raise Skip("no network namespaces by unshare(1) here")
+    return words
+
+
+@test("200 actors that flood supd with notifications: it takes so many at a time, others become ready, "
+      "begin anew and are answered, and its memory stays bounded", root=True, timeout=60)
+def floods(box):
+    names = [f"f{n}" for n in range(200)]
+    s = box.supd({"b": {"ready": "notify", "do": ["ready"]},
+                  "once": {"ready": "notify", "restart": "transient", "enabled": False, "do": ["ready", "exit=0"]},
+                  "floods": {"start": "parallel", "shutdown": "infinity", "children": {
+                      name: {"ready": "notify", "user": "nobody", "nice": 10, "shutdown": "brutal_kill", "do": [TELL]}
+                      for name in names}}}, command=[*with_long_queues(), SUPD])
+    guardian = s.guardian()
+
+    def taken():
+        """How many messages were taken of the actor of which the fewest were."""
+        return min(int(actor["status"] or 0) for actor in s.call("Status", names=["/user/floods/*"])["actors"])
+
+    for count in range(2, 5):
+        goal = taken() + 200
+        s.until(lambda n=goal: taken() >= n, "messages of all to be taken")
+        os.kill(s.pids["b"], signal.SIGKILL)
+        s.started("b", count)
+        s.event("ready", "b", count)
+        s.ctl_ok("start", "once")
+        s.wait_for("once", state="done")
+        s.ctl_ok("ping")
+    equal([one["path"] for one in s.seen("failure") if one["path"] != "/user/b"], [], "failures of others")
+    memory = s.memory_kib()
+    check(INSTRUMENTED or memory < 4096, f"{memory} KiB of memory")
+    equal(s.guardian(), guardian, "the guardian")
+    for name in names:
+        equal(len(s.seen("ready", "/user/floods/" + name)), 1, f"times that {name} became ready")
 
 
 @test("a message is looked at once")

@@ -81,26 +81,6 @@ signal_number(const char *name)
 /* ---- actions ----------------------------------------------------------------------- */
 
 static void
-notify(const struct probe *probe, const char *text)
-{
-	const char *path = getenv("NOTIFY_SOCKET");
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	size_t len = path == NULL ? 0 : strlen(path);
-
-	if (len == 0 || len >= sizeof(to.sun_path))
-		return;
-	memcpy(to.sun_path, path, len);
-	if (path[0] == '@')
-		to.sun_path[0] = '\0';
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (strstr(text, "READY=1") != NULL)
-		probe_tell(probe, 'r', NULL);
-	(void)!sendto(fd, text, strlen(text), 0, (struct sockaddr *)&to,
-	              (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
-	close(fd);
-}
-
-static void
 behave_by_default(int signo)
 {
 	sigset_t set;
@@ -163,13 +143,20 @@ static void
 do_ready(struct probe *probe, const char *value)
 {
 	(void)value;
-	notify(probe, "READY=1");
+	probe_notify(probe, "READY=1");
 }
 
 static void
 do_notify(struct probe *probe, const char *value)
 {
-	notify(probe, value);
+	probe_notify(probe, value);
+}
+
+static void
+do_flood(struct probe *probe, const char *value)
+{
+	(void)probe;
+	probe_flood(value);
 }
 
 static void
@@ -289,6 +276,7 @@ obey_plain(struct probe *probe, const char *name, const char *value)
 	    {"moan", do_moan},     {"serve", do_serve},   {"daemon", do_daemon},
 	    {"fork", do_fork},     {"unfork", do_unfork}, {"alone", do_alone},
 	    {"echo", do_echo},     {"drip", do_drip},     {"talk", do_talk},
+	    {"flood", do_flood},
 	};
 
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {

@@ -4,6 +4,7 @@
  *	probe.c         what it is told, and does
  *	probe_report.c  what it finds around itself
  *	probe_forks.c   its offspring
+ *	probe_notify.c  what it tells supd of itself
  */
 #ifndef TESTS_LIB_PROBE_H
 #define TESTS_LIB_PROBE_H
@@ -40,6 +41,9 @@ struct probe {
 
 /* Write a line of this kind to the fifo. */
 void probe_tell(const struct probe *probe, char kind, const char *more);
+
+void probe_notify(const struct probe *probe, const char *text);
+void probe_flood(const char *text) __attribute__((noreturn));
 
 void probe_report(const struct probe *probe);
 

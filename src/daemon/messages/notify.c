@@ -115,15 +115,6 @@ post_ping(struct notify *notify, const struct actor *actor)
 	post(notify, actor, EVENT_WATCHDOG);
 }
 
-/* Readiness counts once in a life. */
-static void
-post_ready(struct notify *notify, const struct actor *actor)
-{
-	if (actor->conf->process.readiness.sign == READY_BY_NOTIFY &&
-	    record_ready(notify->messages->recording, actor->ref))
-		post(notify, actor, EVENT_READY);
-}
-
 /* ---- descriptors ------------------------------------------------------------------- */
 
 /* Read this socket again a little later. */
@@ -262,13 +253,15 @@ take_message(struct notify *notify, struct actor *actor)
 		          actor->path, (int)message->pid);
 		return true;
 	}
-	if (!post_has_room(notify->messages->post, SAID_MAX + 1) ||
-	    !take_descriptors(notify, actor))
+	if (!take_descriptors(notify, actor))
 		return false;
 	take_main_pid(notify, actor, message);
 	n = said_take(notify->messages, actor, message, events);
-	if (said_is(message, "READY", "1"))
-		post_ready(notify, actor);
+	/* Once in a life, and once a turn: for these there always is room. */
+	if (said_is(message, "READY", "1") &&
+	    actor->conf->process.readiness.sign == READY_BY_NOTIFY &&
+	    record_ready(notify->messages->recording, actor->ref))
+		post(notify, actor, EVENT_READY);
 	if (said_is(message, "WATCHDOG", "1"))
 		post_ping(notify, actor);
 	if (n > 0 && !post_surely(notify->messages->post, events, n))
@@ -278,7 +271,9 @@ take_message(struct notify *notify, struct actor *actor)
 	return true;
 }
 
-static void
+/* false: there is no room for what it says; the others wait, too, until it has its turn.
+ */
+static bool
 drain_one(void *data, uint64_t key)
 {
 	const uint32_t slot = (uint32_t)key;
@@ -286,24 +281,21 @@ drain_one(void *data, uint64_t key)
 	const struct actors *actors = notify->messages->actors;
 
 	for (int n = 0; n < DRAIN_MESSAGES && !notify->at[slot].is_paused; n++) {
-		struct actor *actor;
-		bool is_taken;
+		struct actor *actor = slot < actors->cap ? &actors->at[slot] : NULL;
 		int r = notify_peek(notify->at[slot].fd, &notify->message);
 
 		if (r == 0 || notify->at[slot].fd < 0 || is_going(notify, slot))
-			return;
-		actor = slot < actors->cap ? &actors->at[slot] : NULL;
-		is_taken = true;
-		if (r > 0 && actor != NULL && actor->path != NULL)
-			is_taken = take_message(notify, actor);
-		if (!is_taken) {
+			return true;
+		if (r > 0 && actor != NULL && actor->path != NULL &&
+		    !take_message(notify, actor)) {
 			if (notify->message.n_fds > 0)
 				give_back(notify, slot);
-			return;
+			return notify->at[slot].is_paused;
 		}
 		/* The message is recorded: now it may leave the queue. */
 		let_go(notify, slot);
 	}
+	return true;
 }
 
 static void
@@ -343,6 +335,14 @@ notify_drain(struct notify *notify)
 	/* The other way to say it. */
 	readiness_drain(notify->messages->readiness);
 	readables_drain(&notify->readables, drain_one, notify);
+}
+
+void
+notify_hear(struct notify *notify, uint32_t slot)
+{
+	if (notify != NULL && slot < notify->cap && notify->at[slot].fd >= 0 &&
+	    notify->readables.at < notify->readables.n)
+		(void)drain_one(notify, slot);
 }
 
 static void

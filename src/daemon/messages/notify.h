@@ -34,6 +34,8 @@ void notify_close(struct notify *notify, struct ref ref);
 
 /* Take in everything that was said by now. */
 void notify_drain(struct notify *notify);
+/* The process in this slot has ended: take in what it has said, also out of its turn. */
+void notify_hear(struct notify *notify, uint32_t slot);
 /* The process in this slot has begun: take the messages that waited for its start. */
 void notify_resume(struct notify *notify, uint32_t slot);
 

@@ -11,8 +11,6 @@
 
 #include "os/self/fd.h"
 
-#define DRAIN_BATCH 64
-
 /* No descriptor yet; on_io, with this data, when there is something to drain.  -errno. */
 int
 readables_open(struct readables *readables, struct ev_loop *loop, readables_io *on_io,
@@ -68,18 +66,27 @@ readables_remove(struct readables *readables, int *fd)
 	fd_close(fd);
 }
 
-/* Each that can be read once: the kernel moves one that was reported to the end. */
+/* Each that can be read once: the kernel moves those that were reported to the end, so
+ * what is not drained now has to wait here for its turn. */
 void
 readables_drain(struct readables *readables, readables_fn *drain, void *data)
 {
-	struct epoll_event events[DRAIN_BATCH];
+	uint32_t seen = 0;
 
-	for (uint32_t seen = 0; seen < readables->n_open; seen += DRAIN_BATCH) {
-		int n = epoll_wait(readables->epoll_fd, events, DRAIN_BATCH, 0);
+	while (seen < readables->n_open) {
+		const bool has_waited = readables->at < readables->n;
 
-		for (int i = 0; i < n; i++)
-			drain(data, events[i].data.u64);
-		if (n < DRAIN_BATCH)
+		if (!has_waited) {
+			seen += READABLES_BATCH;
+			readables->at = 0;
+			readables->n = epoll_wait(readables->epoll_fd, readables->events,
+			                          READABLES_BATCH, 0);
+		}
+		while (readables->at < readables->n &&
+		       drain(data, readables->events[readables->at].data.u64))
+			readables->at++;
+		if (readables->at < readables->n ||
+		    (!has_waited && readables->n < READABLES_BATCH))
 			return;
 	}
 }

@@ -5,16 +5,24 @@
 #define DAEMON_READABLES_H
 
 #include <ev.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/epoll.h>
+
+#define READABLES_BATCH 64
 
 struct readables {
 	struct ev_loop *loop;
 	int epoll_fd;
 	ev_io io;
 	uint32_t n_open;
+	/* What was reported last; from `at` on it is still to be drained. */
+	struct epoll_event events[READABLES_BATCH];
+	int at, n;
 };
 
-typedef void readables_fn(void *data, uint64_t key);
+/* false: nothing more can be taken now; the next drain begins with this one. */
+typedef bool readables_fn(void *data, uint64_t key);
 typedef void readables_io(struct ev_loop *loop, ev_io *io, int revents);
 
 int readables_open(struct readables *readables, struct ev_loop *loop, readables_io *on_io,

@@ -83,7 +83,7 @@ readiness_close(struct readiness *readiness, struct ref ref)
  * the other end is closed means the same, unless it is the end of the process that has
  * closed it.
  */
-static void
+static bool
 listen_to(void *data, uint64_t slot)
 {
 	struct readiness *readiness = data;
@@ -95,7 +95,7 @@ listen_to(void *data, uint64_t slot)
 	/* Else it stays where it is until the next turn. */
 	if (fd < 0 || !post_has_room(readiness->messages->post, 1) ||
 	    proctable_is_coming(readiness->messages->proctable, ref))
-		return;
+		return post_has_room(readiness->messages->post, 1);
 	n = look(readiness, fd, buf);
 	if ((n > 0 && memchr(buf, '\n', (size_t)n) != NULL) ||
 	    (n == 0 && !proctable_is_ending(readiness->messages->proctable, ref)))
@@ -104,6 +104,7 @@ listen_to(void *data, uint64_t slot)
 		(void)!read(fd, buf, (size_t)n);
 	else if (n != -EAGAIN)
 		readiness_close(readiness, ref);
+	return true;
 }
 
 void

@@ -378,7 +378,7 @@ stores_adopt(struct stores *stores, struct ref ref)
 /* ---- all of them ------------------------------------------------------------------- */
 
 /* A descriptor with a hung-up other end is useless (systemd's FDPOLL). */
-static void
+static bool
 drop_hung_up(void *data, uint64_t key)
 {
 	struct stores *stores = data;
@@ -387,6 +387,7 @@ drop_hung_up(void *data, uint64_t key)
 
 	if (store != NULL && store->fds[place] >= 0)
 		drop_entry(stores, store, place);
+	return true;
 }
 
 static void

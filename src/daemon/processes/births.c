@@ -149,18 +149,6 @@ end(struct procs *procs, unsigned int i)
 		procs_drop_ledger(procs, birth->ledger);
 }
 
-void
-procs_look(struct procs *procs)
-{
-	const struct births *births = &procs->births;
-
-	for (unsigned int i = 0; i < births->n;)
-		if (os_spawn_is_over(births->at[births->order[i]].start))
-			end(procs, i);
-		else
-			i++;
-}
-
 /* A child has ended: if it was on its way to its program its start is over. */
 void
 births_meet(struct procs *procs, pid_t pid)
@@ -216,6 +204,20 @@ begin_waiting(struct procs *procs)
 		leaves_end(procs);
 }
 
+void
+procs_look(struct procs *procs)
+{
+	const struct births *births = &procs->births;
+
+	for (unsigned int i = 0; i < births->n;)
+		if (os_spawn_is_over(births->at[births->order[i]].start))
+			end(procs, i);
+		else
+			i++;
+	/* Here, for a turn that always has something else to do bears none. */
+	begin_waiting(procs);
+}
+
 /* Start a process, now or when there is a place: of the actor in a slot, or, with
  * PROCS_TASK, the task at this place. */
 void
@@ -225,9 +227,7 @@ births_order(struct procs *procs, uint32_t who)
 
 	ASSERT(births->n_waiting < births->cap);
 	births->waiting[(births->first + births->n_waiting++) % births->cap] = who;
-	if (births->n == LEDGER_SPAWNS)
-		procs_look(procs);
-	begin_waiting(procs);
+	procs_look(procs);
 }
 
 /* The oldest start that is worth to wait for; NULL: there is none. */
@@ -256,7 +256,6 @@ procs_bear(struct procs *procs)
 		const bool is_alone = births->n_waiting == 0;
 
 		procs_look(procs);
-		begin_waiting(procs);
 		birth = oldest_quick(births);
 		if (birth == NULL || clock_mono_ms() > births->until_ms ||
 		    (is_alone && procs->room->post->posted.n > before))

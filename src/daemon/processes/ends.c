@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/messages/messages.h"
+#include "daemon/messages/notify.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
@@ -38,6 +40,7 @@ ends_add(struct procs *procs, struct proc *proc, const struct reap *reap)
 
 	if (mainpid_next(procs, proc))
 		return;
+	notify_hear(procs->room->messages->notify, proc->ref.slot);
 	child_ended(procs, &proc->child);
 	proc_enter(proc, PROC_LEFT);
 	proc->end = *reap;

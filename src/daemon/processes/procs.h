@@ -61,7 +61,7 @@ int procs_signal(struct procs *procs, struct ref ref, int signo);
 
 struct ledger;
 
-/* Tell of the starts that are over by now. */
+/* Tell of the starts that are over by now, and begin others in their places. */
 void procs_look(struct procs *procs);
 /* The core has nothing to do: go on with starting processes, waiting for a moment.  True
  * if the core has now. */
