@@ -129,16 +129,15 @@ END_TEST
 /* Executes itself again and again: its environment is the same, but for moments empty.  A
  * test that fails ends it. */
 static pid_t
-fork_restless(const char *variable)
+fork_restless(const char *variable, const char *mark)
 {
-	char mark[LEFTOVER_MARK_MAX], walker[LEFTOVER_MARK_MAX + 16], socket[64];
+	char walker[LEFTOVER_MARK_MAX + 16], socket[64];
 	char shell[] = "sh", option[] = "-c", id[] = "SUPD_ID=1";
 	char again[] = "exec sh -c \"$0\" \"$0\"", text[] = "exec sh -c \"$0\" \"$0\"";
 	char *argv[] = {shell, option, again, text, NULL};
 	char *envp[] = {socket, id, walker, NULL};
 	pid_t pid;
 
-	leftover_mark(getpid(), mark);
 	(void)snprintf(walker, sizeof(walker), "SUPD_WALKER=%s", mark);
 	(void)snprintf(socket, sizeof(socket), "%s", variable);
 	pid = vfork();
@@ -154,14 +153,15 @@ START_TEST(a_leftover_in_the_midst_of_an_exec_is_found)
 {
 	const uid_t uid = getuid();
 	struct leftovers found;
-	char variable[64];
+	char variable[64], mark[LEFTOVER_MARK_MAX];
 	const struct leftover_hunt hunt = {
 	    .variable = variable, .uids = &uid, .n_uids = 1};
 	bool none;
 	pid_t pid;
 
+	leftover_mark(getpid(), mark);
 	(void)snprintf(variable, sizeof(variable), "SUPD_SOCKET=/none/%d", (int)getpid());
-	pid = fork_restless(variable);
+	pid = fork_restless(variable, mark);
 	ck_assert_int_gt(pid, 0);
 	for (int i = 0; i < 200; i++) {
 		ck_assert_int_eq(leftover_owner(&hunt, 1, &none), getpid());
@@ -179,9 +179,48 @@ START_TEST(a_leftover_in_the_midst_of_an_exec_is_found)
 }
 END_TEST
 
+/* The number may be another's by now: a walker is known by the time of its start, too. */
+START_TEST(a_process_with_the_pid_of_a_walker_that_died_is_no_owner)
+{
+	const uid_t uid = getuid();
+	char variable[64], mark[LEFTOVER_MARK_MAX];
+	const struct leftover_hunt hunt = {
+	    .variable = variable, .uids = &uid, .n_uids = 1};
+	unsigned long long start;
+	struct leftovers found;
+	bool none;
+
+	leftover_mark(getpid(), mark);
+	ck_assert_int_eq(sscanf(mark, "%*d-%llu", &start), 1);
+	for (int i = 0; i < 5; i++) {
+		char marks[][LEFTOVER_MARK_MAX] = {"", "", "", "", ""};
+		pid_t pid;
+
+		(void)snprintf(marks[0], sizeof(marks[0]), "%d-%llu", (int)getpid(),
+		               start);
+		(void)snprintf(marks[1], sizeof(marks[1]), "%d-%llu", (int)getpid(),
+		               start - 1);
+		(void)snprintf(marks[2], sizeof(marks[2]), "%d-%llu0", (int)getpid(),
+		               start);
+		(void)snprintf(marks[3], sizeof(marks[3]), "%d-", (int)getpid());
+		(void)snprintf(marks[4], sizeof(marks[4]), "%d", (int)getpid());
+		(void)snprintf(variable, sizeof(variable), "SUPD_SOCKET=/none/%d/%d",
+		               (int)getpid(), i);
+		pid = fork_restless(variable, marks[i]);
+		ck_assert_int_gt(pid, 0);
+		ck_assert_int_eq(leftover_owner(&hunt, 1, &none), i == 0 ? getpid() : 0);
+		ck_assert(!none);
+		ck_assert_int_eq(leftover_kill(&hunt, &found), 0);
+		ck_assert_uint_eq(found.n_killed, 1);
+		leftovers_done(&found);
+		ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	}
+}
+END_TEST
+
 START_TEST(an_orphan_in_the_midst_of_an_exec_is_not_taken_for_gone)
 {
-	pid_t pid = fork_restless("SUPD_SOCKET=/none");
+	pid_t pid = fork_restless("SUPD_SOCKET=/none", "1-1");
 
 	ck_assert_int_gt(pid, 0);
 	while (!proc_has_mark(pid, "1"))
@@ -259,6 +298,7 @@ main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_set_tags(tcase, "deaths");
 	tcase_add_test(tcase, a_leftover_in_the_midst_of_an_exec_is_found);
+	tcase_add_test(tcase, a_process_with_the_pid_of_a_walker_that_died_is_no_owner);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("gone");
 	tcase_add_test(tcase,

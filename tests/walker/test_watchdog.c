@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "tests/lib/check_main.h"
 #include "walker/respawn.h"
+#include "walker/walker.h"
 #include "walker/watchdog.h"
 
 #define PROVE  120000
@@ -321,6 +322,12 @@ START_TEST(the_superior_is_not_kept_patient_for_ever)
 }
 END_TEST
 
+START_TEST(a_new_binary_is_trusted_after_ten_seconds)
+{
+	ck_assert_uint_eq(WALKER_TRIAL_MS, 10000);
+}
+END_TEST
+
 START_TEST(one_that_lived_is_followed_at_once_and_the_others_ever_later)
 {
 	static const struct {
@@ -354,5 +361,5 @@ CHECK_MAIN(
     what_rests_is_left_alone_until_it_is_roused, in_a_hurry_it_is_asked_at_once,
     three_quarters_of_the_period_are_allowed_from_the_last_sign_of_life,
     the_superior_is_told_every_half_period_while_nothing_works,
-    the_superior_is_not_kept_patient_for_ever,
+    the_superior_is_not_kept_patient_for_ever, a_new_binary_is_trusted_after_ten_seconds,
     one_that_lived_is_followed_at_once_and_the_others_ever_later)

@@ -149,7 +149,7 @@ class Walker:
         return [int(fd) for fd in os.listdir(f"/proc/{self.pid}/fd")]
 
 
-CONF = 4  # VAULT_CONF
+CONTROL, CONF = 1, 4  # VAULT_CONTROL, VAULT_CONF
 
 
 def crash(walker, guardian, signo=signal.SIGKILL):
@@ -506,11 +506,12 @@ def few_descriptors(box):
     kept = guardian.hello["vault"]
     check(100 < kept < 300, f"{kept} descriptors")
     equal(guardian.hello["ledger"], 5, "the ledger")
-    # Places are left for what must be kept: the configuration, say.
-    guardian.do(f"store {CONF << 56 | 1} 5 {CONF << 56 | 1}")
+    # Places are left for what must be kept: the control socket, the configuration.
+    guardian.do(f"store {CONTROL << 56} 1 {CONTROL << 56}")
+    guardian.do(f"store {CONF << 56 | 1} 4 {CONF << 56 | 1}")
     guardian = crash(w, guardian)
-    equal(guardian.hello["vault"], kept + 5, "descriptors with five configurations")
-    equal(guardian.hello["high"], CONF << 56 | 5, "the last configuration")
+    equal(guardian.hello["vault"], kept + 5, "descriptors with the socket and four configurations")
+    equal(guardian.hello["high"], CONF << 56 | 4, "the last configuration")
     guardian.do("room 0")
     guardian.expect("ack 0")
     guardian.do("room 1")
