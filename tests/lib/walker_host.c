@@ -180,6 +180,23 @@ nap(void)
 	(void)sigwait(&wanted, &signo);
 }
 
+/* A child that at SIGTERM sends on our link, as we would if we lived on. */
+static pid_t
+heir(const struct fake *fake)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	nap();
+	store(fake, 5000, 3, 5000);
+	drop(fake, 1, 10);
+	pass_file(fake, LINK_LEDGER, file_of(99), 0);
+	send_link(fake, &(struct link_message){.kind = LINK_STATUS, .n = 9}, NULL, 0);
+	tell(fake, "done sending");
+	_exit(0);
+}
+
 static void
 obey(struct fake *fake, char *line)
 {
@@ -211,6 +228,8 @@ obey(struct fake *fake, char *line)
 		notify(fake, text);
 	else if (strcmp(line, "child") == 0)
 		tell(fake, "child %d", child((int)a));
+	else if (strcmp(line, "heir") == 0)
+		tell(fake, "heir %d", heir(fake));
 	else if (strcmp(line, "storm") == 0)
 		store_until_killed(fake, (int)a);
 	else if (strcmp(line, "take") == 0 && exits_peek(fake->exits, &(struct reap){0}))

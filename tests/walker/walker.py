@@ -453,6 +453,34 @@ def vault(box):
     w.ended(0)
 
 
+@test("what comes on the link of a guardian that was replaced is never read, and changes nothing")
+def old_link(box):
+    w = Walker(box)
+    first = w.guardian()
+    first.do("adopt")
+    first.do("store 1 10 1")
+    first.do("ledger 77")
+    first.expect("ack 0")
+    actor = first.child(44)
+    first.send("heir")
+    heir = int(first.expect("heir ").split()[1])
+    second = crash(w, first)
+    second.do("adopt")
+    os.kill(heir, signal.SIGTERM)
+    for kind in ("store", *["drop"] * 10, "ledger", "status"):
+        first.expect(f"unsent {kind}")
+    first.expect("done sending")
+    equal(second.ends(1), [(heir, EXITED, 0)], "its end")
+    check(alive(actor), "an actor is dead")
+    third = crash(w, second)
+    equal((third.hello["vault"], third.hello["low"], third.hello["high"]), (10, 1, 10), "what is kept")
+    equal((third.hello["wrong"], third.hello["moved"], third.hello["ledger"]), (0, 0, 77), "what it is")
+    os.kill(actor, signal.SIGTERM)
+    equal(third.ends(1), [(actor, EXITED, 44)], "the end of the actor")
+    third.send("exit 0")
+    w.ended(0)
+
+
 @test("more than a link holds is handed over as the guardian reads")
 def large_vault(box):
     w = Walker(box)
