@@ -465,6 +465,34 @@ def observer(box):
     has(result.err, "permission denied", "stderr")
 
 
+def connections(s):
+    with open("/proc/net/unix", encoding="utf8") as text:
+        return sum(line.rstrip().endswith(s.socket) and line.split()[5] == "03" for line in text)
+
+
+@test("supctl that waits for the end of an actor waits across two upgrades", timeout=60)
+def waited(box):
+    s, binary = start(box, {"a": {}, "slow": {"do": ["ignore"], "shutdown": "1m"}})
+    others = connections(s)
+    watch = box.popen(SUPCTL, "-s", s.socket, "-o", "json", "watch", "a", stdout=subprocess.PIPE)
+    stop = box.popen(SUPCTL, "-s", s.socket, "stop", "slow", stdout=subprocess.DEVNULL)
+    s.line("t", "slow")
+    for version in (OTHER, VERSION):
+        s.until(lambda: connections(s) >= others + 2, "both to wait")
+        replace(binary, of_version(version))
+        s.ctl_ok("upgrade")
+        equal((watch.poll(), stop.poll()), (None, None), f"who has ended with {version}")
+    s.until(lambda: connections(s) >= others + 2, "both to wait again")
+    s.tell("slow", "exit=0")
+    equal(stop.wait(20), 0, "the status of stop")
+    s.call("Stop", names=["/user/a"])
+    equal(watch.wait(20), 0, "the status of watch")
+    equal(json.loads(watch.stdout.read())["path"], "/user/a", "what watch tells")
+    s.line("t", "a")
+    equal([s.counts["t", name] for name in ("a", "slow")], [1, 1], "TERM signals")
+    s.consistent()
+
+
 @test("a client that goes away takes along its upgrade; one upgrade at a time")
 def hanging(box):
     s, binary = start(box)
