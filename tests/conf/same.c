@@ -124,7 +124,6 @@ same_probe(struct conf_probe *a, struct conf_probe *b)
 static void
 same_process(struct conf_process a, struct conf_process b)
 {
-	same_list(a.argv, b.argv);
 	same_list(a.world.environment, b.world.environment);
 	same_text(a.identity.user_name, b.identity.user_name);
 	same_text(a.identity.home, b.identity.home);
@@ -146,7 +145,7 @@ same_process(struct conf_process a, struct conf_process b)
 	same_sockets(&a, &b);
 	same_probe(&a.readiness.probe, &b.readiness.probe);
 	same_probe(&a.health, &b.health);
-	a.argv = a.world.environment = b.argv = b.world.environment = NULL;
+	a.world.environment = b.world.environment = NULL;
 	a.identity.user_name = a.identity.home = a.identity.shell = a.world.directory =
 	    NULL;
 	b.identity.user_name = b.identity.home = b.identity.shell = b.world.directory =
@@ -159,6 +158,10 @@ same_process(struct conf_process a, struct conf_process b)
 	a.identity.groups = b.identity.groups = NULL;
 	a.limits = b.limits = NULL;
 	a.sockets = b.sockets = NULL;
+	for (int i = 0; i < HOOK_MAX; i++) {
+		same_list(a.hooks[i], b.hooks[i]);
+		a.hooks[i] = b.hooks[i] = NULL;
+	}
 	same_bytes(&a, &b, sizeof(a));
 }
 
@@ -201,7 +204,8 @@ same_actor(const struct conf_actor *a, const struct conf_actor *b)
 		if (a->watches[i].run != NULL)
 			same_list(a->watches[i].run, b->watches[i].run);
 	}
-	same_process(a->process, b->process);
+	same_process(*a->process, *b->process);
+	same_list(a->argv, b->argv);
 	same_keys(a->keys, a->n_keys, b->keys, b->n_keys);
 	SAME(a->defaults == b->defaults);
 }
@@ -243,10 +247,10 @@ same_conf(const struct conf *a, const struct conf *b)
 	SAME(a->n_files == b->n_files);
 	for (uint32_t i = 0; i < a->n_files; i++)
 		same_text(a->files[i], b->files[i]);
-	SAME(a->n_defaults == b->n_defaults);
-	for (uint32_t i = 0; i < a->n_defaults; i++)
-		same_keys(a->defaults[i].keys, a->defaults[i].n_keys, b->defaults[i].keys,
-		          b->defaults[i].n_keys);
+	SAME(a->common.n_defaults == b->common.n_defaults);
+	for (uint32_t i = 0; i < a->common.n_defaults; i++)
+		same_keys(a->common.defaults[i].keys, a->common.defaults[i].n_keys,
+		          b->common.defaults[i].keys, b->common.defaults[i].n_keys);
 	SAME(a->n_actors == b->n_actors);
 	for (uint32_t i = 0; i < a->n_actors; i++) {
 		same_actor(&a->actors[i], &b->actors[i]);

@@ -171,8 +171,8 @@ START_TEST(what_is_written_arrives)
 	    "  capabilities: {bounding: [kill, chown], ambient: [chown]}, root: /srv,\n"
 	    "  no_new_privileges: true, clear_environment: true, stdin: file:/dev/zero,\n"
 	    "  environment_file: -/a}, b: {command: [x]}}\n");
-	const struct conf_process *a = &actor_at(conf, "/user/a")->process;
-	const struct conf_process *b = &actor_at(conf, "/user/b")->process;
+	const struct conf_process *a = actor_at(conf, "/user/a")->process;
+	const struct conf_process *b = actor_at(conf, "/user/b")->process;
 	const struct attributes none = {0};
 
 	ck_assert_int_eq(a->attributes.nice, -3);
@@ -203,7 +203,7 @@ START_TEST(supplementary_groups_come_to_those_of_the_user_once_each)
 	struct conf *conf =
 	    load_text("children: {a: {command: [x], user: root, group: 12,\n"
 	              "  supplementary_groups: [4000000000, root, 4000000000]}}\n");
-	const struct conf_process *a = &actor_at(conf, "/user/a")->process;
+	const struct conf_process *a = actor_at(conf, "/user/a")->process;
 	size_t roots = 0;
 
 	ck_assert_uint_eq(a->identity.gid, 12);
@@ -381,8 +381,10 @@ START_TEST(paths_are_relative_to_their_file)
 	    "      environment_file: -.env, output: file:sub/../out.log,\n"
 	    "      sockets: {s: unix:a.sock}, ready: {unix: ./b.sock}}\n"
 	    "  b: {command: [~/bin/x, '~/y', '${file.dir}/z'], directory: '~'}\n");
-	const struct conf_process *a = &actor_at(conf, "/user/a")->process;
-	const struct conf_process *b = &actor_at(conf, "/user/b")->process;
+	const struct conf_process *a = actor_at(conf, "/user/a")->process;
+	const struct conf_process *b = actor_at(conf, "/user/b")->process;
+	char *const *const a_argv = actor_at(conf, "/user/a")->argv;
+	char *const *const b_argv = actor_at(conf, "/user/b")->argv;
 	char here[PATH_MAX];
 	char home[PATH_MAX];
 	const struct {
@@ -391,19 +393,19 @@ START_TEST(paths_are_relative_to_their_file)
 	} rows[] = {
 	    {conf->control_socket, "run/x.sock"},
 	    {conf->log_directory, "logs"},
-	    {a->argv[0], "worker.sh"},
+	    {a_argv[0], "worker.sh"},
 	    {a->world.input, "in"},
 	    {a->world.environment_files[0] + 1, ".env"},
 	    {a->output.out.file, "sub/../out.log"},
 	    {a->sockets[0].address, "a.sock"},
 	    {a->readiness.probe.address, "b.sock"},
-	    {b->argv[2], "z"},
+	    {b_argv[2], "z"},
 	};
 
 	(void)snprintf(here, sizeof(here), "%s", conf->files[0]);
 	*strrchr(here, '/') = '\0';
 	ck_assert_str_eq(a->world.directory, here);
-	ck_assert_str_eq(a->argv[2], "./x");
+	ck_assert_str_eq(a_argv[2], "./x");
 	ck_assert_int_eq(a->world.environment_files[0][0], '-');
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const size_t len = strlen(here);
@@ -414,10 +416,10 @@ START_TEST(paths_are_relative_to_their_file)
 		              "%s instead of %s", rows[i].got, rows[i].expected);
 	}
 	ck_assert_ptr_nonnull(conf_own_home(NULL, home, sizeof(home)));
-	ck_assert(strncmp(b->argv[0], b->world.directory, strlen(b->world.directory)) ==
+	ck_assert(strncmp(b_argv[0], b->world.directory, strlen(b->world.directory)) ==
 	          0);
-	ck_assert_str_eq(b->argv[0] + strlen(b->world.directory), "/bin/x");
-	ck_assert_str_eq(b->argv[1], "~/y");
+	ck_assert_str_eq(b_argv[0] + strlen(b->world.directory), "/bin/x");
+	ck_assert_str_eq(b_argv[1], "~/y");
 	conf_free(conf);
 }
 END_TEST
@@ -431,15 +433,15 @@ START_TEST(shell_is_a_command_of_the_shell)
 	              "  b: {use: t}\n"
 	              "  c: {use: u, shell: new}\n"
 	              "  d: {use: t, command: [x, y]}\n");
-	char *const *a = actor_at(conf, "/user/a")->process.argv;
+	char *const *a = actor_at(conf, "/user/a")->argv;
 
 	ck_assert_str_eq(a[0], "/bin/sh");
 	ck_assert_str_eq(a[1], "-c");
 	ck_assert_str_eq(a[2], "echo $HOME > a | x");
 	ck_assert_ptr_null(a[3]);
-	ck_assert_str_eq(actor_at(conf, "/user/b")->process.argv[2], "old");
-	ck_assert_str_eq(actor_at(conf, "/user/c")->process.argv[2], "new");
-	ck_assert_str_eq(actor_at(conf, "/user/d")->process.argv[0], "x");
+	ck_assert_str_eq(actor_at(conf, "/user/b")->argv[2], "old");
+	ck_assert_str_eq(actor_at(conf, "/user/c")->argv[2], "new");
+	ck_assert_str_eq(actor_at(conf, "/user/d")->argv[0], "x");
 	conf_free(conf);
 }
 END_TEST

@@ -14,7 +14,7 @@
 static const char *
 argument(const struct conf *conf, const char *path, size_t i)
 {
-	return actor_at(conf, path)->process.argv[i];
+	return actor_at(conf, path)->argv[i];
 }
 
 START_TEST(defaults_lie_under_templates_and_these_under_the_actor)

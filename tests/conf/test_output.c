@@ -130,9 +130,9 @@ START_TEST(the_same_name_of_a_file_and_of_an_actor_are_two_targets)
 	    "  a: {command: [x], output: {stdout: file:/user/b, stderr: pipe:/user/b}}\n"
 	    "  b: {command: [x], output: {stdout: pipe:c, stderr: pipe:/user/c}}\n"
 	    "  c: {command: [x], output: {stdout: journal, stderr: syslog}}\n");
-	const struct conf_process *a = &actor_at(conf, "/user/a")->process;
-	const struct conf_process *b = &actor_at(conf, "/user/b")->process;
-	const struct conf_process *c = &actor_at(conf, "/user/c")->process;
+	const struct conf_process *a = actor_at(conf, "/user/a")->process;
+	const struct conf_process *b = actor_at(conf, "/user/b")->process;
+	const struct conf_process *c = actor_at(conf, "/user/c")->process;
 
 	ck_assert(!a->output.out_is_err);
 	ck_assert_int_eq(a->output.err.kind, OUTPUT_PIPE);
@@ -153,9 +153,9 @@ START_TEST(a_list_is_captured_and_shown)
 	              "  a: {command: [x], output: [stdout, log]}\n"
 	              "  b: {command: [x], output: {stdout: [journal, stdout]}}\n"
 	              "  c: {command: [x], output: [stdout]}\n");
-	const struct conf_process *a = &actor_at(conf, "/user/a")->process;
-	const struct conf_process *b = &actor_at(conf, "/user/b")->process;
-	const struct conf_process *c = &actor_at(conf, "/user/c")->process;
+	const struct conf_process *a = actor_at(conf, "/user/a")->process;
+	const struct conf_process *b = actor_at(conf, "/user/b")->process;
+	const struct conf_process *c = actor_at(conf, "/user/c")->process;
 
 	ck_assert(a->output.out_is_err && a->output.out.is_shown);
 	ck_assert_int_eq(a->output.out.kind, OUTPUT_LOG);
@@ -183,11 +183,11 @@ START_TEST(a_pipe_is_looked_for_beside_its_writer)
 	              "      b: {use: t, with: {to: 'deep/sink'}}\n"
 	              "      deep: {children: {sink: {command: [x]}}}\n");
 
-	ck_assert_str_eq(actor_at(conf, "/user/plain")->process.output.out.file,
+	ck_assert_str_eq(actor_at(conf, "/user/plain")->process->output.out.file,
 	                 "/user/sink");
-	ck_assert_str_eq(actor_at(conf, "/user/s/a@2")->process.output.out.file,
+	ck_assert_str_eq(actor_at(conf, "/user/s/a@2")->process->output.out.file,
 	                 "/user/s/sink");
-	ck_assert_str_eq(actor_at(conf, "/user/s/b")->process.output.err.file,
+	ck_assert_str_eq(actor_at(conf, "/user/s/b")->process->output.err.file,
 	                 "/user/s/deep/sink");
 	conf_free(conf);
 }
@@ -203,8 +203,8 @@ START_TEST(how_a_log_is_kept_arrives)
 	              "      max_age: 7d, format: json, compress: true}}\n"
 	              "  b: {use: t, log: {max_age: 1s}}\n"
 	              "  s: {children: {}}\n");
-	const struct conf_log *a = &actor_at(conf, "/user/a")->process.output.log;
-	const struct conf_log *b = &actor_at(conf, "/user/b")->process.output.log;
+	const struct conf_log *a = &actor_at(conf, "/user/a")->process->output.log;
+	const struct conf_log *b = &actor_at(conf, "/user/b")->process->output.log;
 
 	ck_assert_uint_eq(a->max_size, 4096);
 	ck_assert_uint_eq(a->keep, 1000);
@@ -222,8 +222,8 @@ START_TEST(how_a_log_is_kept_arrives)
 	ck_assert(!b->compress);
 	conf_free(conf);
 	conf = load_text("children: {a: {command: [x]}}\n");
-	ck_assert_uint_eq(actor_at(conf, "/user/a")->process.output.log.keep, 5);
-	ck_assert_uint_eq(actor_at(conf, "/user/a")->process.output.log.max_age_ms,
+	ck_assert_uint_eq(actor_at(conf, "/user/a")->process->output.log.keep, 5);
+	ck_assert_uint_eq(actor_at(conf, "/user/a")->process->output.log.max_age_ms,
 	                  DURATION_INFINITE);
 	conf_free(conf);
 }

@@ -42,7 +42,7 @@ START_TEST(a_command_is_split_by_the_quoting_rules_of_the_shell)
 	strbuf_add_json(&text, commands[_i].text);
 	strbuf_adds(&text, "}}\n");
 	conf = load_text(strbuf_str(&text));
-	for (char **arg = actor_at(conf, "/user/a")->process.argv; *arg != NULL; arg++)
+	for (char **arg = actor_at(conf, "/user/a")->argv; *arg != NULL; arg++)
 		strbuf_addf(&words, "%s|", *arg);
 	ck_assert_str_eq(strbuf_str(&words), commands[_i].words);
 	conf_free(conf);
@@ -76,8 +76,8 @@ START_TEST(socket_addresses_are_taken_apart)
 	               "children: {a: {command: [x], sockets: {s: '%s'}}}\n",
 	               addresses[_i].written);
 	conf = load_text(text);
-	ck_assert_uint_eq(actor_at(conf, "/user/a")->process.n_sockets, 1);
-	socket = &actor_at(conf, "/user/a")->process.sockets[0];
+	ck_assert_uint_eq(actor_at(conf, "/user/a")->process->n_sockets, 1);
+	socket = &actor_at(conf, "/user/a")->process->sockets[0];
 	ck_assert_str_eq(socket->name, "s");
 	ck_assert_int_eq(socket->kind, addresses[_i].kind);
 	ck_assert_str_eq(socket->address, addresses[_i].address);
@@ -97,7 +97,7 @@ START_TEST(a_socket_may_be_a_mapping)
 	              "      s: {listen: unix:/run/s, mode: \"0600\", user: root,\n"
 	              "          group: root, backlog: 5, while_down: queue}\n"
 	              "      t: unix:/run/t\n");
-	const struct conf_socket *sockets = actor_at(conf, "/user/a")->process.sockets;
+	const struct conf_socket *sockets = actor_at(conf, "/user/a")->process->sockets;
 
 	ck_assert_str_eq(sockets[0].address, "/run/s");
 	ck_assert_uint_eq(sockets[0].mode, 0600);
@@ -132,7 +132,7 @@ START_TEST(what_a_process_needs_arrives)
 	              "    output: {stdout: file:/var/log/a, stderr: null}\n"
 	              "    containment: session\n"
 	              "    notify: true\n");
-	const struct conf_process *process = &actor_at(conf, "/user/a")->process;
+	const struct conf_process *process = actor_at(conf, "/user/a")->process;
 
 	ck_assert_str_eq(process->world.directory, "/srv");
 	ck_assert_uint_eq(process->world.umask, 0077);
@@ -163,8 +163,8 @@ START_TEST(the_same_file_for_both_outputs_is_one_target)
 	    "  a: {command: [x], output: {stdout: file:/a, stderr: file:/a}}\n"
 	    "  b: {command: [x], output: {stdout: file:/a, stderr: file:/b}}\n");
 
-	ck_assert(actor_at(conf, "/user/a")->process.output.out_is_err);
-	ck_assert(!actor_at(conf, "/user/b")->process.output.out_is_err);
+	ck_assert(actor_at(conf, "/user/a")->process->output.out_is_err);
+	ck_assert(!actor_at(conf, "/user/b")->process->output.out_is_err);
 	conf_free(conf);
 }
 END_TEST
@@ -181,19 +181,19 @@ START_TEST(a_probe_is_taken_apart)
 	    "  d: {command: [x], health: {exec: 'test -e \"a b\"', initial_delay: 1m}}\n"
 	    "  e: {command: [x], ready: {unix: /s}, health: off}\n");
 	const struct conf_actor *a = actor_at(conf, "/user/a");
-	const struct conf_probe *b = &actor_at(conf, "/user/b@2")->process.health;
-	const struct conf_probe *c = &actor_at(conf, "/user/c")->process.health;
+	const struct conf_probe *b = &actor_at(conf, "/user/b@2")->process->health;
+	const struct conf_probe *c = &actor_at(conf, "/user/c")->process->health;
 	const struct conf_actor *d = actor_at(conf, "/user/d");
 	const struct conf_actor *e = actor_at(conf, "/user/e");
 
 	ck_assert_int_eq(a->spec.start.ready, READY_PROBED);
 	ck_assert_uint_eq(a->spec.start.ready_interval_ms, 2000);
 	ck_assert_uint_eq(a->spec.start.timeout_ms, 90000);
-	ck_assert_uint_eq(a->process.readiness.probe.timeout_ms, 3000);
-	ck_assert_int_eq(a->process.readiness.probe.kind, PROBE_TCP);
-	ck_assert_str_eq(a->process.readiness.probe.address, "127.0.0.1");
-	ck_assert_uint_eq(a->process.readiness.probe.port, 80);
-	ck_assert(!a->process.readiness.notify);
+	ck_assert_uint_eq(a->process->readiness.probe.timeout_ms, 3000);
+	ck_assert_int_eq(a->process->readiness.probe.kind, PROBE_TCP);
+	ck_assert_str_eq(a->process->readiness.probe.address, "127.0.0.1");
+	ck_assert_uint_eq(a->process->readiness.probe.port, 80);
+	ck_assert(!a->process->readiness.notify);
 	ck_assert(!a->spec.health.on);
 	ck_assert_int_eq(b->kind, PROBE_HTTP);
 	ck_assert_str_eq(b->address, "::1");
@@ -205,12 +205,12 @@ START_TEST(a_probe_is_taken_apart)
 	ck_assert_str_eq(c->resource, "/?q");
 	ck_assert_uint_eq(actor_at(conf, "/user/c")->spec.health.failures, 7);
 	ck_assert(d->spec.health.on);
-	ck_assert_int_eq(d->process.health.kind, PROBE_EXEC);
-	ck_assert_str_eq(d->process.health.command[2], "a b");
-	ck_assert_ptr_null(d->process.health.command[3]);
+	ck_assert_int_eq(d->process->health.kind, PROBE_EXEC);
+	ck_assert_str_eq(d->process->health.command[2], "a b");
+	ck_assert_ptr_null(d->process->health.command[3]);
 	ck_assert_uint_eq(d->spec.health.initial_delay_ms, 60000);
 	ck_assert_uint_eq(d->spec.health.interval_ms, 10000);
-	ck_assert_str_eq(e->process.readiness.probe.address, "/s");
+	ck_assert_str_eq(e->process->readiness.probe.address, "/s");
 	ck_assert(!e->spec.health.on);
 	ck_assert_uint_ne(actor_at(conf, "/user/b@1")->spec.health.what,
 	                  actor_at(conf, "/user/b@2")->spec.health.what);
@@ -225,7 +225,7 @@ START_TEST(notify_readiness_gives_a_socket_and_a_timeout)
 	              "  a: {command: [x], ready: notify}\n"
 	              "  b: {command: [x], ready: notify, start_timeout: 3s}\n");
 
-	ck_assert(actor_at(conf, "/user/a")->process.readiness.notify);
+	ck_assert(actor_at(conf, "/user/a")->process->readiness.notify);
 	ck_assert_int_eq(actor_at(conf, "/user/a")->spec.start.ready, READY_TOLD);
 	ck_assert_uint_eq(actor_at(conf, "/user/a")->spec.start.timeout_ms, 90000);
 	ck_assert_uint_eq(actor_at(conf, "/user/b")->spec.start.timeout_ms, 3000);
@@ -240,9 +240,9 @@ START_TEST(users_and_groups_are_resolved)
 	              "  a: {command: [x], user: root}\n"
 	              "  b: {command: [x], user: 0, group: 12}\n"
 	              "  c: {command: [x], group: 4000000000, user: '4000000001'}\n");
-	const struct conf_process *a = &actor_at(conf, "/user/a")->process;
-	const struct conf_process *b = &actor_at(conf, "/user/b")->process;
-	const struct conf_process *c = &actor_at(conf, "/user/c")->process;
+	const struct conf_process *a = actor_at(conf, "/user/a")->process;
+	const struct conf_process *b = actor_at(conf, "/user/b")->process;
+	const struct conf_process *c = actor_at(conf, "/user/c")->process;
 
 	ck_assert_uint_eq(a->identity.uid, 0);
 	ck_assert_str_eq(a->identity.user_name, "root");

@@ -126,17 +126,17 @@ START_TEST(a_worker_has_the_defaults_of_the_reference)
 	ck_assert_uint_eq(a->column, 12);
 	ck_assert_ptr_null(a->base);
 	ck_assert_ptr_null(a->description);
-	ck_assert_str_eq(a->process.argv[0], "x");
-	ck_assert_str_eq(a->process.argv[1], "y");
-	ck_assert_ptr_null(a->process.argv[2]);
-	ck_assert(!a->process.identity.has_user);
-	ck_assert_ptr_null(a->process.world.directory);
-	ck_assert_uint_eq(a->process.world.umask, 0022);
-	ck_assert_int_eq(a->process.output.out.kind, OUTPUT_LOG);
-	ck_assert(a->process.output.out_is_err);
-	ck_assert_int_eq(a->process.containment, CONTAINMENT_AUTO);
-	ck_assert_int_eq(a->process.orders.stop_signal, SIGTERM);
-	ck_assert(!a->process.readiness.notify);
+	ck_assert_str_eq(a->argv[0], "x");
+	ck_assert_str_eq(a->argv[1], "y");
+	ck_assert_ptr_null(a->argv[2]);
+	ck_assert(!a->process->identity.has_user);
+	ck_assert_ptr_null(a->process->world.directory);
+	ck_assert_uint_eq(a->process->world.umask, 0022);
+	ck_assert_int_eq(a->process->output.out.kind, OUTPUT_LOG);
+	ck_assert(a->process->output.out_is_err);
+	ck_assert_int_eq(a->process->containment, CONTAINMENT_AUTO);
+	ck_assert_int_eq(a->process->orders.stop_signal, SIGTERM);
+	ck_assert(!a->process->readiness.notify);
 	conf_free(conf);
 }
 END_TEST
@@ -297,8 +297,8 @@ START_TEST(limits_of_a_cgroup_arrive_as_the_kernel_counts_them)
 	              "  b: {command: [x], cgroup: {optional: true, cpu_max: '250.5%',\n"
 	              "    cpu_weight: 10, io_weight: 10000}}\n"
 	              "  c: {command: [x]}\n");
-	const struct conf_cgroup *a = &actor_at(conf, "/user/a")->process.cgroup;
-	const struct conf_cgroup *b = &actor_at(conf, "/user/b")->process.cgroup;
+	const struct conf_cgroup *a = &actor_at(conf, "/user/a")->process->cgroup;
+	const struct conf_cgroup *b = &actor_at(conf, "/user/b")->process->cgroup;
 
 	ck_assert_uint_eq(a->given, 1u << CGROUP_MEMORY_MAX | 1u << CGROUP_MEMORY_HIGH |
 	                                1u << CGROUP_PIDS_MAX);
@@ -309,7 +309,7 @@ START_TEST(limits_of_a_cgroup_arrive_as_the_kernel_counts_them)
 	ck_assert_uint_eq(b->value[CGROUP_CPU_MAX], 250500);
 	ck_assert_uint_eq(b->value[CGROUP_CPU_WEIGHT], 10);
 	ck_assert_uint_eq(b->value[CGROUP_IO_WEIGHT], 10000);
-	ck_assert_uint_eq(actor_at(conf, "/user/c")->process.cgroup.given, 0);
+	ck_assert_uint_eq(actor_at(conf, "/user/c")->process->cgroup.given, 0);
 	conf_free(conf);
 }
 END_TEST
@@ -325,10 +325,10 @@ START_TEST(a_rule_for_lack_of_memory_names_the_actors_that_it_covers)
 	              "    children: {c: {command: [x]}, t: {children: {d: {command: "
 	              "[x]}}}}\n");
 
-	ck_assert(actor_at(conf, "/user/a")->process.asks_for_oom);
-	ck_assert(!actor_at(conf, "/user/b")->process.asks_for_oom);
-	ck_assert(actor_at(conf, "/user/s/c")->process.asks_for_oom);
-	ck_assert(actor_at(conf, "/user/s/t/d")->process.asks_for_oom);
+	ck_assert(actor_at(conf, "/user/a")->process->asks_for_oom);
+	ck_assert(!actor_at(conf, "/user/b")->process->asks_for_oom);
+	ck_assert(actor_at(conf, "/user/s/c")->process->asks_for_oom);
+	ck_assert(actor_at(conf, "/user/s/t/d")->process->asks_for_oom);
 	conf_free(conf);
 }
 END_TEST

@@ -14,7 +14,7 @@ START_TEST(an_alias_has_the_value_of_its_anchor)
 	                              "  a: {command: &c [sleep, '1']}\n"
 	                              "  b: {command: *c}\n");
 
-	ck_assert_str_eq(actor_at(conf, "/user/b")->process.argv[1], "1");
+	ck_assert_str_eq(actor_at(conf, "/user/b")->argv[1], "1");
 	conf_free(conf);
 }
 END_TEST

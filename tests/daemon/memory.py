@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from harness import INSTRUMENTED, Skip, check, comment, main, test
 
 FEW, MANY = 300, 900
-MAPPED_KIB, WHOLE_KIB = 5.9, 7.15   # an actor takes at most
+MAPPED_KIB, WHOLE_KIB = 5.3, 6.0   # an actor takes at most
 FIXED_KIB = 2000                    # the rest of supd, programs and libraries left out
 SLACK_KIB = 512                     # of the ring of events more is mapped as it is written
 

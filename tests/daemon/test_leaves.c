@@ -24,7 +24,9 @@ enum { N = 100, NEAR = 16, MADE = 20, LIMITED = 30, OPEN = 40, THERE = 50 };
 static char directory[32];
 static struct actor at[N];
 static struct actors actors = {.at = at, .cap = N};
-static struct conf_actor conf, limited;
+static struct conf_process process, limited_process;
+static struct conf_actor conf = {.process = &process};
+static struct conf_actor limited = {.process = &limited_process};
 static struct proc procs_at[N];
 static struct proctable table = {.at = procs_at, .cap = N};
 static struct cgroup_root cgroups;
@@ -49,7 +51,7 @@ setup(void)
 	cgroup_root_init(&cgroups);
 	cgroups.fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ck_assert_int_ge(cgroups.fd, 0);
-	limited.process.cgroup.given = 1;
+	limited_process.cgroup.given = 1;
 	for (uint32_t slot = 0; slot < N; slot++) {
 		(void)snprintf(paths[slot], sizeof(paths[slot]), "/a%u", slot);
 		at[slot] = (struct actor){.ref = {slot, 1},

@@ -230,6 +230,9 @@ fake_parent(struct fake *fake, const char *path)
 	return fake_ref(fake, parent);
 }
 
+/* Of all actors: as good as nothing is started here. */
+static struct conf_process no_process;
+
 struct ref
 fake_add_spec(struct fake *fake, const char *path, const struct spec *spec)
 {
@@ -243,7 +246,8 @@ fake_add_spec(struct fake *fake, const char *path, const struct spec *spec)
 	*actor =
 	    (struct actor){.ref = ref, .path = strdup(path), .conf = conf, .conf_id = 1};
 	free(conf->base);
-	*conf = (struct conf_actor){.path = actor->path, .spec = *spec};
+	*conf = (struct conf_actor){
+	    .path = actor->path, .spec = *spec, .process = &no_process};
 	if (at != NULL) {
 		const char *name = strrchr(path, '/') + 1;
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -25,6 +24,9 @@ struct packer {
 	size_t cap;
 	struct strbuf texts;
 	struct map places;
+	struct conf_process *processes;
+	uint32_t n_processes;
+	uint32_t *process_of; /* for each actor the place of its process, from 1 */
 };
 
 /* Room for so many bytes at the end of the block, zeroed. */
@@ -138,6 +140,63 @@ pack_array(struct packed_visitor *visitor, const struct packed_array *array, siz
 	return 0;
 }
 
+/* ---- equal processes are one ---- */
+
+/* Sum up what the process is packed to at the end of the block. */
+static int
+sum_process(struct packer *packer, const struct conf_process *process, uint64_t *ret)
+{
+	size_t at;
+	int r = add_room(packer, sizeof(*process), &at);
+
+	if (r < 0)
+		return r;
+	memcpy(packer->block + at, process, sizeof(*process));
+	r = packed_visit_process(&packer->visitor, at);
+	*ret = sum_bytes(packer->block + at, packer->used - at, 0);
+	packer->used = at;
+	return r;
+}
+
+/* Find each process once: most actors differ in their command alone. */
+static int
+find_processes(struct packer *packer, const struct conf *conf)
+{
+	struct map by_sum;
+	uint64_t sum;
+	int r = 0;
+
+	map_init(&by_sum);
+	packer->processes = calloc(conf->n_actors, sizeof(*packer->processes));
+	packer->process_of = calloc(conf->n_actors, sizeof(*packer->process_of));
+	if (packer->processes == NULL || packer->process_of == NULL)
+		r = -ENOMEM;
+	for (uint32_t i = 0; r == 0 && i < conf->n_actors; i++) {
+		r = sum_process(packer, conf->actors[i].process, &sum);
+		if (r < 0 || map_get(&by_sum, sum, &packer->process_of[i]))
+			continue;
+		packer->processes[packer->n_processes] = *conf->actors[i].process;
+		packer->process_of[i] = ++packer->n_processes;
+		r = map_put(&by_sum, sum, packer->n_processes);
+	}
+	map_done(&by_sum);
+	return r;
+}
+
+/* The pointer of an actor holds the place of the process, from 1. */
+static void
+place_processes(const struct packer *packer, const struct conf *copy)
+{
+	unsigned char *actor = packer->block + (uintptr_t)copy->actors;
+
+	for (uint32_t i = 0; i < copy->n_actors; i++, actor += sizeof(*copy->actors)) {
+		const uint64_t place = packer->process_of[i];
+
+		memcpy(actor + offsetof(struct conf_actor, process), &place,
+		       sizeof(place));
+	}
+}
+
 static int
 pack_all(struct packer *packer, const struct conf *conf)
 {
@@ -148,11 +207,15 @@ pack_all(struct packer *packer, const struct conf *conf)
 
 	if (r == 0)
 		r = add_room(packer, sizeof(*conf), &at);
+	if (r == 0)
+		r = find_processes(packer, conf);
 	if (r < 0)
 		return r;
 	memcpy(packer->block + at, conf, sizeof(*conf));
 	/* What is private is made anew. */
 	copy = (struct conf *)(packer->block + at);
+	copy->common.processes = packer->processes;
+	copy->common.n_processes = packer->n_processes;
 	copy->by_path = (struct map){0};
 	copy->memory = NULL;
 	copy->found = NULL;
@@ -160,7 +223,10 @@ pack_all(struct packer *packer, const struct conf *conf)
 	copy->block.bytes = 0;
 	copy->block.is_mapped = false;
 	copy->block.sealed_fd = -1;
-	return packed_visit(&packer->visitor, at);
+	r = packed_visit(&packer->visitor, at);
+	if (r == 0)
+		place_processes(packer, (struct conf *)(packer->block + at));
+	return r;
 }
 
 /* ---- the file ---- */
@@ -242,6 +308,8 @@ conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
 		r = finish_block(&packer);
 	strbuf_done(&packer.texts);
 	map_done(&packer.places);
+	free(packer.processes);
+	free(packer.process_of);
 	if (r == 0) {
 		*ret_block = packer.block;
 		*ret_bytes = packer.used;
@@ -281,39 +349,25 @@ conf_pack(const struct conf *conf, struct err *err)
 	return r;
 }
 
-/* All of a memory file, to be read; NULL. */
-static void *
-map_all(int fd, size_t *ret_bytes)
+static bool
+read_head(const struct conf *conf, struct packed_head *ret)
 {
-	struct stat st;
-	void *at;
+	struct err err;
+	int fd = conf_pack(conf, &err);
+	const bool is_read = fd >= 0 && pread(fd, ret, sizeof(*ret), 0) == sizeof(*ret);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return NULL;
-	*ret_bytes = (size_t)st.st_size;
-	at = mmap(NULL, *ret_bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
-	return at == MAP_FAILED ? NULL : at;
+	if (fd >= 0)
+		(void)close(fd);
+	return is_read;
 }
 
 /* True if two configurations are the same, with the places in their files: both are
- * packed into the same bytes.  False also without memory. */
+ * packed into as many bytes with the same sum.  False also without memory. */
 bool
 conf_packs_alike(const struct conf *a, const struct conf *b)
 {
-	struct err err;
-	int a_fd = conf_pack(a, &err), b_fd = conf_pack(b, &err);
-	size_t a_bytes = 0, b_bytes = 0;
-	void *a_at = map_all(a_fd, &a_bytes), *b_at = map_all(b_fd, &b_bytes);
-	const bool is_same = a_at != NULL && b_at != NULL && a_bytes == b_bytes &&
-	                     memcmp(a_at, b_at, a_bytes) == 0;
+	struct packed_head a_head, b_head;
 
-	if (a_at != NULL)
-		(void)munmap(a_at, a_bytes);
-	if (b_at != NULL)
-		(void)munmap(b_at, b_bytes);
-	if (a_fd >= 0)
-		(void)close(a_fd);
-	if (b_fd >= 0)
-		(void)close(b_fd);
-	return is_same;
+	return read_head(a, &a_head) && read_head(b, &b_head) &&
+	       memcmp(&a_head, &b_head, sizeof(a_head)) == 0;
 }

@@ -71,31 +71,55 @@ static const struct packed_array defaults_arrays[] = {
 static const struct packed_shape defaults = {.size = sizeof(struct conf_defaults),
                                              ARRAYS(defaults_arrays)};
 
-/* ---- the two that have some ---- */
+/* ---- those that have some ---- */
+
+static const struct packed_text process_texts[] = {
+    TEXT(struct conf_process, identity.unknown),
+    TEXT(struct conf_process, identity.asked_user),
+    TEXT(struct conf_process, identity.asked_group),
+    TEXT(struct conf_process, identity.user_name),
+    TEXT(struct conf_process, identity.home),
+    TEXT(struct conf_process, identity.shell),
+    TEXT(struct conf_process, world.root),
+    TEXT(struct conf_process, world.directory),
+    TEXT(struct conf_process, world.input),
+    TEXT(struct conf_process, output.out.file),
+    TEXT(struct conf_process, output.err.file),
+    TEXT(struct conf_process, readiness.pattern),
+    TEXT(struct conf_process, readiness.probe.address),
+    TEXT(struct conf_process, readiness.probe.host),
+    TEXT(struct conf_process, readiness.probe.resource),
+    TEXT(struct conf_process, health.address),
+    TEXT(struct conf_process, health.host),
+    TEXT(struct conf_process, health.resource),
+};
+static const struct packed_array process_arrays[] = {
+    LIST(struct conf_process, identity.asked_groups),
+    LIST(struct conf_process, world.environment),
+    LIST(struct conf_process, world.environment_files),
+    LIST(struct conf_process, orders.stop_command),
+    LIST(struct conf_process, orders.reload_command),
+    LIST(struct conf_process, readiness.probe.command),
+    LIST(struct conf_process, health.command),
+    LIST(struct conf_process, hooks[HOOK_PRE_START]),
+    LIST(struct conf_process, hooks[HOOK_POST_START]),
+    LIST(struct conf_process, hooks[HOOK_PRE_RESTART]),
+    LIST(struct conf_process, hooks[HOOK_POST_RESTART]),
+    LIST(struct conf_process, hooks[HOOK_PRE_STOP]),
+    LIST(struct conf_process, hooks[HOOK_POST_STOP]),
+    ARRAY(struct conf_process, identity.groups, identity.n_groups, group),
+    ARRAY(struct conf_process, attributes.cpus, attributes.n_cpus, cpus),
+    ARRAY(struct conf_process, limits, n_limits, limit),
+    ARRAY(struct conf_process, sockets, n_sockets, a_socket),
+};
+static const struct packed_shape packed_process = {
+    sizeof(struct conf_process), TEXTS(process_texts), ARRAYS(process_arrays)};
 
 static const struct packed_text actor_texts[] = {
     NAME(struct conf_actor, name),
     NAME(struct conf_actor, path),
     TEXT(struct conf_actor, description),
     TEXT(struct conf_actor, base),
-    TEXT(struct conf_actor, process.identity.unknown),
-    TEXT(struct conf_actor, process.identity.asked_user),
-    TEXT(struct conf_actor, process.identity.asked_group),
-    TEXT(struct conf_actor, process.identity.user_name),
-    TEXT(struct conf_actor, process.identity.home),
-    TEXT(struct conf_actor, process.identity.shell),
-    TEXT(struct conf_actor, process.world.root),
-    TEXT(struct conf_actor, process.world.directory),
-    TEXT(struct conf_actor, process.world.input),
-    TEXT(struct conf_actor, process.output.out.file),
-    TEXT(struct conf_actor, process.output.err.file),
-    TEXT(struct conf_actor, process.readiness.pattern),
-    TEXT(struct conf_actor, process.readiness.probe.address),
-    TEXT(struct conf_actor, process.readiness.probe.host),
-    TEXT(struct conf_actor, process.readiness.probe.resource),
-    TEXT(struct conf_actor, process.health.address),
-    TEXT(struct conf_actor, process.health.host),
-    TEXT(struct conf_actor, process.health.resource),
 };
 static const struct packed_array actor_arrays[] = {
     ARRAY(struct conf_actor, keys, n_keys, key),
@@ -106,24 +130,7 @@ static const struct packed_array actor_arrays[] = {
     ARRAY(struct conf_actor, watches, spec.n_watches, watch),
     ARRAY(struct conf_actor, spec.needs, spec.n_needs, need_spec),
     ARRAY(struct conf_actor, needs, spec.n_needs, need),
-    LIST(struct conf_actor, process.argv),
-    LIST(struct conf_actor, process.identity.asked_groups),
-    LIST(struct conf_actor, process.world.environment),
-    LIST(struct conf_actor, process.world.environment_files),
-    LIST(struct conf_actor, process.orders.stop_command),
-    LIST(struct conf_actor, process.orders.reload_command),
-    LIST(struct conf_actor, process.readiness.probe.command),
-    LIST(struct conf_actor, process.health.command),
-    LIST(struct conf_actor, process.hooks[HOOK_PRE_START]),
-    LIST(struct conf_actor, process.hooks[HOOK_POST_START]),
-    LIST(struct conf_actor, process.hooks[HOOK_PRE_RESTART]),
-    LIST(struct conf_actor, process.hooks[HOOK_POST_RESTART]),
-    LIST(struct conf_actor, process.hooks[HOOK_PRE_STOP]),
-    LIST(struct conf_actor, process.hooks[HOOK_POST_STOP]),
-    ARRAY(struct conf_actor, process.identity.groups, process.identity.n_groups, group),
-    ARRAY(struct conf_actor, process.attributes.cpus, process.attributes.n_cpus, cpus),
-    ARRAY(struct conf_actor, process.limits, process.n_limits, limit),
-    ARRAY(struct conf_actor, process.sockets, process.n_sockets, a_socket),
+    LIST(struct conf_actor, argv),
 };
 static const struct packed_shape packed_actor = {
     sizeof(struct conf_actor), TEXTS(actor_texts), ARRAYS(actor_arrays)};
@@ -136,7 +143,8 @@ static const struct packed_text conf_texts[] = {
 static const struct packed_array conf_arrays[] = {
     ARRAY(struct conf, files, n_files, one_text),
     ARRAY(struct conf, recipes, n_recipes, recipe),
-    ARRAY(struct conf, defaults, n_defaults, defaults),
+    ARRAY(struct conf, common.defaults, common.n_defaults, defaults),
+    ARRAY(struct conf, common.processes, common.n_processes, packed_process),
     ARRAY(struct conf, actors, n_actors, packed_actor),
 };
 static const struct packed_shape packed_conf = {sizeof(struct conf), TEXTS(conf_texts),
@@ -172,6 +180,15 @@ visit_things(struct packed_visitor *visitor, const struct packed_shape *shape, s
 		                &below, &n_below);
 	}
 	return r;
+}
+
+/* Take the visitor through one process by itself. */
+int
+packed_visit_process(struct packed_visitor *visitor, size_t at)
+{
+	int r = visitor->on_things(visitor, &packed_process, at, 1);
+
+	return r < 0 ? r : visit_things(visitor, &packed_process, at, 1);
 }
 
 /* Visit an actor: its arrays, in a fixed order. */
@@ -300,6 +317,7 @@ packed_layout(void)
 
 	sum = add_shape(sum, &packed_conf);
 	sum = add_shape(sum, &packed_actor);
+	sum = add_shape(sum, &packed_process);
 	sum = add_shape(sum, &defaults);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		for (size_t j = 0; j < lists[i].n; j++)

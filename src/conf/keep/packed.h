@@ -3,7 +3,8 @@
  *
  * A block is a head, then everything that has a size of its own, then all texts, each of
  * them once.  What points to a text holds 1 and its place among the texts, what points to
- * an array the place of that in the block; 0 is NULL.  Arrays lie in the order in which
+ * an array the place of that in the block, what points to a process of several actors 1
+ * and its place among the processes; 0 is NULL.  Arrays lie in the order in which
  * they are met on the one way through the configuration that both sides take: so for the
  * reader there is only one right place for each.  Why it is copied: DECISIONS 75.
  */
@@ -17,7 +18,7 @@
 #include "conf/text/conf.h"
 
 /* Count up when something in struct conf, or below, means something else than before. */
-#define PACKED_VERSION 8
+#define PACKED_VERSION 9
 
 #define PACKED_MAGIC UINT64_C(0x6e657a6f72665573)
 
@@ -68,6 +69,7 @@ struct packed_visitor {
 	                size_t at, size_t *ret_at, size_t *ret_n);
 };
 
+int packed_visit_process(struct packed_visitor *visitor, size_t at);
 int packed_visit(struct packed_visitor *visitor, size_t at);
 uint64_t packed_layout(void);
 size_t packed_count(const struct packed_array *array, const void *thing);

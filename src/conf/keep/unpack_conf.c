@@ -104,9 +104,9 @@ places_are_sound(const struct conf *conf, const struct conf_key *keys, size_t n)
 static bool
 defaults_are_sound(const struct conf *conf)
 {
-	for (uint32_t i = 0; i < conf->n_defaults; i++)
-		if (!places_are_sound(conf, conf->defaults[i].keys,
-		                      conf->defaults[i].n_keys))
+	for (uint32_t i = 0; i < conf->common.n_defaults; i++)
+		if (!places_are_sound(conf, conf->common.defaults[i].keys,
+		                      conf->common.defaults[i].n_keys))
 			return false;
 	return true;
 }
@@ -122,7 +122,7 @@ actor_is_sound(const struct conf *conf, uint32_t index)
 		return false;
 	if (actor->place.file >= conf->n_files ||
 	    (unsigned int)actor->spec.kind >= NODE_KIND_MAX ||
-	    (has_process && actor->process.argv == NULL))
+	    (has_process && actor->argv == NULL))
 		return false;
 	if (actor->spec.n_watches > SPEC_WATCHES_MAX)
 		return false;
@@ -137,7 +137,7 @@ actor_is_sound(const struct conf *conf, uint32_t index)
 		if ((unsigned int)actor->spec.needs[i].level >= NEED_MAX)
 			return false;
 	return places_are_sound(conf, actor->keys, actor->n_keys) &&
-	       actor->defaults < conf->n_defaults;
+	       actor->defaults < conf->common.n_defaults;
 }
 
 static int
@@ -148,9 +148,14 @@ index_paths(struct conf *conf)
 	if (!defaults_are_sound(conf))
 		return -EBADMSG;
 	for (uint32_t i = 0; r == 0 && i < conf->n_actors; i++) {
-		if (!actor_is_sound(conf, i))
+		struct conf_actor *actor = &conf->actors[i];
+		const uintptr_t place = (uintptr_t)actor->process;
+
+		if (place == 0 || place > conf->common.n_processes ||
+		    !actor_is_sound(conf, i))
 			return -EBADMSG;
-		r = map_put_name(&conf->by_path, conf->actors[i].path, i);
+		actor->process = &conf->common.processes[place - 1];
+		r = map_put_name(&conf->by_path, actor->path, i);
 	}
 	if (r == 0 && conf->by_path.n != conf->n_actors)
 		return -EBADMSG;

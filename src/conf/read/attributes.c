@@ -22,7 +22,7 @@
 static struct attributes *
 attributes_of(void *target)
 {
-	return &((struct conf_actor *)target)->process.attributes;
+	return &((struct conf_actor *)target)->process->attributes;
 }
 
 /* The limit that the children may have at most. */
@@ -294,7 +294,7 @@ void
 read_root(struct reader *reader, const struct yaml *node, void *target,
           const struct trail *trail)
 {
-	struct conf_process *process = &((struct conf_actor *)target)->process;
+	struct conf_process *process = ((struct conf_actor *)target)->process;
 
 	process->world.root = read_path(reader, node, node->text);
 	rights_want(reader, node, trail, CAPABILITY_SYS_CHROOT, "another root");
@@ -305,7 +305,7 @@ void
 read_stdin(struct reader *reader, const struct yaml *node, void *target,
            const struct trail *trail UNUSED)
 {
-	struct conf_process *process = &((struct conf_actor *)target)->process;
+	struct conf_process *process = ((struct conf_actor *)target)->process;
 
 	if (read_value(&schema_stdin, node).word < 0)
 		process->world.input =
@@ -351,7 +351,7 @@ void
 read_environment_file(struct reader *reader, const struct yaml *node, void *target,
                       const struct trail *trail)
 {
-	struct conf_process *process = &((struct conf_actor *)target)->process;
+	struct conf_process *process = ((struct conf_actor *)target)->process;
 	const size_t n = node->type == NODE_LIST ? node->n : 1;
 	char **files = arena_alloc(reader->keep, n + 1, sizeof(*files));
 

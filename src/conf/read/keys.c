@@ -21,9 +21,6 @@
 
 #define MESSAGE_MAX 1024
 
-/* More keys than an actor can have. */
-#define UNWRITTEN_MAX 256
-
 /* Keys as they are found, before they are sorted. */
 struct key_list {
 	struct reader *reader;
@@ -100,7 +97,7 @@ is_key(const char *name, const char *below, const char *key)
 static const char *
 computed_default(struct key_list *collection, const char *name, const char *below)
 {
-	const struct attributes *attributes = &collection->actor->process.attributes;
+	const struct attributes *attributes = &collection->actor->process->attributes;
 	const struct spec *spec = &collection->actor->spec;
 	char buf[DURATION_TEXT_MAX];
 
@@ -204,15 +201,6 @@ add_key(struct key_list *collection, const struct schema_key *key,
 	}
 }
 
-static int
-compare_keys(const void *a, const void *b)
-{
-	const struct conf_key *left = a;
-	const struct conf_key *right = b;
-
-	return strcmp(left->key, right->key);
-}
-
 /*
  * List all keys that an actor has from this view of the table, those of `map` with the
  * place where they were written, the others with their defaults.  The actor's spec is
@@ -239,10 +227,11 @@ keys_make(struct reader *reader, const struct yaml *map, const struct schema_typ
 	if (actor->keys != NULL && collection.n > 0) {
 		memcpy(actor->keys, collection.at, collection.n * sizeof(*actor->keys));
 		actor->n_keys = collection.n;
-		qsort(actor->keys, actor->n_keys, sizeof(*actor->keys), compare_keys);
+		qsort(actor->keys, actor->n_keys, sizeof(*actor->keys),
+		      conf_keys_compare);
 	}
 	free(collection.at);
-	actor->defaults = unwritten_share(reader->conf, reader->scratch, &reader->sets,
+	actor->defaults = unwritten_share(reader->conf, &reader->sets,
 	                                  collection.unwritten, collection.n_unwritten);
 }
 

@@ -55,7 +55,7 @@ read_environment(struct reader *reader, const struct yaml *node, void *target,
 		environment[i] =
 		    arena_printf(reader->keep, "%s=%s", node->pairs[i].key->text,
 		                 node->pairs[i].value->text);
-	actor->process.world.environment = environment;
+	actor->process->world.environment = environment;
 }
 
 /* What can never be set is an error, what cannot be set by us a warning. */
@@ -84,7 +84,7 @@ void
 read_limits(struct reader *reader, const struct yaml *node, void *target,
             const struct trail *trail)
 {
-	struct conf_process *process = &((struct conf_actor *)target)->process;
+	struct conf_process *process = ((struct conf_actor *)target)->process;
 
 	process->limits = arena_alloc(reader->keep, node->n, sizeof(*process->limits));
 	for (size_t i = 0; process->limits != NULL && i < node->n; i++) {
@@ -277,7 +277,7 @@ void
 read_identity(struct reader *reader, const struct yaml *map, struct conf_actor *actor,
               const struct trail *up)
 {
-	struct conf_identity *id = &actor->process.identity;
+	struct conf_identity *id = &actor->process->identity;
 	const struct yaml *user = node_get(map, "user");
 	const struct yaml *group = node_get(map, "group");
 	const struct yaml *more = node_get(map, "supplementary_groups");
@@ -317,7 +317,7 @@ void
 read_keep_on_restart(struct reader *reader UNUSED, const struct yaml *node, void *target,
                      const struct trail *trail UNUSED)
 {
-	struct conf_process *process = &((struct conf_actor *)target)->process;
+	struct conf_process *process = ((struct conf_actor *)target)->process;
 
 	process->kept.fds_on_restart = false;
 	process->kept.directory_on_restart = false;

@@ -80,7 +80,10 @@ static void
 store(struct reader *reader, const struct schema_key *key, const struct yaml *node,
       void *target, const struct trail *trail)
 {
-	char *member = (char *)target + key->offset;
+	char *member =
+	    (key->is_of_process ? (char *)((struct conf_actor *)target)->process
+	                        : (char *)target) +
+	    key->offset;
 	struct value value;
 
 	if (key->size == 0)

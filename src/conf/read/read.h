@@ -9,6 +9,7 @@
 
 #include "conf/read/users.h"
 #include "conf/schema/schema.h"
+#include "conf/text/unwritten.h"
 #include "conf/text/yaml_node.h"
 
 /* The way from the top of the file down to a key, for reports. */
@@ -29,8 +30,8 @@ struct reader {
 	struct arena *keep;    /* the configuration's own memory */
 	struct arena *scratch; /* gone when loading ends */
 	struct users *users;
-	struct recipes *recipes;     /* recipe.c */
-	struct unwritten_sets *sets; /* unwritten.c */
+	struct recipes *recipes; /* recipe.c */
+	struct unwritten_sets sets;
 	const struct rights *rights; /* own_rights.c */
 	const char *read_file; /* the environment file found good last: not read again */
 	bool is_addition;      /* below a stand-in for a supervisor that runs */

@@ -279,7 +279,7 @@ who_is_late(const struct conf_actor *actor)
 {
 	if (actor->spec.start.ready == READY_PROBED)
 		return "a process with a probe that never succeeds";
-	if (actor->process.readiness.sign == READY_BY_NOTIFY)
+	if (actor->process->readiness.sign == READY_BY_NOTIFY)
 		return "with `ready: notify` a process that never sends READY=1";
 	return "a process that never reports readiness";
 }
@@ -295,8 +295,8 @@ settle_ready(struct reader *reader, const struct yaml *good, const struct trail 
 	    actor->spec.start.ready != READY_PROBED)
 		return;
 	if (actor->spec.start.ready == READY_TOLD &&
-	    actor->process.readiness.sign == READY_BY_NOTIFY)
-		actor->process.readiness.notify = true;
+	    actor->process->readiness.sign == READY_BY_NOTIFY)
+		actor->process->readiness.notify = true;
 	if (start_timeout == NULL)
 		actor->spec.start.timeout_ms = START_TIMEOUT_MS;
 	else if (actor->spec.start.timeout_ms == DURATION_INFINITE)
@@ -327,7 +327,7 @@ static void
 settle_notify(const struct reader *reader, struct conf_actor *actor)
 {
 	uint32_t above = actor->parent;
-	bool wanted = actor->process.kept.fd_store > 0 || actor->spec.watchdog_ms > 0 ||
+	bool wanted = actor->process->kept.fd_store > 0 || actor->spec.watchdog_ms > 0 ||
 	              actor->spec.backoff.manual_reset ||
 	              asks_for_reports(&actor->spec.on_failure);
 
@@ -335,7 +335,7 @@ settle_notify(const struct reader *reader, struct conf_actor *actor)
 		wanted = wanted || asks_for_reports(
 		                       &reader->conf->actors[above].spec.policy.decider);
 	if (wanted)
-		actor->process.readiness.notify = true;
+		actor->process->readiness.notify = true;
 }
 
 /*
@@ -355,12 +355,12 @@ actor_read(struct reader *reader, const struct yaml *map, const struct scope *sc
 		    actor->path, (size_t)(strrchr(actor->path, '@') - actor->path), 0);
 	if (actor->parent == CONF_NONE)
 		actor->spec.policy.intensity.unlimited = true;
-	actor->process.world.umask = 0022;
-	actor->process.orders.stop_signal = SIGTERM;
-	actor->process.orders.reload_signal = SIGHUP;
-	actor->process.orders.watchdog_signal = SIGABRT;
-	actor->process.output.out_is_err = true;
-	log_default(&actor->process.output.log);
+	actor->process->world.umask = 0022;
+	actor->process->orders.stop_signal = SIGTERM;
+	actor->process->orders.reload_signal = SIGHUP;
+	actor->process->orders.watchdog_signal = SIGABRT;
+	actor->process->output.out_is_err = true;
+	log_default(&actor->process->output.log);
 	good = take_keys(reader, map, scope, trail, actor);
 	if (good == NULL)
 		return;
@@ -371,7 +371,7 @@ actor_read(struct reader *reader, const struct yaml *map, const struct scope *sc
 	settle_notify(reader, actor);
 	cgroup_settle(reader, good, actor, trail);
 	actor->spec.keeps =
-	    actor->process.kept.fd_store > 0 || actor->process.kept.runtime_directory;
+	    actor->process->kept.fd_store > 0 || actor->process->kept.runtime_directory;
 	read_identity(reader, good, actor, trail);
 	keys_make(reader, good, view_of(actor), actor);
 }

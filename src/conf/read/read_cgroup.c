@@ -127,7 +127,7 @@ void
 read_cgroup(struct reader *reader, const struct yaml *node, void *target,
             const struct trail *trail)
 {
-	struct conf_cgroup *cgroup = &((struct conf_actor *)target)->process.cgroup;
+	struct conf_cgroup *cgroup = &((struct conf_actor *)target)->process->cgroup;
 	const struct yaml *optional = node_get(node, "optional");
 
 	*cgroup = (struct conf_cgroup){0};
@@ -173,14 +173,14 @@ cgroup_settle(struct reader *reader, const struct yaml *map, struct conf_actor *
 	struct trail trail = {up, "cgroup", 0};
 	uint32_t above = actor->parent;
 
-	if (actor->process.cgroup.given != 0 &&
-	    actor->process.containment == CONTAINMENT_SESSION)
+	if (actor->process->cgroup.given != 0 &&
+	    actor->process->containment == CONTAINMENT_SESSION)
 		reader_error(reader, cgroup, &trail,
 		             "with `containment: session` there is no cgroup to limit; "
 		             "leave one of the two out");
-	actor->process.asks_for_oom = asks_for_oom(&actor->spec.on_failure);
+	actor->process->asks_for_oom = asks_for_oom(&actor->spec.on_failure);
 	for (; above != CONF_NONE; above = reader->conf->actors[above].parent)
-		actor->process.asks_for_oom =
-		    actor->process.asks_for_oom ||
+		actor->process->asks_for_oom =
+		    actor->process->asks_for_oom ||
 		    asks_for_oom(&reader->conf->actors[above].spec.policy.decider);
 }

@@ -45,11 +45,11 @@ read_hooks(struct reader *reader, const struct yaml *node, void *target,
 		const struct yaml *command = node_get(node, hook_names[hook]);
 		struct trail below = {trail, hook_names[hook], 0};
 
-		actor->process.hooks[hook] = NULL;
+		actor->process->hooks[hook] = NULL;
 		actor->spec.hooks &= ~(UINT32_C(1) << hook);
 		if (command != NULL)
-			read_words(reader, command, &below, &actor->process.hooks[hook]);
-		if (actor->process.hooks[hook] != NULL)
+			read_words(reader, command, &below, &actor->process->hooks[hook]);
+		if (actor->process->hooks[hook] != NULL)
 			actor->spec.hooks |= UINT32_C(1) << hook;
 	}
 }

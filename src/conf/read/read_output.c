@@ -86,7 +86,7 @@ read_output(struct reader *reader, const struct yaml *node, void *target,
             const struct trail *trail)
 {
 	struct conf_actor *actor = target;
-	struct conf_process *process = &actor->process;
+	struct conf_process *process = actor->process;
 	const struct yaml *out = node;
 	const struct yaml *err = node;
 
@@ -150,7 +150,7 @@ void
 read_actor_log(struct reader *reader, const struct yaml *node, void *target,
                const struct trail *trail)
 {
-	struct conf_log *log = &((struct conf_actor *)target)->process.output.log;
+	struct conf_log *log = &((struct conf_actor *)target)->process->output.log;
 	const struct yaml *total = node_get(node, "total");
 	const struct yaml *max_size = node_get(node, "max_size");
 	struct trail below = {trail, total != NULL ? "total" : "max_size", 0};

@@ -163,7 +163,7 @@ static void
 read_unasked(struct reader *reader, const struct yaml *node, const char *kind,
              struct conf_actor *actor)
 {
-	struct conf_process *process = &actor->process;
+	struct conf_process *process = actor->process;
 
 	if (strcmp(kind, "after") == 0) {
 		actor->spec.start.ready = READY_AFTER;
@@ -196,7 +196,7 @@ read_ready_map(struct reader *reader, const struct yaml *node, struct conf_actor
 		read_unasked(reader, node_get(node, kind), kind, actor);
 		return;
 	}
-	read_probe(reader, node, kind, &actor->process.readiness.probe, trail);
+	read_probe(reader, node, kind, &actor->process->readiness.probe, trail);
 	actor->spec.start.ready = READY_PROBED;
 	actor->spec.start.ready_interval_ms =
 	    interval == NULL ? READY_INTERVAL_MS
@@ -246,8 +246,8 @@ read_health(struct reader *reader, const struct yaml *node, void *target,
 	spec->failures = HEALTH_FAILURES;
 	spec->successes = HEALTH_SUCCESSES;
 	read_table(reader, node, schema_health.table, spec);
-	read_probe(reader, node, kind, &actor->process.health, trail);
-	spec->what = sum_probe(&actor->process.health);
+	read_probe(reader, node, kind, &actor->process->health, trail);
+	spec->what = sum_probe(&actor->process->health);
 }
 
 /* ---- what is probably not meant ---- */
@@ -330,7 +330,7 @@ void
 probes_check(struct reader *reader, const struct yaml *map,
              const struct conf_actor *actor, const struct trail *up)
 {
-	const struct conf_process *process = &actor->process;
+	const struct conf_process *process = actor->process;
 	const struct trail ready = {up, "ready", 0};
 	const struct trail health = {up, "health", 0};
 	const struct yaml *node = node_get(map, "health");

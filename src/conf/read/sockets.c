@@ -182,7 +182,7 @@ read_sockets(struct reader *reader, const struct yaml *node, void *target,
              const struct trail *trail)
 {
 	const struct conf_actor *actor = target;
-	struct conf_process *process = &((struct conf_actor *)target)->process;
+	struct conf_process *process = ((struct conf_actor *)target)->process;
 
 	if (node->n > CONF_SOCKETS_MAX) {
 		reader_error(reader, node, trail, "%zu sockets; an actor has at most %d",
@@ -342,11 +342,11 @@ find_handler(struct reader *reader, uint32_t index, struct conf_socket *socket,
 		       "`%.200s` is a supervisor, and has no process that could serve "
 		       "clients",
 		       handler->path);
-	} else if (hands_over(&handler->process)) {
+	} else if (hands_over(handler->process)) {
 		refuse(reader, actor, socket,
 		       "`%.200s` has a handler itself; name an actor without a handler",
 		       handler->path);
-	} else if (handler->process.n_sockets + ++n_handled[found] > CONF_SOCKETS_MAX) {
+	} else if (handler->process->n_sockets + ++n_handled[found] > CONF_SOCKETS_MAX) {
 		refuse(reader, actor, socket,
 		       "`%.200s` would have more than %d sockets, with those of the "
 		       "actors for which it is the `handler`",
@@ -362,7 +362,7 @@ check_demand(struct reader *reader, const struct conf_actor *actor)
 {
 	const struct lint lint = keys_lint(reader);
 
-	if (actor->spec.on_demand && actor->process.n_sockets == 0)
+	if (actor->spec.on_demand && actor->process->n_sockets == 0)
 		keys_report(
 		    &lint, CONF_ERROR, actor, "start_on",
 		    "`start_on: connect` needs `sockets`: a client of one of them "
@@ -386,7 +386,7 @@ sockets_check(struct reader *reader)
 		return;
 	map_init(&claims.owners);
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		const struct conf_process *process = &conf->actors[i].process;
+		const struct conf_process *process = conf->actors[i].process;
 
 		check_demand(reader, &conf->actors[i]);
 		for (size_t j = 0; j < process->n_sockets; j++)
@@ -394,7 +394,7 @@ sockets_check(struct reader *reader)
 				claim_address(&claims, i, &process->sockets[j]);
 	}
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		struct conf_process *process = &conf->actors[i].process;
+		struct conf_process *process = conf->actors[i].process;
 
 		for (size_t j = 0; j < process->n_sockets; j++)
 			if (process->sockets[j].handler_path != NULL)

@@ -96,8 +96,9 @@ struct schema_key {
 	unsigned int where; /* set of enum schema_where */
 	size_t offset;      /* of the member that takes the value */
 	size_t size;
-	read_fn *read;     /* instead of offset and size */
-	bool is_structure; /* makes the tree; no property of one actor */
+	bool is_of_process; /* the member is one of the process of an actor */
+	read_fn *read;      /* instead of offset and size */
+	bool is_structure;  /* makes the tree; no property of one actor */
 };
 
 struct schema_table {

@@ -8,6 +8,8 @@
 /* Put into a table: the member of a struct that takes the value. */
 #define INTO(type, member) \
 	.offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
+/* … of the process of the actor. */
+#define INTO_PROCESS(member) INTO(struct conf_process, member), .is_of_process = true
 
 /* Parts of the tables of types. */
 #define WORDS(list)       .words = (list), .n_words = ARRAY_SIZE(list)

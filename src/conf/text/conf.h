@@ -74,19 +74,28 @@ struct conf_need {
 
 struct conf_actor {
 	char *name;
-	char *path;      /* "/user/app/api" */
-	uint32_t parent; /* index; CONF_NONE for /user */
+	char *path;        /* "/user/app/api" */
+	uint32_t parent;   /* index; CONF_NONE for /user */
+	uint32_t defaults; /* index into conf.common.defaults: all other keys */
 	struct spec spec;
-	struct conf_process process; /* kind worker */
-	struct conf_watch *watches;  /* spec.n_watches */
-	struct conf_need *needs;     /* spec.n_needs */
-	char *description;           /* or NULL */
-	char *base;                  /* replicas: the name without "@N", else NULL */
-	struct conf_key *keys;       /* those in the files, sorted by key */
+	char **argv;                  /* kind worker: NULL-terminated */
+	struct conf_process *process; /* perhaps of other actors, too */
+	struct conf_watch *watches;   /* spec.n_watches */
+	struct conf_need *needs;      /* spec.n_needs */
+	char *description;            /* or NULL */
+	char *base;                   /* replicas: the name without "@N", else NULL */
+	struct conf_key *keys;        /* those in the files, sorted by key */
 	size_t n_keys;
-	uint32_t defaults;  /* index into conf.defaults: all others */
 	struct place place; /* of the name */
 	uint32_t column;
+};
+
+/* What actors have in common. */
+struct conf_common {
+	struct conf_process *processes;
+	struct conf_defaults *defaults;
+	uint32_t n_processes;
+	uint32_t n_defaults;
 };
 
 /* One piece of the file's `templates`, `defaults` and `replicas` as they are written:
@@ -136,8 +145,7 @@ struct conf {
 	/* the tree: preorder, siblings in file order; [0] is /user */
 	struct conf_actor *actors;
 	uint32_t n_actors;
-	struct conf_defaults *defaults;
-	uint32_t n_defaults;
+	struct conf_common common;
 	struct conf_recipe *recipes; /* for conf_compose() */
 	uint32_t n_recipes;
 	char **files; /* every file that was read, the main one first */

@@ -18,8 +18,9 @@ conf_keys(const struct conf *conf, const struct conf_actor *actor)
 	/* Without any there may be no array, and NULL plus 0 is undefined. */
 	if (actor->n_keys > 0)
 		keys.end += actor->n_keys;
-	if (actor->defaults < conf->n_defaults) {
-		const struct conf_defaults *defaults = &conf->defaults[actor->defaults];
+	if (actor->defaults < conf->common.n_defaults) {
+		const struct conf_defaults *defaults =
+		    &conf->common.defaults[actor->defaults];
 
 		keys.default_at = defaults->keys;
 		keys.default_end = defaults->keys + defaults->n_keys;
@@ -39,13 +40,12 @@ conf_keys_next(struct conf_keys *keys)
 	return keys->at++;
 }
 
-static int
-by_name(const void *a, const void *b)
+/* For qsort() and bsearch(): in the order of their names. */
+int
+conf_keys_compare(const void *a, const void *b)
 {
-	const struct conf_key *left = a;
-	const struct conf_key *right = b;
-
-	return strcmp(left->key, right->key);
+	return strcmp(((const struct conf_key *)a)->key,
+	              ((const struct conf_key *)b)->key);
 }
 
 static const struct conf_key *
@@ -53,7 +53,8 @@ find_key(const struct conf_key *keys, size_t n, const char *key)
 {
 	struct conf_key wanted = {.key = key};
 
-	return n == 0 ? NULL : bsearch(&wanted, keys, n, sizeof(wanted), by_name);
+	return n == 0 ? NULL
+	              : bsearch(&wanted, keys, n, sizeof(wanted), conf_keys_compare);
 }
 
 /* A key of an actor that is in the file; NULL: it is not. */
@@ -70,9 +71,9 @@ conf_keys_effective(const struct conf *conf, const struct conf_actor *actor,
 {
 	const struct conf_key *found = conf_keys_find(actor, key);
 
-	if (found == NULL && actor->defaults < conf->n_defaults)
-		found = find_key(conf->defaults[actor->defaults].keys,
-		                 conf->defaults[actor->defaults].n_keys, key);
+	if (found == NULL && actor->defaults < conf->common.n_defaults)
+		found = find_key(conf->common.defaults[actor->defaults].keys,
+		                 conf->common.defaults[actor->defaults].n_keys, key);
 	return found;
 }
 

@@ -35,6 +35,7 @@ struct conf_keys {
 	const struct conf_key *default_at, *default_end; /* not in the files */
 };
 
+int conf_keys_compare(const void *a, const void *b);
 struct conf_keys conf_keys(const struct conf *conf, const struct conf_actor *actor);
 const struct conf_key *conf_keys_next(struct conf_keys *keys);
 const struct conf_key *conf_keys_find(const struct conf_actor *actor, const char *key);

@@ -212,8 +212,8 @@ struct conf_kept {
 	bool directory_on_restart;
 };
 
+/* Of several actors, where they have the same: keep/pack_conf.c. */
 struct conf_process {
-	char **argv; /* NULL-terminated */
 	struct conf_identity identity;
 	struct conf_world world;
 	struct attributes attributes;

@@ -8,7 +8,14 @@
 #include "conf/text/arena.h"
 #include "conf/text/conf.h"
 
-struct unwritten_sets;
+/* More keys than an actor can have. */
+#define UNWRITTEN_MAX 256
+
+/* Where the sets of such keys are, by their sum; the configuration has room for `cap`. */
+struct unwritten_sets {
+	struct map by_sum;
+	size_t cap;
+};
 
 /* A key that is not in the file.  Names are those of the one table of keys. */
 struct unwritten {
@@ -18,8 +25,7 @@ struct unwritten {
 	enum conf_effect effect;
 };
 
-uint32_t unwritten_share(struct conf *conf, struct arena *scratch,
-                         struct unwritten_sets **sets, const struct unwritten *keys,
-                         size_t n);
+uint32_t unwritten_share(struct conf *conf, struct unwritten_sets *sets,
+                         const struct unwritten *keys, size_t n);
 
 #endif

@@ -56,17 +56,20 @@ defaults_of_supervisors(struct reader *reader, const struct yaml *defaults)
 
 /* ---- one actor ---- */
 
-/* One more in the list of actors; NULL: there are too many, or no memory. */
+/* One more in the list of actors, with a process of its own; NULL: no memory. */
 static struct conf_actor *
 add_actor(struct builder *builder)
 {
 	struct conf *conf = builder->reader->conf;
+	struct conf_process *process =
+	    arena_alloc(builder->reader->keep, 1, sizeof(*process));
 
-	if (!ARRAY_RESERVE(conf->actors, conf->n_actors, builder->cap)) {
+	if (process == NULL ||
+	    !ARRAY_RESERVE(conf->actors, conf->n_actors, builder->cap)) {
 		builder->reader->keep->failed = true;
 		return NULL;
 	}
-	conf->actors[conf->n_actors] = (struct conf_actor){0};
+	conf->actors[conf->n_actors] = (struct conf_actor){.process = process};
 	return &conf->actors[conf->n_actors++];
 }
 

@@ -149,7 +149,7 @@ check_name(struct compose *compose)
 static void
 check_actor(struct compose *compose, const struct conf_actor *actor)
 {
-	const struct conf_process *process = &actor->process;
+	const struct conf_process *process = actor->process;
 	const struct trail trail = {NULL, actor->name, 0};
 	const struct yaml at = {.file = actor->place.file,
 	                        .line = actor->place.line,
@@ -286,6 +286,7 @@ conf_compose(const struct conf *conf, const struct conf_addition *addition,
 		report_no_memory(command_line, ret_reports);
 	reports_sort(ret_reports, composed->files, composed->n_files);
 	users_done(&compose.users);
+	map_done(&compose.reader.sets.by_sum);
 	arena_done(&compose.scratch);
 	if (ret_reports->n_errors == 0)
 		return composed;

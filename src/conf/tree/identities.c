@@ -84,7 +84,8 @@ void
 conf_identify(const struct conf_process *process, int fd)
 {
 	const struct conf_options options = {.boot = true};
-	struct conf_actor actor = {0};
+	struct conf_process found = {0};
+	struct conf_actor actor = {.process = &found};
 	struct conf_reports reports;
 	struct conf *conf = conf_new();
 	struct arena scratch;
@@ -119,7 +120,7 @@ conf_identify(const struct conf_process *process, int fd)
 			pairs[map.n++] = (struct node_pair){&keys[i], &values[i]};
 	read_identity(&reader, &map, &actor, NULL);
 	if (!conf->memory->failed && !scratch.failed)
-		write_answer(&actor.process, fd);
+		write_answer(&found, fd);
 }
 
 /* Forget the answers. */

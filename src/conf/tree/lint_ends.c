@@ -59,7 +59,7 @@ lint_ends(const struct lint *lint)
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
-		char *const *argv = actor->process.argv;
+		char *const *argv = actor->argv;
 
 		if (argv == NULL || actor->spec.restart != RESTART_PERMANENT ||
 		    actor->spec.on_demand)

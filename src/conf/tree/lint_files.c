@@ -33,7 +33,7 @@ static void
 check_program(const struct lint *lint, const struct conf_actor *actor, const char *key,
               char *const *argv)
 {
-	const struct conf_process *process = &actor->process;
+	const struct conf_process *process = actor->process;
 	const struct program_search program = {lint->options, process,
 	                                       program_trust(process)};
 	struct safety_report report;
@@ -56,18 +56,18 @@ check_program(const struct lint *lint, const struct conf_actor *actor, const cha
 static void
 check_commands(const struct lint *lint, const struct conf_actor *actor)
 {
-	check_program(lint, actor, "command", actor->process.argv);
-	check_program(lint, actor, "stop_command", actor->process.orders.stop_command);
+	check_program(lint, actor, "command", actor->argv);
+	check_program(lint, actor, "stop_command", actor->process->orders.stop_command);
 	check_program(lint, actor, "reload_command",
-	              actor->process.orders.reload_command);
-	check_program(lint, actor, "ready.exec", actor->process.readiness.probe.command);
-	check_program(lint, actor, "health.exec", actor->process.health.command);
+	              actor->process->orders.reload_command);
+	check_program(lint, actor, "ready.exec", actor->process->readiness.probe.command);
+	check_program(lint, actor, "health.exec", actor->process->health.command);
 	for (size_t hook = 0; hook < HOOK_MAX; hook++) {
 		char key[64];
 
-		if (actor->process.hooks[hook] != NULL) {
+		if (actor->process->hooks[hook] != NULL) {
 			(void)snprintf(key, sizeof(key), "hooks.%s", hook_names[hook]);
-			check_program(lint, actor, key, actor->process.hooks[hook]);
+			check_program(lint, actor, key, actor->process->hooks[hook]);
 		}
 	}
 	for (uint32_t i = 0; i < actor->spec.n_watches; i++) {
@@ -84,7 +84,7 @@ static void
 check_readable(const struct lint *lint, const struct conf_actor *actor, const char *key,
                const char *path)
 {
-	const struct conf_process *process = &actor->process;
+	const struct conf_process *process = actor->process;
 	struct stat st;
 	mode_t wanted = S_IROTH;
 
@@ -118,7 +118,7 @@ is_missing(const char *path)
 void
 lint_files(const struct lint *lint, const struct conf_actor *actor)
 {
-	const struct conf_process *process = &actor->process;
+	const struct conf_process *process = actor->process;
 	const struct trust trust = program_trust(process);
 	struct safety_report report;
 	struct stat stat_buf;

@@ -373,7 +373,7 @@ static void
 free_tables(struct conf *conf)
 {
 	free(conf->actors);
-	free(conf->defaults);
+	free(conf->common.defaults);
 }
 
 /* Free a configuration with everything it owns; NULL is fine. */
@@ -469,6 +469,7 @@ conf_load(const char *file, const struct conf_options *options,
 		report_no_memory(file, ret_reports);
 	reports_sort(ret_reports, conf->files, conf->n_files);
 	users_done(&load->users);
+	map_done(&load->reader.sets.by_sum);
 	arena_done(&load->scratch);
 	free(load);
 	if (ret_reports->n_errors == 0)

@@ -38,7 +38,7 @@ find_reader(struct reader *reader, uint32_t index, const struct conf_output *out
 		            "`%.200s` is a supervisor and has no process that could read",
 		            output->file);
 		found = CONF_NONE;
-	} else if (reader->conf->actors[found].process.world.input != NULL) {
+	} else if (reader->conf->actors[found].process->world.input != NULL) {
 		keys_report(
 		    &lint, CONF_ERROR, actor, key,
 		    "`%.200s` reads from a file (`stdin`), and has no other input",
@@ -81,7 +81,7 @@ find_readers(struct pipes *pipes)
 	bool any = false;
 
 	for (uint32_t i = 0; i < reader->conf->n_actors; i++) {
-		const struct conf_process *process = &reader->conf->actors[i].process;
+		const struct conf_process *process = reader->conf->actors[i].process;
 		uint32_t *found = &pipes->reader_of[2 * i];
 
 		found[0] = find_reader(reader, i, &process->output.out, output_keys[0]);

@@ -126,12 +126,12 @@ is_same_socket(const struct conf_actor *old, const struct conf_actor *new_actor,
 {
 	const struct conf_socket *a = NULL, *b = NULL;
 
-	for (size_t i = 0; i < old->process.n_sockets; i++)
-		if (strcmp(old->process.sockets[i].name, name) == 0)
-			a = &old->process.sockets[i];
-	for (size_t i = 0; i < new_actor->process.n_sockets; i++)
-		if (strcmp(new_actor->process.sockets[i].name, name) == 0)
-			b = &new_actor->process.sockets[i];
+	for (size_t i = 0; i < old->process->n_sockets; i++)
+		if (strcmp(old->process->sockets[i].name, name) == 0)
+			a = &old->process->sockets[i];
+	for (size_t i = 0; i < new_actor->process->n_sockets; i++)
+		if (strcmp(new_actor->process->sockets[i].name, name) == 0)
+			b = &new_actor->process->sockets[i];
 	return a != NULL && b != NULL && a->kind == b->kind && a->port == b->port &&
 	       strcmp(a->address, b->address) == 0;
 }

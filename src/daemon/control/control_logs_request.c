@@ -164,7 +164,7 @@ static void
 add_source(struct request *request, const struct actor *actor, size_t n,
            const struct conf_output *output, const char *stream)
 {
-	const struct conf_log *log = &actor->conf->process.output.log;
+	const struct conf_log *log = &actor->conf->process->output.log;
 	enum reader_format format = log->json ? READER_JSON : READER_TIMED;
 	struct strbuf *sb = &request->text;
 	char place[PLACE_MAX];
@@ -179,7 +179,7 @@ add_source(struct request *request, const struct actor *actor, size_t n,
 	add_text(sb, stream);
 	strbuf_adds(sb, reader_format_names[format]);
 	if (output->kind == OUTPUT_FILE)
-		add_owner(sb, &actor->conf->process);
+		add_owner(sb, actor->conf->process);
 	else if (format == READER_JOURNAL)
 		strbuf_addf(sb, " %s", request->uses->origin->control_path);
 	strbuf_addc(sb, '\0');
@@ -217,7 +217,7 @@ add_sources(struct request *request, struct ref ref)
 		return true;
 	if (map_put(&request->slots, ref.slot, 0) < 0)
 		request->text.failed = true;
-	process = &actor->conf->process;
+	process = actor->conf->process;
 	if (is_readable(request, &process->output.out))
 		add_source(request, actor, n++, &process->output.out,
 		           process->output.out_is_err ? "output" : "stdout");
@@ -264,7 +264,7 @@ static void
 reply_not_captured(struct conn *conn, struct ref ref)
 {
 	const struct actor *actor = actors_get(conn->control->uses.actors, ref);
-	const struct conf_output *output = &actor->conf->process.output.out;
+	const struct conf_output *output = &actor->conf->process->output.out;
 	struct strbuf text;
 
 	strbuf_init(&text, 4096);

@@ -83,13 +83,13 @@ identity_settle(const struct launcher *launcher, const struct actor *actor,
 	struct err err;
 	int r;
 
-	if (actor->conf->process.identity.unknown == NULL)
+	if (actor->conf->process->identity.unknown == NULL)
 		return 0;
 	*ret_step = SPAWN_STEP_USER;
 	/* Of an earlier configuration: it is about to go. */
 	if (conf_of_actor(launcher->actors, actor) != conf || actor->grown != NULL)
 		return -ENOENT;
-	process = &conf->actors[actor->conf - conf->actors].process;
+	process = conf->actors[actor->conf - conf->actors].process;
 	r = ask_bounded(launcher, process);
 	if (process->identity.unknown_is_group)
 		*ret_step = SPAWN_STEP_GROUP;

@@ -112,7 +112,7 @@ build_environment(struct launch *launch, const struct actor *actor, const char *
 {
 	const struct launcher *launcher = launch->launcher;
 	struct environment *environment = &launch->environment;
-	const struct conf_process *process = &actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 	char address[NOTIFY_NAME_MAX];
 
 	environment_begin(environment, process);
@@ -167,7 +167,7 @@ static int
 add_ready_fd(const struct launcher *launcher, const struct actor *actor,
              struct passed *passed)
 {
-	const struct conf_process *process = &actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 
 	if (process->readiness.sign != READY_BY_FD)
 		return 0;
@@ -233,7 +233,7 @@ fill_spawn(struct launch *launch, const struct actor *actor,
            struct spawn_trace *trace)
 {
 	const struct launcher *launcher = launch->launcher;
-	const struct conf_process *process = &actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 
 	launch->fds[0] = outputs->in;
 	launch->fds[1] = outputs->out.fd;
@@ -280,7 +280,7 @@ fill_spawn(struct launch *launch, const struct actor *actor,
 bool
 launch_in_cgroup(const struct cgroup_root *cgroups, const struct actor *actor)
 {
-	return actor->conf->process.containment != CONTAINMENT_SESSION &&
+	return actor->conf->process->containment != CONTAINMENT_SESSION &&
 	       cgroups->fd >= 0;
 }
 
@@ -374,11 +374,10 @@ launch_begin(struct launching *launching, const struct actor *actor, uint32_t li
 	struct launch *launch = launching->launch;
 	struct spawn_result *ret = &launching->result;
 	const struct launcher *launcher = launch->launcher;
-	const struct conf_process *process = &actor->conf->process;
 	struct program program = {
 	    .passed.ready_fd = -1,
-	    .file = system_has(actor) ? system_file() : process->argv[0],
-	    .argv = process->argv,
+	    .file = system_has(actor) ? system_file() : actor->conf->argv[0],
+	    .argv = actor->conf->argv,
 	    .cgroup_fd = -1,
 	};
 	struct outputs outputs;

@@ -21,7 +21,7 @@
 bool
 limiting_is_wanted(struct cgroup_root *root, const struct actor *actor)
 {
-	const struct conf_process *process = &actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 
 	if (process->cgroup.given != 0)
 		return true;
@@ -59,7 +59,7 @@ complain(const struct conf *conf, const struct actor *actor, enum cgroup_key key
          const char *why, int error)
 {
 	const struct conf_key *where = find_key(actor, key);
-	const bool is_optional = actor->conf->process.cgroup.optional;
+	const bool is_optional = actor->conf->process->cgroup.optional;
 	const bool is_placed = where != NULL && where->file < conf->n_files;
 
 	log_line(is_optional ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR,
@@ -94,7 +94,7 @@ set_one(const struct cgroup_root *root, const struct conf *conf,
 		complain(conf, actor, key, why, 0);
 		return -EOPNOTSUPP;
 	}
-	write_value(key, actor->conf->process.cgroup.value[key], text);
+	write_value(key, actor->conf->process->cgroup.value[key], text);
 	leaf = leaf_of(containment);
 	r = cgroup_leaf_set(root, leaf.text, cgroup_files[key], text);
 	if (r < 0) {
@@ -115,7 +115,7 @@ limiting_apply(const struct cgroup_root *root, const struct conf *conf,
                const struct actor *actor, const struct containment *containment,
                int *ret_which)
 {
-	const struct conf_cgroup *cgroup = &actor->conf->process.cgroup;
+	const struct conf_cgroup *cgroup = &actor->conf->process->cgroup;
 	int failed = 0;
 
 	for (enum cgroup_key key = 0; key < CGROUP_KEY_MAX; key++) {

@@ -15,7 +15,7 @@ static int
 open_output(struct output *room, const struct actor *actor, bool is_task,
             enum feed_stream name, struct output_fd *ret)
 {
-	const struct conf_process *process = &actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 	const struct conf_output *output =
 	    name == FEED_STDERR ? &process->output.err : &process->output.out;
 	int fd = -1;
@@ -62,7 +62,7 @@ int
 outputs_open(struct output *room, const struct actor *actor, bool is_task,
              struct outputs *ret, enum spawn_step *ret_step)
 {
-	const struct conf_process *process = &actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 	int r;
 
 	*ret = (struct outputs){.in = -1, .err.fd = -1};

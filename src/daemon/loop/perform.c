@@ -69,7 +69,7 @@ clear(struct supd *supd, const struct action *action)
 
 	if (actor == NULL)
 		return;
-	process = &actor->conf->process;
+	process = actor->conf->process;
 	if (action->is_final || !process->kept.fds_on_restart)
 		stores_clear(supd->messages->stores, action->ref);
 	if (process->kept.runtime_directory &&

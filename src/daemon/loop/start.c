@@ -184,7 +184,7 @@ list_users(const struct conf *conf, size_t *ret_n)
 		return NULL;
 	uids[n++] = getuid();
 	for (size_t i = 0; conf != NULL && i < conf->n_actors; i++) {
-		const struct conf_process *process = &conf->actors[i].process;
+		const struct conf_process *process = conf->actors[i].process;
 
 		if (process->identity.has_user && process->identity.uid != uids[n - 1])
 			uids[n++] = process->identity.uid;

@@ -115,7 +115,7 @@ try_ports(const struct conf *conf, const char *runtime_dir, struct conf_reports 
 	if (conf->has_metrics)
 		try_port(&metrics, &at, "metrics", runtime_dir, reports);
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		const struct conf_process *process = &conf->actors[i].process;
+		const struct conf_process *process = conf->actors[i].process;
 
 		for (size_t k = 0; k < process->n_sockets; k++) {
 			const struct conf_socket *sock = &process->sockets[k];

@@ -259,7 +259,7 @@ take_message(struct notify *notify, struct actor *actor)
 	n = said_take(notify->messages, actor, message, events);
 	/* Once in a life, and once a turn: for these there always is room. */
 	if (said_is(message, "READY", "1") &&
-	    actor->conf->process.readiness.sign == READY_BY_NOTIFY &&
+	    actor->conf->process->readiness.sign == READY_BY_NOTIFY &&
 	    record_ready(notify->messages->recording, actor->ref))
 		post(notify, actor, EVENT_READY);
 	if (said_is(message, "WATCHDOG", "1"))

@@ -335,7 +335,7 @@ int
 output_open(struct output *output, const struct actor *actor, bool is_task,
             enum feed_stream name)
 {
-	const struct conf_process *process = &actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 	struct output_pipe *pipe;
 	struct output_ends ends;
 	int r = output_get(output, actor->path, name, &pipe, &ends);
@@ -416,9 +416,9 @@ output_configure(struct output *output)
 
 		if (actor->spec.kind == NODE_SUPERVISOR)
 			continue;
-		r = make_inputs(output, &actor->process.output.out);
+		r = make_inputs(output, &actor->process->output.out);
 		if (r == 0)
-			r = make_inputs(output, &actor->process.output.err);
+			r = make_inputs(output, &actor->process->output.err);
 	}
 	output_choose_look(output);
 	output_name_changes(output);

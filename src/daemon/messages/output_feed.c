@@ -91,7 +91,7 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 
 	if (actor == NULL || pipe->name >= FEED_STREAM_MAX)
 		return false;
-	process = &actor->conf->process;
+	process = actor->conf->process;
 	target = pipe->name == FEED_STDERR ? &process->output.err : &process->output.out;
 	/* A temporary actor that is gone may have left something in its pipe. */
 	if (core_valid(messages->engine->core, ref))
@@ -297,7 +297,7 @@ output_take_match(struct output *output, uint64_t key, uint64_t awaited)
 		return;
 	event.ref = actors_find(messages->actors, output->pipes[at].path);
 	actor = actors_get(messages->actors, event.ref);
-	if (actor == NULL || actor->conf->process.readiness.sign != READY_BY_LOG)
+	if (actor == NULL || actor->conf->process->readiness.sign != READY_BY_LOG)
 		return;
 	/* An earlier process wrote that line. */
 	begun = pipe_begun_at(output, &output->pipes[at], event.ref);

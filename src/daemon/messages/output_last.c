@@ -19,7 +19,7 @@ void
 output_begun(const struct output *output, const struct actor *actor,
              uint64_t ret_match_from[2])
 {
-	const bool is_one = actor->conf->process.output.out_is_err;
+	const bool is_one = actor->conf->process->output.out_is_err;
 	const struct output_pipe *out =
 	    output_find(output, actor->path, is_one ? FEED_OUTPUT : FEED_STDOUT);
 	const struct output_pipe *err = output_find(output, actor->path, FEED_STDERR);
@@ -32,7 +32,7 @@ output_begun(const struct output *output, const struct actor *actor,
 void
 output_flush(struct output *output, const struct actor *actor)
 {
-	const bool is_told = output_is_told_of_lives(output, &actor->conf->process);
+	const bool is_told = output_is_told_of_lives(output, actor->conf->process);
 
 	for (unsigned int name = 0; name < FEED_STREAM_MAX; name++) {
 		struct output_pipe *pipe = output_find(output, actor->path, name);

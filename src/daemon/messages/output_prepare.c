@@ -40,7 +40,7 @@ static void
 prepare(struct output *output, const struct actor *actor, enum feed_stream name,
         struct output_batch *batch)
 {
-	const struct conf_process *process = &actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 	const struct conf_output *target =
 	    name == FEED_STDERR ? &process->output.err : &process->output.out;
 	struct output_pipe *pipe;
@@ -82,7 +82,7 @@ output_prepare(struct output *output, const struct actor *const *actors, size_t 
 	if (keeper_handover(output->messages->keeper) != NULL || output->is_sparing)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		const bool is_one = actors[i]->conf->process.output.out_is_err;
+		const bool is_one = actors[i]->conf->process->output.out_is_err;
 
 		prepare(output, actors[i], is_one ? FEED_OUTPUT : FEED_STDOUT, &batch);
 		if (!is_one)

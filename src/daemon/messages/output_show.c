@@ -87,8 +87,8 @@ width_of(const struct output *output, const struct conf_actor *actor)
 	const size_t top = strlen("/user/");
 
 	if (len <= top || actor->spec.kind == NODE_SUPERVISOR ||
-	    (!output_is_shown(output, &actor->process.output.out) &&
-	     !output_is_shown(output, &actor->process.output.err)))
+	    (!output_is_shown(output, &actor->process->output.out) &&
+	     !output_is_shown(output, &actor->process->output.err)))
 		return 0;
 	return (uint32_t)(len - top < WIDTH_MAX ? len - top : WIDTH_MAX);
 }

@@ -141,7 +141,7 @@ readiness_adopt(struct readiness *readiness, struct ref ref)
 int
 readiness_open(struct readiness *readiness, const struct actor *actor)
 {
-	const struct conf_process *process = &actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 	const struct ref ref = actor->ref;
 	int fds[2];
 	int r;

@@ -198,7 +198,7 @@ rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
 	fd = fd_open_directory(rundirs->actors_fd, name);
 	if (fd < 0)
 		return fd;
-	r = give_to_owner(fd, &actor->conf->process);
+	r = give_to_owner(fd, actor->conf->process);
 	if (is_new && r == 0 && fchmod(fd, 0755) < 0)
 		r = -errno;
 	(void)close(fd);
@@ -224,7 +224,7 @@ rundirs_renew(struct rundirs *rundirs)
 		int r;
 
 		if (actor->ref.slot == REF_NONE.slot || actor->pid == 0 ||
-		    !actor->conf->process.kept.runtime_directory)
+		    !actor->conf->process->kept.runtime_directory)
 			continue;
 		r = rundir_open(rundirs, actor, &path);
 		if (r < 0)

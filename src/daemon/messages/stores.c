@@ -256,7 +256,7 @@ static void
 put_down(struct stores *stores, const struct actor *actor, struct notify_message *message,
          const char *name)
 {
-	const uint32_t max = actor->conf->process.kept.fd_store;
+	const uint32_t max = actor->conf->process->kept.fd_store;
 	const bool is_polled = !says(message, "FDPOLL", '0');
 	struct store *store = have_store(stores, actor->ref);
 
@@ -291,7 +291,7 @@ take_back(struct stores *stores, struct ref ref, const char *name)
 bool
 stores_wants(const struct actor *actor, const struct notify_message *message)
 {
-	return actor->conf->process.kept.fd_store > 0 && says(message, "FDSTORE", '1') &&
+	return actor->conf->process->kept.fd_store > 0 && says(message, "FDSTORE", '1') &&
 	       !says(message, "FDSTOREREMOVE", '1');
 }
 

@@ -24,7 +24,7 @@ words_of_actor(const struct messages *messages, struct ref ref, struct events *e
 	if (actor == NULL || actor->conf == NULL ||
 	    actor->conf->spec.kind == NODE_SUPERVISOR || messages->output == NULL)
 		return;
-	process = &actor->conf->process;
+	process = actor->conf->process;
 	if (!conf_output_is_captured(&process->output.out) &&
 	    !conf_output_is_captured(&process->output.err))
 		return;

@@ -70,7 +70,7 @@ take_child(struct procs *procs, struct proc *proc, const struct reap *reap)
 	proc->child.pidfd = -1;
 	ends_add(procs, proc, reap);
 	if (!procs->cgroups->keeps_leaves || proc->child.containment.is_limited ||
-	    actor == NULL || actor->conf->process.identity.has_user)
+	    actor == NULL || actor->conf->process->identity.has_user)
 		procs_reap(procs);
 	return true;
 }

@@ -55,7 +55,7 @@ mend_mailboxes(const struct procs *procs, const struct proc *proc)
 {
 	const struct actor *actor = actors_get(procs->actors, proc->ref);
 
-	if (actor != NULL && actor->conf->process.n_sockets > 0)
+	if (actor != NULL && actor->conf->process->n_sockets > 0)
 		mailboxes_mend(procs->room->sockets, actor);
 }
 

@@ -45,7 +45,7 @@ procs_order_again(struct procs *procs, struct proc *proc)
 bool
 procs_ask_by_command(struct procs *procs, struct proc *proc, const struct actor *actor)
 {
-	if (proc->child.pid == 0 || actor->conf->process.orders.stop_command == NULL ||
+	if (proc->child.pid == 0 || actor->conf->process->orders.stop_command == NULL ||
 	    proc->stop_command == STOP_COMMAND_FAILED)
 		return false;
 	if (proc->stop_command == STOP_COMMAND_NOT_ASKED) {
@@ -111,9 +111,9 @@ procs_reload(struct procs *procs, struct ref ref)
 
 	if (proc == NULL || proc->child.pid == 0 || actor == NULL)
 		return -ESRCH;
-	if (actor->conf->process.orders.reload_command == NULL)
+	if (actor->conf->process->orders.reload_command == NULL)
 		return child_signal(procs, &proc->child,
-		                    actor->conf->process.orders.reload_signal);
+		                    actor->conf->process->orders.reload_signal);
 	/* The reload under way may have missed the newest change; the next reload sees
 	 * it. */
 	proc->reloads = tasks_run(procs->room->tasks, ref, TASK_RELOAD) ? 2 : 1;

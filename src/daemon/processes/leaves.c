@@ -31,7 +31,7 @@ lacks(const struct procs *procs, uint32_t slot, char ret_leaf[CGROUP_LEAF_MAX])
 	if (actor == NULL || actor->conf_owner != NULL ||
 	    procs->table->at[slot].child.containment.is_cgroup ||
 	    !launch_in_cgroup(procs->cgroups, actor) ||
-	    actor->conf->process.cgroup.given != 0 || actor->conf->process.asks_for_oom)
+	    actor->conf->process->cgroup.given != 0 || actor->conf->process->asks_for_oom)
 		return false;
 	cgroup_leaf_name(actor->path, ret_leaf);
 	return true;

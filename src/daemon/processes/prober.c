@@ -58,8 +58,8 @@ what_is_asked(const struct prober *prober, const struct action *action)
 
 	if (actor == NULL)
 		return NULL;
-	return action->is_start ? &actor->conf->process.readiness.probe
-	                        : &actor->conf->process.health;
+	return action->is_start ? &actor->conf->process->readiness.probe
+	                        : &actor->conf->process->health;
 }
 
 /* ---- connections ------------------------------------------------------------------- */

@@ -273,8 +273,8 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool watchdog_exp
 		continue_if_stopped(procs, proc, actor);
 		return;
 	}
-	signo = watchdog_expired ? actor->conf->process.orders.watchdog_signal
-	                         : actor->conf->process.orders.stop_signal;
+	signo = watchdog_expired ? actor->conf->process->orders.watchdog_signal
+	                         : actor->conf->process->orders.stop_signal;
 	if (proc->child.pid != 0) {
 		(void)child_signal(procs, &proc->child, signo);
 		continue_if_stopped(procs, proc, actor);

@@ -19,12 +19,10 @@
 static bool
 may_be_of(const struct actor *actor, const struct leftover *left)
 {
-	const struct conf_process *process = &actor->conf->process;
 	const uid_t own = geteuid();
 
-	return process->argv != NULL &&
-	       (left->uid == 0 || left->uid == own ||
-	        left->uid == (process->identity.has_user ? process->identity.uid : own));
+	return actor->conf->argv != NULL &&
+	       (left->uid == 0 || left->uid == own || left->uid == actors_uid(actor));
 }
 
 /* The actor of a leftover; NULL: no actor that counts. */

@@ -45,7 +45,7 @@ static char **
 argv_of(const struct processes *room, const struct actor *actor,
         const struct task_order *order)
 {
-	const struct conf_process *process = &actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 	struct action action;
 
 	switch (order->kind) {
@@ -176,7 +176,7 @@ build_environment(const struct processes *room, const struct actor *actor,
 
 	if (core_valid(room->engine->core, order->ref))
 		engine_view(room->engine, order->ref, &view);
-	environment_begin(environment, &actor->conf->process);
+	environment_begin(environment, actor->conf->process);
 	(void)environment_set(environment, "SUPD_PATH", actor->path);
 	(void)environment_set(environment, "SUPD_SOCKET", room->origin->control_path);
 	(void)environment_set(environment, "SUPD_ID", mark);
@@ -184,7 +184,7 @@ build_environment(const struct processes *room, const struct actor *actor,
 	(void)environment_set(environment, "SUPD_HOOK", task_name(order));
 	(void)environment_set(environment, "SUPD_REASON",
 	                      task_reason_names[order->reason]);
-	if (actor->conf->process.kept.runtime_directory) {
+	if (actor->conf->process->kept.runtime_directory) {
 		char *directory = NULL;
 		int r = rundir_open(room->messages->rundirs, actor, &directory);
 

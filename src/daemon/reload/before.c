@@ -43,17 +43,6 @@ before_prepare(const struct reloader *reloader, struct reload *ret, struct err *
 	return r;
 }
 
-/* Is that to be applied in force already?  A call that is repeated because its answer was
- * lost does not count. */
-static bool
-is_in_force(const struct conf *conf, const struct reload *reload)
-{
-	for (size_t i = 0; i < reload->plan.n; i++)
-		if (reload->plan.at[i].kind != CHANGE_UNCHANGED)
-			return false;
-	return conf_packs_alike(conf, reload->conf);
-}
-
 /*
  * Before a configuration is in force, under this number: have kept what an undo of it
  * leads to, which is the one in force.  A trial leaves that as it is until its end.  What
@@ -67,7 +56,8 @@ before_keep(struct reloader *reloader, const struct reload *reload, uint64_t id,
 	const struct conf *conf = reloader->actors->conf;
 	int fd = reloader->before_fd;
 
-	if (!reload->keeps_before && !is_in_force(conf, reload)) {
+	/* A call that is repeated because its answer was lost does not count. */
+	if (!reload->keeps_before && !conf_packs_alike(conf, reload->conf)) {
 		fd = fd_raise(conf_pack(conf, err));
 		if (fd < 0)
 			return fd;

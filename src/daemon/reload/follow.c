@@ -34,14 +34,15 @@
 /* How many descriptors the actor needs as long as it runs, with its pipes; without them
  * as many as the walker has, which has pipes and no pidfd. */
 static uint64_t
-count_fds_of(const struct conf_process *process, bool with_pipes)
+count_fds_of(const struct conf_actor *actor, bool with_pipes)
 {
+	const struct conf_process *process = actor->process;
 	const bool is_fed = process->output.out.kind == OUTPUT_PIPE ||
 	                    process->output.err.kind == OUTPUT_PIPE;
 	uint64_t n = process->n_sockets + process->kept.fd_store;
 	uint64_t n_pipes = conf_output_is_captured(&process->output.out);
 
-	if (process->argv == NULL)
+	if (actor->argv == NULL)
 		return n;
 	if (!process->output.out_is_err)
 		n_pipes += conf_output_is_captured(&process->output.err);
@@ -67,7 +68,7 @@ count_fds(const struct limits *limits, const struct conf *conf, bool with_pipes)
 		n += (uint64_t)(n_slots - conf->n_actors) *
 		     (FDS_PER_ACTOR + (with_pipes ? PIPES_PER_ACTOR : 0));
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		n += count_fds_of(&conf->actors[i].process, with_pipes);
+		n += count_fds_of(&conf->actors[i], with_pipes);
 	return n;
 }
 

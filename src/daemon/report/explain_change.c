@@ -194,14 +194,14 @@ add_awaited(struct strbuf *sb, const struct conf_actor *conf)
 
 	switch (conf->spec.start.ready) {
 	case READY_TOLD:
-		strbuf_adds(sb, ready_sign_text[conf->process.readiness.sign]);
-		if (conf->process.readiness.sign == READY_BY_LOG)
-			strbuf_addf(sb, " %s", conf->process.readiness.pattern);
-		if (conf->process.readiness.sign == READY_BY_FD)
-			strbuf_addf(sb, " %d", conf->process.readiness.fd);
+		strbuf_adds(sb, ready_sign_text[conf->process->readiness.sign]);
+		if (conf->process->readiness.sign == READY_BY_LOG)
+			strbuf_addf(sb, " %s", conf->process->readiness.pattern);
+		if (conf->process->readiness.sign == READY_BY_FD)
+			strbuf_addf(sb, " %d", conf->process->readiness.fd);
 		break;
 	case READY_PROBED:
-		add_probe(sb, &conf->process.readiness.probe);
+		add_probe(sb, &conf->process->readiness.probe);
 		break;
 	case READY_EXIT:
 		strbuf_adds(sb, "its end");
@@ -238,7 +238,7 @@ explain_numbers(struct strbuf *sb, const struct reporter *reporter,
 		strbuf_addf(sb,
 		            "%u bad answers in a row are a failure; it was asked for ",
 		            (unsigned int)conf->spec.health.failures);
-		add_probe(sb, &conf->process.health);
+		add_probe(sb, &conf->process->health);
 		strbuf_adds(sb, ".\n");
 	}
 }

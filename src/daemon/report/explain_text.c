@@ -78,10 +78,10 @@ say_program(struct strbuf *sb, const struct reporter *reporter, const struct fac
 
 	if (actor == NULL || actor->conf == NULL || facts->step == NULL)
 		return;
-	if (strcmp(facts->step, "exec") == 0 && actor->conf->process.argv != NULL)
-		name = actor->conf->process.argv[0];
+	if (strcmp(facts->step, "exec") == 0 && actor->conf->argv != NULL)
+		name = actor->conf->argv[0];
 	else if (strcmp(facts->step, "chdir") == 0)
-		name = actor->conf->process.world.directory;
+		name = actor->conf->process->world.directory;
 	if (name == NULL)
 		return;
 	strbuf_adds(sb, facts->step[0] == 'e' ? "Its program is " : "Its directory is ");

@@ -88,7 +88,7 @@ stop_time(const struct conf_actor *actor)
 	if (spec->stop.mode == SHUTDOWN_TIMEOUT)
 		ms = add_ms(
 		    ms, times(spec->stop.shutdown_ms,
-		              actor->process.readiness.notify ? CORE_EXTEND_FACTOR : 1));
+		              actor->process->readiness.notify ? CORE_EXTEND_FACTOR : 1));
 	return add_ms(ms, spec->stop.kill_timeout_ms);
 }
 

@@ -190,8 +190,8 @@ view_output_trouble(const struct reporter *reporter, struct ref ref, int error)
 	if (error == 0)
 		return NULL;
 	if ((error == ENOENT || error == ECONNREFUSED) && actor != NULL &&
-	    (actor->conf->process.output.out.kind == OUTPUT_JOURNAL ||
-	     actor->conf->process.output.err.kind == OUTPUT_JOURNAL))
+	    (actor->conf->process->output.out.kind == OUTPUT_JOURNAL ||
+	     actor->conf->process->output.err.kind == OUTPUT_JOURNAL))
 		return "there is no journal";
 	return strerror(error);
 }

@@ -86,7 +86,7 @@ add_sockets(struct strbuf *sb, const struct conf_process *process)
 static void
 add_log(struct strbuf *sb, const struct conf *conf, const struct conf_actor *actor)
 {
-	const struct conf_output *output = &actor->process.output.out;
+	const struct conf_output *output = &actor->process->output.out;
 	char memory[4096 + 256];
 	struct strbuf file;
 
@@ -95,7 +95,7 @@ add_log(struct strbuf *sb, const struct conf *conf, const struct conf_actor *act
 		strbuf_addf(&file, "%s%s.log", conf->log_directory, actor->path);
 	else if (output->kind == OUTPUT_FILE)
 		strbuf_adds(&file, output->file);
-	if (actor->process.argv == NULL || file.len == 0)
+	if (actor->argv == NULL || file.len == 0)
 		strbuf_adds(sb, "null");
 	else
 		strbuf_add_json(sb, strbuf_str(&file));
@@ -114,11 +114,11 @@ view_details_json(struct strbuf *sb, const struct reporter *reporter,
 	}
 	conf = conf_of_actor(reporter->actors, actor);
 	strbuf_adds(sb, "{\"command\":");
-	add_command(sb, actor->conf->process.argv);
+	add_command(sb, actor->conf->argv);
 	strbuf_adds(sb, ",\"file\":");
 	add_place(sb, conf, actor->conf);
 	strbuf_adds(sb, ",\"sockets\":");
-	add_sockets(sb, &actor->conf->process);
+	add_sockets(sb, actor->conf->process);
 	strbuf_adds(sb, ",\"log\":");
 	add_log(sb, reporter->actors->conf, actor->conf);
 	strbuf_addc(sb, '}');

@@ -195,7 +195,7 @@ static int
 list_sockets(struct mailboxes *ret, const struct conf *conf)
 {
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		const struct conf_process *process = &conf->actors[i].process;
+		const struct conf_process *process = conf->actors[i].process;
 
 		ret->first[i] = ret->n;
 		for (size_t s = 0; s < process->n_sockets; s++) {
@@ -252,7 +252,7 @@ count_sockets(const struct conf *conf)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		n += (uint32_t)conf->actors[i].process.n_sockets;
+		n += (uint32_t)conf->actors[i].process->n_sockets;
 	return n;
 }
 

@@ -80,7 +80,7 @@ standin_touch(struct standin *standin, struct ref ref)
 		return;
 	actor->is_called = false;
 	if (standin->all || actor->is_touched ||
-	    (actor->conf->process.n_sockets == 0 && !actor->conf->spec.on_demand))
+	    (actor->conf->process->n_sockets == 0 && !actor->conf->spec.on_demand))
 		return;
 	if (!ARRAY_RESERVE(standin->touched, standin->n, standin->cap)) {
 		standin->all = true;
@@ -339,7 +339,7 @@ standin_hand_over(const struct sockets *sockets, const struct actor *actor, size
 	mailbox = mailboxes_of(mailboxes, index, i);
 	if (mailbox == NULL)
 		mailbox = mailboxes_handled(mailboxes, index,
-		                            i - actor->conf->process.n_sockets);
+		                            i - actor->conf->process->n_sockets);
 	if (mailbox == NULL || mailbox->fd < 0)
 		return mailbox;
 	if (mailbox->letterbox != NULL)

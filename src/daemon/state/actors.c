@@ -165,7 +165,7 @@ actors_get(const struct actors *actors, struct ref ref)
 uid_t
 actors_uid(const struct actor *actor)
 {
-	const struct conf_process *process = &actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 
 	return process->identity.has_user ? process->identity.uid : geteuid();
 }

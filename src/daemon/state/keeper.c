@@ -375,10 +375,10 @@ keeper_count(const struct conf *conf)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		const struct conf_process *process = &conf->actors[i].process;
+		const struct conf_process *process = conf->actors[i].process;
 
 		/* One pipe where output and errors go the same way. */
-		if (process->argv != NULL)
+		if (conf->actors[i].argv != NULL)
 			n += 1 + process->readiness.notify + (uint32_t)process->n_sockets;
 	}
 	return n;

@@ -25,6 +25,7 @@
 struct system {
 	struct conf conf;
 	struct conf_actor actors[SYSTEM_ACTORS];
+	struct conf_process processes[SYSTEM_ACTORS];
 	char roles[SYSTEM_ACTORS][16];
 	char *argv[SYSTEM_ACTORS][3];
 	char program[8];
@@ -47,6 +48,7 @@ fill_actor(struct system *system, uint32_t i, enum node_kind kind)
 	/* The texts are owned by the configuration, which never changes them. */
 	actor->path = (char *)(uintptr_t)paths[i];
 	actor->name = strrchr(actor->path, '/') + 1;
+	actor->process = &system->processes[i];
 	actor->parent = i == SYSTEM_TOP ? CONF_NONE : SYSTEM_TOP;
 	spec_default(&actor->spec, kind);
 }
@@ -65,12 +67,12 @@ fill_worker(struct system *system, uint32_t i)
 	(void)snprintf(system->roles[i], sizeof(system->roles[i]), "@%s", worker->name);
 	system->argv[i][0] = system->program;
 	system->argv[i][1] = system->roles[i];
-	worker->process.argv = system->argv[i];
-	worker->process.output.out.kind = OUTPUT_INHERIT;
-	worker->process.output.err.kind = OUTPUT_INHERIT;
-	worker->process.world.umask = 022;
-	worker->process.orders.stop_signal = SIGTERM;
-	worker->process.orders.watchdog_signal = SIGABRT;
+	worker->argv = system->argv[i];
+	worker->process->output.out.kind = OUTPUT_INHERIT;
+	worker->process->output.err.kind = OUTPUT_INHERIT;
+	worker->process->world.umask = 022;
+	worker->process->orders.stop_signal = SIGTERM;
+	worker->process->orders.watchdog_signal = SIGABRT;
 	return worker;
 }
 
@@ -85,8 +87,8 @@ fill_helper(struct system *system, enum helper_name name)
 	helper->spec.backoff.min_ms = HELPER_BACKOFF_MIN_MS;
 	helper->spec.stop.shutdown_ms = HELPER_SHUTDOWN_MS;
 	signal_set_add(&helper->spec.success_signals, SIGKILL);
-	helper->process.world.clear_environment = true;
-	helper->process.world.umask = 077;
+	helper->process->world.clear_environment = true;
+	helper->process->world.umask = 077;
 }
 
 /* The table, for this guardian; NULL without memory. */
@@ -108,7 +110,7 @@ system_new(void)
 	    (struct intensity_spec){.unlimited = true};
 	log = fill_worker(system, SYSTEM_LOG);
 	log->spec.stop.shutdown_ms = SHUTDOWN_MS;
-	log->process.orders.stop_signal = LOGD_STOP;
+	log->process->orders.stop_signal = LOGD_STOP;
 	for (int i = 0; i < HELPER_MAX; i++)
 		fill_helper(system, (enum helper_name)i);
 	system->conf.actors = system->actors;
