@@ -286,7 +286,7 @@ sock_open_unix(const struct sock_file *file, struct err *err)
 {
 	struct sockaddr_un address;
 	int fd = -1;
-	int r = unix_address(file->path, &address);
+	int r = unix_address(file->is_contested ? file->name : file->path, &address);
 
 	if (r < 0)
 		goto fail;

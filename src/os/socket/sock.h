@@ -34,10 +34,12 @@ struct sock_name {
 /* A socket or a fifo that has a name in the file system. */
 struct sock_file {
 	const char *path;
-	/* What it has instead below the current directory, and the user that can lead
-	 * the path elsewhere; as sockplace_find().  NULL and 0: nothing, none. */
+	/* What it has instead below the current directory, the user that can lead the
+	 * path elsewhere, and if several can; as sockplace_find().  NULL and 0: nothing,
+	 * none. */
 	const char *name;
 	uid_t chooser;
+	bool is_contested;
 	int type;    /* unix sockets: SOCK_STREAM, SOCK_SEQPACKET or SOCK_DGRAM */
 	int backlog; /* … but the last one */
 	mode_t mode;

@@ -26,6 +26,7 @@ struct approach {
 	char way[PATH_MAX]; /* the path, cut behind the component that is looked at */
 	int at;             /* the directory that was reached */
 	uid_t uid;          /* as in struct sockplace */
+	bool is_contested;
 };
 
 /* A user that our user namespace does not know is as far away as the machine's root. */
@@ -35,53 +36,33 @@ is_root(uid_t uid)
 	return uid == 0 || (uid == DROP_UID && !fsuser_exists(uid));
 }
 
-/* The user that can replace this entry of the directory; -EPERM: many can. */
-static int
-find_chooser(struct approach *approach, const struct stat *dir, const struct stat *entry,
-             struct err *err)
-{
-	const bool is_open = (dir->st_mode & (S_IWGRP | S_IWOTH)) != 0;
-
-	if (!is_root(dir->st_uid)) {
-		approach->uid = dir->st_uid;
-	} else if (is_open && (dir->st_mode & S_ISVTX) != 0) {
-		approach->uid = is_root(entry->st_uid) ? 0 : entry->st_uid;
-	} else if (is_open) {
-		const bool everybody = (dir->st_mode & S_IWOTH) != 0;
-
-		err_set(err, 0,
-		        "%s can write to the directory above %.300s (mode %04o), and put "
-		        "another in its place; try chmod %s on it",
-		        everybody ? "everybody" : "a group", approach->way,
-		        (unsigned int)(dir->st_mode & 07777), everybody ? "o-w" : "g-w");
-		return -EPERM;
-	}
-	return 0;
-}
-
-/* May the walk go on through this entry of the directory?  0, or -EPERM and a sentence.
- */
+/* May the walk go on through this entry of the directory?  0; -EPERM: it is a link, and
+ * not only root could make it. */
 static int
 judge(struct approach *approach, const struct stat *dir, const struct stat *entry,
       struct err *err)
 {
-	int r = approach->uid == 0 ? find_chooser(approach, dir, entry, err) : 0;
+	const bool is_open = (dir->st_mode & S_IWOTH) != 0 ||
+	                     ((dir->st_mode & S_IWGRP) != 0 && dir->st_gid != 0);
+	const bool is_sticky = (dir->st_mode & S_ISVTX) != 0;
 
-	if (r < 0 || approach->uid == 0)
-		return r;
-	if (S_ISLNK(entry->st_mode))
-		err_set(err, 0,
-		        "%.300s is a link that user %u can change; write the path to "
-		        "which it leads",
-		        approach->way, (unsigned int)approach->uid);
-	else if (entry->st_uid != approach->uid)
-		err_set(err, 0,
-		        "%.300s belongs to user %u, and user %u can put another in its "
-		        "place; try chown %u on it",
-		        approach->way, (unsigned int)entry->st_uid,
-		        (unsigned int)approach->uid, (unsigned int)approach->uid);
-	else
+	if (approach->uid == 0 && !is_root(dir->st_uid))
+		approach->uid = dir->st_uid;
+	else if (approach->uid == 0 && is_open && is_sticky && !is_root(entry->st_uid))
+		approach->uid = entry->st_uid;
+	if (is_open && !is_sticky)
+		approach->is_contested = true;
+	if (approach->uid == 0 && !approach->is_contested)
 		return 0;
+	if (!S_ISLNK(entry->st_mode)) {
+		if (entry->st_uid != approach->uid)
+			approach->is_contested = true;
+		return 0;
+	}
+	err_set(err, 0,
+	        "%.300s is a link that others than root can change; write the path to "
+	        "which it leads",
+	        approach->way);
 	return -EPERM;
 }
 
@@ -151,6 +132,7 @@ follow(struct approach *approach, struct err *err)
 	int r = 0;
 
 	approach->uid = 0;
+	approach->is_contested = false;
 	fd_close(&approach->at);
 	approach->at =
 	    open(approach->way[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -165,8 +147,8 @@ follow(struct approach *approach, struct err *err)
 
 /*
  * Find the directory in which root is to have the file of a socket.  0; -EPERM with a
- * sentence: another user, and not the owner of the directory alone, chooses it; or
- * another -errno, with an empty sentence.
+ * sentence: a link leads there that others than root can change; or another -errno, with
+ * an empty sentence.
  */
 int
 sockplace_find(const char *path, struct sockplace *ret, struct err *err)
@@ -184,6 +166,7 @@ sockplace_find(const char *path, struct sockplace *ret, struct err *err)
 	if (r < 0)
 		fd_close(&approach.at);
 	*ret = (struct sockplace){approach.at, slash == NULL ? path : slash + 1,
-	                          approach.uid};
+	                          approach.is_contested ? 0 : approach.uid,
+	                          approach.is_contested};
 	return r;
 }

@@ -136,6 +136,7 @@ go_there(struct order *order, struct err *err)
 		return r;
 	file->name = place.name;
 	file->chooser = place.uid;
+	file->is_contested = place.is_contested;
 	/* What that user's rights have made is supd's own all the same. */
 	if (place.uid != 0 && file->uid == (uid_t)-1)
 		file->uid = geteuid();
