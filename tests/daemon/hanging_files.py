@@ -250,24 +250,28 @@ def forgotten_and_running(box):
     check(not alive(hanging), "the orphan has ended")
 
 
-@test("a directory, an output and an environment file that do not answer: the same, also "
+@test("a directory, a root, an input, an output and an environment file that do not answer: the same, also "
       "over a crash", root=True)
 def files(box):
     fuse = Fuse(box, "open,access", content=box.file("variables", "KEY=value\n"))
+    below = Fuse(box, "access", everybody=True)
     s = box.supd({"a": {**CALM, "directory": fuse.path("dir")},
                   "b": {**CALM, "output": "file:" + fuse.path("out")},
                   "c": {**CALM, "environment_file": fuse.path("variables")},
-                  **OTHERS}, wait=False)
+                  "d": {**CALM, "stdin": "file:" + fuse.path("in")},
+                  "e": {**CALM, "root": below.path("dir")}, **OTHERS}, wait=False)
     failed_start(s, "a", "exec: chdir: timeout")
     failed_start(s, "b", "exec: open output: timeout")
     failed_start(s, "c", "exec: environment_file: timeout")
+    failed_start(s, "d", "exec: open stdin: timeout")
+    failed_start(s, "e", "exec: chroot: timeout")
     others_work(s)
-    s.ctl_ok("stop", "a")
+    s.ctl_ok("stop", "a", "e")
     s.crash()
     others_work(s)
     fuse.answer()
     s.ctl_ok("start", "a")
-    for name in "abc":
+    for name in "abcd":
         s.started(name)
         equal(s.counts["S", name], 1, f"starts of {name}")
 

@@ -3,6 +3,9 @@
 #ifndef TESTS_LIB_HANG_FUSE_H
 #define TESTS_LIB_HANG_FUSE_H
 
+/* Its exit status where it cannot be mounted because the kernel lacks or forbids it. */
+#define HANG_FUSE_LACKS 77
+
 /* Say what failed, and why, and end. */
 void hang_fuse_fail(const char *what);
 
