@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "tests/conf/support.h"
+#include "tests/lib/check_main.h"
 
 #define DIR_MAX 256
 
@@ -49,8 +50,7 @@ END_TEST
 START_TEST(a_file_of_another_owner_is_refused_for_root)
 {
 	put_file("main.yaml", "children: {}\n");
-	if (geteuid() != 0)
-		return;
+	CHECK_NEEDS(geteuid() == 0, "root");
 	ck_assert_int_eq(chown(support_path("main.yaml"), 65534, 0), 0);
 	expect_safety(
 	    "belongs to user 65534, who can change what supd runs; try chown root",
@@ -66,8 +66,7 @@ START_TEST(a_start_only_warns_of_another_owner)
 	struct conf *conf;
 
 	put_file("main.yaml", "children: {}\n");
-	if (geteuid() != 0)
-		return;
+	CHECK_NEEDS(geteuid() == 0, "root");
 	ck_assert_int_eq(chown(support_path("main.yaml"), 65534, 0), 0);
 	conf = conf_load(support_path("main.yaml"), &options, &reports);
 	ck_assert_ptr_nonnull(conf);
@@ -81,8 +80,7 @@ END_TEST
 START_TEST(a_directory_on_the_way_that_others_can_write_is_refused_for_root)
 {
 	put_file("main.yaml", "children: {}\n");
-	if (geteuid() != 0)
-		return;
+	CHECK_NEEDS(geteuid() == 0, "root");
 	ck_assert_int_eq(chmod(support_path("."), 0777), 0);
 	expect_safety("everybody can write to the directory", CONF_ERROR);
 	/* As /tmp is: only root can replace files of root there. */
@@ -107,8 +105,7 @@ END_TEST
 /* A user that replaces the link chooses the file, however safe the one there now is. */
 START_TEST(a_link_that_others_can_replace_is_refused_for_root)
 {
-	if (geteuid() != 0)
-		return;
+	CHECK_NEEDS(geteuid() == 0, "root");
 	put_file("good.yaml", "include: way/more.yaml\nchildren: {}\n");
 	put_file("more.yaml", "children: {}\n");
 	ck_assert_int_eq(mkdir(support_path("files"), 0755), 0);
@@ -139,8 +136,7 @@ START_TEST(a_program_that_others_can_write_is_refused_for_root)
 {
 	char text[1024];
 
-	if (geteuid() != 0)
-		return;
+	CHECK_NEEDS(geteuid() == 0, "root");
 	put_file("prog", "#!/bin/sh\n");
 	put_file("variables", "A=b\n");
 	ck_assert_int_eq(chmod(support_path("prog"), 0755), 0);
@@ -178,8 +174,7 @@ START_TEST(a_program_below_a_root_that_others_can_write_is_refused_for_root)
 {
 	char text[1024];
 
-	if (geteuid() != 0)
-		return;
+	CHECK_NEEDS(geteuid() == 0, "root");
 	ck_assert_int_eq(mkdir(support_path("tree"), 0755), 0);
 	put_file("tree/prog", "#!/bin/sh\n");
 	ck_assert_int_eq(chmod(support_path("tree/prog"), 0755), 0);
@@ -253,8 +248,7 @@ put_command(const char *command, const char *more)
 
 START_TEST(what_a_program_executes_is_refused_for_root)
 {
-	if (geteuid() != 0)
-		return;
+	CHECK_NEEDS(geteuid() == 0, "root");
 	put_program("prog", executions[_i].program);
 	put_program("other", "");
 	put_program("python3.11", "");
@@ -280,8 +274,7 @@ static const char *const harmless[] = {
 
 START_TEST(an_argument_that_is_not_executed_may_belong_to_others)
 {
-	if (geteuid() != 0)
-		return;
+	CHECK_NEEDS(geteuid() == 0, "root");
 	put_program("prog", "");
 	put_program("other", "");
 	put_program("python3.11", "");
@@ -297,8 +290,9 @@ START_TEST(the_group_of_a_user_alone_may_write_what_the_user_owns)
 	const struct passwd *user = getpwnam("daemon");
 	const struct group *group = getgrnam("daemon");
 
-	if (geteuid() != 0 || user == NULL || group == NULL || group->gr_mem[0] != NULL)
-		return;
+	CHECK_NEEDS(geteuid() == 0 && user != NULL && group != NULL &&
+	                group->gr_mem[0] == NULL,
+	            "root, and a group without members");
 	put_program("prog", "");
 	put_command("[DIR/prog]", "    user: daemon\n");
 	ck_assert_int_eq(chown(support_path("prog"), user->pw_uid, group->gr_gid), 0);
@@ -338,8 +332,7 @@ put_template(const char *key, const char *more)
 
 START_TEST(a_template_that_no_actor_uses_is_refused_for_root)
 {
-	if (geteuid() != 0)
-		return;
+	CHECK_NEEDS(geteuid() == 0, "root");
 	put_program("prog", "");
 	put_template(keys[_i], "");
 	expect_safety(NULL, CONF_ERROR);

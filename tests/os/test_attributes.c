@@ -145,11 +145,11 @@ START_TEST(a_child_has_its_own_capabilities_and_leaves_ours)
 	char text[8192];
 
 	/* Root in a container need not have them. */
-	if (geteuid() != 0 || prctl(PR_CAPBSET_READ, CAP_SETPCAP, 0, 0, 0) != 1 ||
-	    prctl(PR_CAPBSET_READ, CAP_CHOWN, 0, 0, 0) != 1 ||
-	    prctl(PR_CAPBSET_READ, CAP_KILL, 0, 0, 0) != 1 ||
-	    prctl(PR_CAPBSET_READ, CAP_FOWNER, 0, 0, 0) != 1)
-		return;
+	CHECK_NEEDS(geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_SETPCAP, 0, 0, 0) == 1 &&
+	                prctl(PR_CAPBSET_READ, CAP_CHOWN, 0, 0, 0) == 1 &&
+	                prctl(PR_CAPBSET_READ, CAP_KILL, 0, 0, 0) == 1 &&
+	                prctl(PR_CAPBSET_READ, CAP_FOWNER, 0, 0, 0) == 1,
+	            "root with these capabilities");
 	spawner.has_clone3 = spawner.has_clone3 && _i == 0;
 	look(attributes, NOBODY, "/proc/self/status", text, sizeof(text));
 	ck_assert_uint_eq(set_of(text, "CapBnd"), BIT(CAP_KILL) | BIT(CAP_CHOWN));
@@ -195,8 +195,7 @@ START_TEST(a_child_stopped_before_its_exec_does_not_stop_the_guardian)
 	struct spawn_result child;
 	pid_t stopper;
 
-	if (geteuid() != 0)
-		return;
+	CHECK_NEEDS(geteuid() == 0, "root");
 	spawner.has_clone3 = spawner.has_clone3 && _i == 0;
 	stopper = start_stopper();
 	spawn.has_ids = true;

@@ -24,6 +24,7 @@
 #include "os/self/fd.h"
 #include "os/spawn/spawn.h"
 #include "tests/lib/check_main.h"
+#include "tests/lib/hang_fuse.h"
 
 #define NOBODY      65534
 #define PATIENCE_MS 300
@@ -54,7 +55,7 @@ start_server(const char *operation, uid_t uid)
 {
 	char file[4200], ids[32], line[64];
 	const char *build = getenv("top_builddir");
-	int ends[2];
+	int ends[2], status;
 
 	if (geteuid() != 0)
 		return false;
@@ -72,7 +73,9 @@ start_server(const char *operation, uid_t uid)
 	(void)close(ends[1]);
 	said = ends[0];
 	if (!next_line(line, sizeof(line))) {
-		(void)fprintf(stderr, "no FUSE in a user namespace here\n");
+		ck_assert_int_eq(waitpid(server, &status, 0), server);
+		server = 0;
+		ck_assert_int_eq(WEXITSTATUS(status), HANG_FUSE_LACKS);
 		return false;
 	}
 	(void)snprintf(program, sizeof(program), "/proc/%d/root%s/f", server, directory);
@@ -180,8 +183,7 @@ START_TEST(a_child_whose_exec_hangs_is_left_behind_and_other_children_start)
 	const uid_t uid = _i == 0 ? 0 : NOBODY;
 	struct spawn_result children[3];
 
-	if (!start_server("read", uid))
-		return;
+	CHECK_NEEDS(start_server("read", uid), "root, and FUSE in a user namespace");
 	for (size_t i = 0; i < 3; i++) {
 		assert_hangs(uid, false, &children[i]);
 		assert_runs("/bin/true", uid);
@@ -201,8 +203,7 @@ START_TEST(no_program_is_executed_for_a_child_that_was_given_up)
 	char line[64];
 
 	/* Looking up the name hangs: the file is not even open. */
-	if (!start_server("lookup", NOBODY))
-		return;
+	CHECK_NEEDS(start_server("lookup", NOBODY), "root, and FUSE in a user namespace");
 	assert_hangs(NOBODY, false, &child);
 	ck_assert_int_eq(kill(server, SIGUSR1), 0);
 	assert_killed(&child);
@@ -216,8 +217,7 @@ START_TEST(with_all_places_taken_children_have_a_copy_and_start)
 {
 	struct spawn_result first, second;
 
-	if (!start_server("read", NOBODY))
-		return;
+	CHECK_NEEDS(start_server("read", NOBODY), "root, and FUSE in a user namespace");
 	assert_hangs(NOBODY, false, &first);
 	spawner.n_hung += SPAWN_HUNG_MAX;
 	assert_hangs(NOBODY, false, &second);
@@ -263,8 +263,7 @@ START_TEST(a_start_that_hangs_holds_up_no_other_start)
 	char *argvs[4][2];
 	char line[64];
 
-	if (!start_server("read", NOBODY))
-		return;
+	CHECK_NEEDS(start_server("read", NOBODY), "root, and FUSE in a user namespace");
 	spawner.patience_ms = 60000;
 	for (size_t i = 0; i < 4; i++) {
 		places[i] = begin(&spawns[i], argvs[i], program, NOBODY);
@@ -299,8 +298,9 @@ START_TEST(a_child_of_another_user_that_hangs_in_our_memory_cannot_be_looked_int
 	pid_t looker;
 	int status;
 
-	if (!start_server("read", NOBODY) || !spawner.is_dumpable || !spawner.has_clone3)
-		return;
+	CHECK_NEEDS(start_server("read", NOBODY) && spawner.is_dumpable &&
+	                spawner.has_clone3,
+	            "root, FUSE in a user namespace, and clone3()");
 	assert_hangs(NOBODY, false, &child);
 	assert_runs("/bin/true", NOBODY);
 	ck_assert_int_eq(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 0);
@@ -325,8 +325,7 @@ START_TEST(a_child_apart_does_not_share_our_memory)
 {
 	struct spawn_result shared, apart;
 
-	if (!start_server("read", NOBODY))
-		return;
+	CHECK_NEEDS(start_server("read", NOBODY), "root, and FUSE in a user namespace");
 	assert_hangs(NOBODY, false, &shared);
 	assert_hangs(NOBODY, true, &apart);
 	if (syscall(SYS_kcmp, getpid(), getpid(), KCMP_VM, 0, 0) == 0) {
@@ -375,8 +374,7 @@ START_TEST(what_cannot_be_killed_is_told_and_the_wait_for_all_shows_signs_of_lif
 	    .variable = socket, .beat = count_beats, .arg = &n_beats};
 	pid_t stuck[3], other;
 
-	if (!start_server("open", 0))
-		return;
+	CHECK_NEEDS(start_server("open", 0), "root, and FUSE in a user namespace");
 	(void)snprintf(socket, sizeof(socket), "SUPD_SOCKET=%s/control.sock", directory);
 	for (size_t i = 0; i < ARRAY_SIZE(stuck); i++) {
 		stuck[i] = start_leftover(socket, stuck_argv);
@@ -418,8 +416,7 @@ START_TEST(a_process_hanging_in_its_exec_is_known_to_exist)
 	pid_t pid, parent = 0;
 	uint64_t start = 1;
 
-	if (!start_server("flush", 0))
-		return;
+	CHECK_NEEDS(start_server("flush", 0), "root, and FUSE in a user namespace");
 	pid = fork();
 	if (pid == 0) {
 		if (open(program, O_RDONLY | O_CLOEXEC) >= 0)

@@ -233,8 +233,7 @@ START_TEST(user_group_and_supplementary_groups_are_set)
 	struct spawn spawn = plain(argv, fds, 3);
 	char text[8192];
 
-	if (geteuid() != 0)
-		return;
+	CHECK_NEEDS(geteuid() == 0, "root");
 	/* The probe must be within reach of a stranger. */
 	(void)snprintf(text, sizeof(text), "cp %s %s/probe && chmod 755 %s %s/probe",
 	               probe, directory, directory, directory);
