@@ -4,11 +4,15 @@
 
 #include "base/strbuf.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
+
+/* Text becomes JSON in blocks of so many bytes, or a few more. */
+#define JSON_BLOCK 256
 
 /* An empty buffer that will hold up to `limit` bytes, its NUL not counted. */
 void
@@ -54,8 +58,9 @@ strbuf_truncate(struct strbuf *sb, size_t len)
 	sb->data[len] = '\0';
 }
 
+/* Mostly there is room: see reserve(). */
 static bool
-reserve(struct strbuf *sb, size_t more)
+grow(struct strbuf *sb, size_t more)
 {
 	size_t cap = sb->cap == 0 ? 64 : sb->cap;
 	char *data;
@@ -64,8 +69,6 @@ reserve(struct strbuf *sb, size_t more)
 		sb->failed = true;
 		return false;
 	}
-	if (sb->len + more < sb->cap)
-		return true;
 	while (cap <= sb->len + more)
 		cap *= 2;
 	data = realloc(sb->data, cap);
@@ -78,6 +81,13 @@ reserve(struct strbuf *sb, size_t more)
 	return true;
 }
 
+static inline bool
+reserve(struct strbuf *sb, size_t more)
+{
+	return (!sb->failed && more <= sb->limit - sb->len && sb->len + more < sb->cap) ||
+	       grow(sb, more);
+}
+
 /* Append len bytes. */
 void
 strbuf_add(struct strbuf *sb, const void *data, size_t len)
@@ -88,13 +98,6 @@ strbuf_add(struct strbuf *sb, const void *data, size_t len)
 		memcpy(sb->data + sb->len, data, len);
 	sb->len += len;
 	sb->data[sb->len] = '\0';
-}
-
-/* Append a string. */
-void
-strbuf_adds(struct strbuf *sb, const char *s)
-{
-	strbuf_add(sb, s, strlen(s));
 }
 
 /* Append one byte. */
@@ -197,18 +200,42 @@ strbuf_add_json(struct strbuf *sb, const char *s)
 	strbuf_add_json_bytes(sb, s, strlen(s));
 }
 
-/* A quote, a backslash or a control character, as JSON has it. */
-static void
-add_escape(struct strbuf *sb, char c)
+/* A character that does not stand for itself in JSON, as JSON has it, or U+FFFD. */
+static char *
+put_escape(char *to, unsigned char c)
 {
-	static const char digits[] = "0123456789abcdef";
-	const char code[] = {'\\', 'u', '0', '0', digits[c >> 4 & 1], digits[c & 15]};
-	const char quoted[] = {'\\', c};
+	const char code[] = {
+	    '\\', 'u', '0', '0', (char)('0' + (c >> 4)), "0123456789abcdef"[c & 15]};
 
 	if (c == '"' || c == '\\')
-		strbuf_add(sb, quoted, sizeof(quoted));
-	else
-		strbuf_add(sb, code, sizeof(code));
+		return mempcpy(to, (const char[]){'\\', (char)c}, 2);
+	return c > 0 && c < 0x20 ? mempcpy(to, code, sizeof(code))
+	                         : mempcpy(to, "\xef\xbf\xbd", 3);
+}
+
+/*
+ * How many bytes at p, before end, stand for themselves in JSON: up to eight that are
+ * ASCII, or one character.  Eight are looked at together: each that is no such byte gets
+ * its highest bit, by what is taken from it, and those behind it may get theirs, too.
+ */
+static inline size_t
+plain_length(const char *p, const char *end)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t bytes = 0;
+
+	if (end - p >= 8) {
+		memcpy(&bytes, p, sizeof(bytes));
+		bytes = le64toh(bytes);
+		bytes = (bytes | (bytes - ones * 0x20) | ((bytes ^ ones * '"') - ones) |
+		         ((bytes ^ ones * '\\') - ones)) &
+		        ones * 0x80;
+		if ((bytes & 0x80) == 0)
+			return bytes == 0 ? 8 : (size_t)__builtin_ctzll(bytes) / 8;
+	}
+	if ((unsigned char)*p >= 0x80)
+		return strbuf_utf8_length(p, end);
+	return (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\';
 }
 
 /*
@@ -219,26 +246,20 @@ add_escape(struct strbuf *sb, char c)
 void
 strbuf_add_json_bytes(struct strbuf *sb, const char *text, size_t len)
 {
-	const char *p = text;
-	const char *end = text + len;
+	const char *const end = text + len;
+	char block[JSON_BLOCK + 8];
+	char *to = block;
 
 	strbuf_addc(sb, '"');
-	while (p < end) {
-		const char *plain = p;
-		size_t n = 1;
+	while (text < end) {
+		const size_t n = plain_length(text, end);
 
-		while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20 &&
-		       (n = (unsigned char)*p < 0x80 ? 1 : strbuf_utf8_length(p, end)) >
-		           0)
-			p += n;
-		strbuf_add(sb, plain, (size_t)(p - plain));
-		if (p == end)
-			break;
-		if (n == 0 || *p == '\0')
-			strbuf_adds(sb, "\xef\xbf\xbd");
-		else
-			add_escape(sb, *p);
-		p++;
+		to = n > 0 ? mempcpy(to, text, n) : put_escape(to, (unsigned char)*text);
+		text += n > 0 ? n : 1;
+		if (text == end || to - block > JSON_BLOCK) {
+			strbuf_add(sb, block, (size_t)(to - block));
+			to = block;
+		}
 	}
 	strbuf_addc(sb, '"');
 }

@@ -27,7 +27,6 @@ void strbuf_done(struct strbuf *sb);
 void strbuf_clear(struct strbuf *sb);
 void strbuf_truncate(struct strbuf *sb, size_t len);
 void strbuf_add(struct strbuf *sb, const void *data, size_t len);
-void strbuf_adds(struct strbuf *sb, const char *s);
 void strbuf_addc(struct strbuf *sb, char c);
 void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -44,6 +43,13 @@ size_t strbuf_utf8_length(const char *p, const char *end);
 void strbuf_consume(struct strbuf *sb, size_t len);
 const char *strbuf_str(const struct strbuf *sb);
 char *strbuf_take(struct strbuf *sb);
+
+/* Append a string.  Of one that is written where this is called the length is known. */
+static inline void
+strbuf_adds(struct strbuf *sb, const char *s)
+{
+	strbuf_add(sb, s, strlen(s));
+}
 
 /* As strbuf_add(), for a length that is known when compiling: a few instructions where
  * there is room.  The status of thousands of actors has a hundred such texts for each. */

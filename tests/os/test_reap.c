@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/process/reap.h"
@@ -365,6 +366,18 @@ START_TEST(times_are_written_for_people)
 	ck_assert_str_eq(clock_format(UINT64_C(1795252353000045), 6, buf),
 	                 "2026-11-21T09:12:33.000045Z");
 	(void)clock_format(UINT64_MAX, 6, buf);
+
+	/* Every day of a thousand years is that of the C library. */
+	for (time_t day = 0; day < 366 * 1000; day++) {
+		const time_t second = day * 86400 + day * 7 % 86400;
+		char wanted[CLOCK_TEXT_MAX];
+		struct tm tm;
+
+		ck_assert_ptr_nonnull(gmtime_r(&second, &tm));
+		(void)strftime(wanted, sizeof(wanted), "%Y-%m-%dT%H:%M:%S.000Z", &tm);
+		ck_assert_str_eq(clock_format((uint64_t)second * 1000000, 3, buf),
+		                 wanted);
+	}
 	ck_assert_uint_lt(strlen(buf), CLOCK_TEXT_MAX);
 	ck_assert_uint_ge(clock_mono_ns(), before);
 	ck_assert_uint_ge(clock_mono_ms(), before / 1000000);

@@ -38,7 +38,7 @@ add_end(struct strbuf *sb, const struct cause *cause, const char *exited,
         const char *killed)
 {
 	if (cause->signal != 0) {
-		strbuf_addf(sb, "%sSIG", killed);
+		strbuf_adds(sb, killed);
 		add_signal(sb, cause->signal);
 		if (cause->core)
 			strbuf_adds(sb, " (core dumped)");
@@ -53,7 +53,7 @@ add_in_brackets(struct strbuf *sb, const struct cause *cause)
 	if (cause->signal == 0 && cause->code < 0)
 		return;
 	strbuf_adds(sb, " (");
-	add_end(sb, cause, "exited with ", "killed by ");
+	add_end(sb, cause, "exited with ", "killed by SIG");
 	strbuf_addc(sb, ')');
 }
 
@@ -63,7 +63,7 @@ add_normal(struct strbuf *sb, const struct cause *cause)
 	if (cause->signal == 0 && cause->code < 0)
 		strbuf_adds(sb, "ended normally");
 	else
-		add_end(sb, cause, "exited with ", "ended by ");
+		add_end(sb, cause, "exited with ", "ended by SIG");
 	if (cause->signal == 0 && cause->code > 0)
 		strbuf_adds(sb, ", which is a success");
 }
@@ -166,7 +166,7 @@ cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
 		break;
 	case CAUSE_SIGNAL:
 	case CAUSE_CORE:
-		add_end(sb, cause, "exited with ", "killed by ");
+		add_end(sb, cause, "exited with ", "killed by SIG");
 		break;
 	case CAUSE_OOM:
 		strbuf_adds(sb, "killed because memory ran out");
@@ -198,7 +198,7 @@ cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
 		break;
 	case CAUSE_STOPPED:
 		strbuf_adds(sb, cause->signal == 0 ? "stopped" : "was stopped");
-		add_end(sb, cause, "", " by ");
+		add_end(sb, cause, "", " by SIG");
 		break;
 	case CAUSE_DEATH_PACT:
 		add_death_pact(sb, about);
@@ -245,24 +245,23 @@ cause_json(struct strbuf *sb, const struct cause *cause, const char *about)
 	char memory[512];
 
 	ASSERT(cause->kind < CAUSE_KIND_MAX);
-	strbuf_addf(sb, "{\"kind\":\"%s\",\"code\":", cause_kind_names[cause->kind]);
+	strbuf_adds(sb, "{\"kind\":\"");
+	strbuf_adds(sb, cause_kind_names[cause->kind]);
 	if (cause->code >= 0 && cause->signal == 0 && cause->kind != CAUSE_EXEC)
-		strbuf_addf(sb, "%d", (int)cause->code);
+		strbuf_addf(sb, "\",\"code\":%d", (int)cause->code);
 	else
-		strbuf_adds(sb, "null");
-	strbuf_adds(sb, ",\"signal\":");
+		strbuf_adds(sb, "\",\"code\":null");
 	if (cause->signal != 0) {
-		strbuf_addc(sb, '"');
+		strbuf_adds(sb, ",\"signal\":\"");
 		add_signal(sb, cause->signal);
-		strbuf_addf(sb, "\",\"core\":%s", cause->core ? "true" : "false");
+		strbuf_adds(sb, cause->core ? "\",\"core\":true" : "\",\"core\":false");
 	} else {
-		strbuf_adds(sb, "null,\"core\":null");
+		strbuf_adds(sb, ",\"signal\":null,\"core\":null");
 	}
 	if (cause->error != 0)
-		strbuf_addf(sb, ",\"errno\":\"%s\"", err_name(cause->error));
+		strbuf_addf(sb, ",\"errno\":\"%s\",\"key\":", err_name(cause->error));
 	else
-		strbuf_adds(sb, ",\"errno\":null");
-	strbuf_adds(sb, ",\"key\":");
+		strbuf_adds(sb, ",\"errno\":null,\"key\":");
 	if (about != NULL)
 		strbuf_add_json(sb, about);
 	else if (cause->key[0] != '\0')
@@ -294,13 +293,15 @@ rule_name(struct strbuf *sb, const struct conf *conf, enum preset preset,
 {
 	ASSERT(reason < DECISION_REASON_MAX);
 	ASSERT(preset < PRESET_MAX);
-	if (is_placed(conf, place))
+	if (is_placed(conf, place)) {
 		strbuf_addf(sb, "%s:%u", conf->files[place.file],
 		            (unsigned int)place.line);
-	else if (preset != PRESET_LIST)
-		strbuf_addf(sb, "preset %s", preset_names[preset]);
-	else
-		strbuf_adds(sb, decision_reason_names[reason]);
+	} else {
+		if (preset != PRESET_LIST)
+			strbuf_adds(sb, "preset ");
+		strbuf_adds(sb, preset != PRESET_LIST ? preset_names[preset]
+		                                      : decision_reason_names[reason]);
+	}
 }
 
 /* The same, and what overruled it: "supd.yaml:12 (limit exceeded)". */

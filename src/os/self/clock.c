@@ -99,32 +99,43 @@ put_number(char *to, unsigned int n, unsigned int digits, char behind)
 }
 
 /*
+ * The date of a day since 1970-01-01, and a T behind it.  Reckoned in years that begin in
+ * March, so that the day that not every year has is the last, and in the 146,097 days of
+ * 400 years, after which the calendar repeats itself.
+ */
+static char *
+put_date(char *to, unsigned int day)
+{
+	const unsigned int in_era =
+	    (day + 719468) % 146097; /* of an era from March 0000 */
+	const unsigned int of_era =
+	    (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
+	const unsigned int in_year = in_era - (365 * of_era + of_era / 4 - of_era / 100);
+	const unsigned int month = (5 * in_year + 2) / 153; /* 0: March */
+	const unsigned int year = (day + 719468) / 146097 * 400 + of_era + (month >= 10);
+
+	to = put_number(to, year, year > 9999 ? 6 : 4, '-');
+	to = put_number(to, month < 10 ? month + 3 : month - 9, 2, '-');
+	return put_number(to, in_year - (153 * month + 2) / 5 + 1, 2, 'T');
+}
+
+/*
  * A wall clock time as RFC 3339 in UTC, "2026-11-21T09:12:33.123Z", with 3 or 6 digits
- * of the second, rounded down.  Without strftime(3), as the status of thousands of actors
- * has a time of each.  Returns buf.
+ * of the second, rounded down.  Without gmtime_r(3), which looks at the time zone, and
+ * strftime(3), as the status of thousands of actors has a time of each.  Returns buf.
  */
 const char *
 clock_format(uint64_t wall_us, unsigned int digits, char buf[CLOCK_TEXT_MAX])
 {
-	const time_t seconds = (time_t)(wall_us / 1000000);
-	unsigned int fraction = (unsigned int)(wall_us % 1000000);
-	char *to = buf;
-	struct tm tm;
-	unsigned int year;
+	const unsigned int second = (unsigned int)(wall_us / 1000000 % 86400);
+	const unsigned int fraction =
+	    (unsigned int)(wall_us % 1000000) / (digits == 3 ? 1000 : 1);
+	char *to = put_date(buf, (unsigned int)(wall_us / 1000000 / 86400));
 
 	ASSERT(digits == 3 || digits == 6);
-	if (digits == 3)
-		fraction /= 1000;
-	/* Only a year that an int cannot hold fails: no clock shows one. */
-	if (gmtime_r(&seconds, &tm) == NULL)
-		tm = (struct tm){.tm_mday = 1, .tm_year = 70};
-	year = (unsigned int)tm.tm_year + 1900;
-	to = put_number(to, year, year > 9999 ? 6 : 4, '-');
-	to = put_number(to, (unsigned int)tm.tm_mon + 1, 2, '-');
-	to = put_number(to, (unsigned int)tm.tm_mday, 2, 'T');
-	to = put_number(to, (unsigned int)tm.tm_hour, 2, ':');
-	to = put_number(to, (unsigned int)tm.tm_min, 2, ':');
-	to = put_number(to, (unsigned int)tm.tm_sec, 2, '.');
+	to = put_number(to, second / 3600, 2, ':');
+	to = put_number(to, second / 60 % 60, 2, ':');
+	to = put_number(to, second % 60, 2, '.');
 	*put_number(to, fraction, digits, 'Z') = '\0';
 	return buf;
 }
