@@ -17,6 +17,12 @@
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
 /* A block in the making: all but the texts, the texts, and which of them are there. */
+/* What a process is packed to at the end of the block as it was before. */
+struct image {
+	void *bytes;
+	size_t len;
+};
+
 struct packer {
 	struct packed_visitor visitor;
 	unsigned char *block;
@@ -25,6 +31,7 @@ struct packer {
 	struct strbuf texts;
 	struct map places;
 	struct conf_process *processes;
+	struct image *images; /* of these processes */
 	uint32_t n_processes;
 	uint32_t *process_of; /* for each actor the place of its process, from 1 */
 };
@@ -142,9 +149,10 @@ pack_array(struct packed_visitor *visitor, const struct packed_array *array, siz
 
 /* ---- equal processes are one ---- */
 
-/* Sum up what the process is packed to at the end of the block. */
+/* Pack the process at the end of the block, and take it back; *ret is valid until more is
+ * packed. */
 static int
-sum_process(struct packer *packer, const struct conf_process *process, uint64_t *ret)
+pack_image(struct packer *packer, const struct conf_process *process, struct image *ret)
 {
 	size_t at;
 	int r = add_room(packer, sizeof(*process), &at);
@@ -153,31 +161,59 @@ sum_process(struct packer *packer, const struct conf_process *process, uint64_t 
 		return r;
 	memcpy(packer->block + at, process, sizeof(*process));
 	r = packed_visit_process(&packer->visitor, at);
-	*ret = sum_bytes(packer->block + at, packer->used - at, 0);
+	*ret = (struct image){packer->block + at, packer->used - at};
 	packer->used = at;
 	return r;
 }
 
-/* Find each process once: most actors differ in their command alone. */
+/* Keep a process that no actor before has, with its image. */
+static int
+add_process(struct packer *packer, const struct conf_process *process,
+            const struct image *image)
+{
+	struct image *copy = &packer->images[packer->n_processes];
+
+	copy->bytes = malloc(image->len);
+	if (copy->bytes == NULL)
+		return -ENOMEM;
+	copy->len = image->len;
+	memcpy(copy->bytes, image->bytes, image->len);
+	packer->processes[packer->n_processes++] = *process;
+	return 0;
+}
+
+/* Find each process once: most actors differ in their command alone.  Equal sums are no
+ * proof: what an author writes may be made to have the sum of another process. */
 static int
 find_processes(struct packer *packer, const struct conf *conf)
 {
 	struct map by_sum;
-	uint64_t sum;
 	int r = 0;
 
 	map_init(&by_sum);
 	packer->processes = calloc(conf->n_actors, sizeof(*packer->processes));
+	packer->images = calloc(conf->n_actors, sizeof(*packer->images));
 	packer->process_of = calloc(conf->n_actors, sizeof(*packer->process_of));
-	if (packer->processes == NULL || packer->process_of == NULL)
+	if (packer->processes == NULL || packer->images == NULL ||
+	    packer->process_of == NULL)
 		r = -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < conf->n_actors; i++) {
-		r = sum_process(packer, conf->actors[i].process, &sum);
-		if (r < 0 || map_get(&by_sum, sum, &packer->process_of[i]))
+		uint32_t *place = &packer->process_of[i];
+		struct image image;
+		uint64_t sum;
+
+		r = pack_image(packer, conf->actors[i].process, &image);
+		if (r < 0)
+			break;
+		sum = sum_bytes(image.bytes, image.len, 0);
+		if (map_get(&by_sum, sum, place) &&
+		    packer->images[*place - 1].len == image.len &&
+		    memcmp(packer->images[*place - 1].bytes, image.bytes, image.len) == 0)
 			continue;
-		packer->processes[packer->n_processes] = *conf->actors[i].process;
-		packer->process_of[i] = ++packer->n_processes;
-		r = map_put(&by_sum, sum, packer->n_processes);
+		r = add_process(packer, conf->actors[i].process, &image);
+		*place = packer->n_processes;
+		if (r == 0)
+			r = map_put(&by_sum, sum, *place);
 	}
 	map_done(&by_sum);
 	return r;
@@ -308,6 +344,9 @@ conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
 		r = finish_block(&packer);
 	strbuf_done(&packer.texts);
 	map_done(&packer.places);
+	for (uint32_t i = 0; i < packer.n_processes; i++)
+		free(packer.images[i].bytes);
+	free(packer.images);
 	free(packer.processes);
 	free(packer.process_of);
 	if (r == 0) {
