@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """Backoff: the delays, their reset, and what may cut them short."""
+import json
 import os
 import sys
 
@@ -207,6 +208,26 @@ def normal_ends(box):
     starts = len(s.lines("S", "a"))
     s.ctl("start", "a")
     s.started("a", starts + 4)
+
+
+@test("a command that always ends at once, with all defaults: it is paced, and its siblings are left alone")
+def defaults(box):
+    sleep = {"command": ["sleep", "1000"]}
+    s = box.supd(text=json.dumps({"log": {"directory": box.path("logs"), "target": "stderr"}, "children": {
+        "before": sleep, "q": {"command": "true"}, "after": sleep}}))
+    siblings = {name: s.event("started", name)["pid"] for name in ("before", "after")}
+    s.event("started", "q", 5)
+    # 200 ms, doubled each time; jitter adds a fifth at most.
+    delays = [event["delay_ms"] for event in s.seen("backoff", "q")[:4]]
+    for n, delay in enumerate(delays):
+        check(200 << n <= delay <= 240 << n, f"the delays {delays}")
+    equal({event["cause"]["kind"] for event in s.seen("exited")}, {"normal"}, "ends")
+    for name, pid in siblings.items():
+        actor = s.actor(name)
+        equal((actor["state"], actor["pid"], actor["incarnation"], actor["generation"], actor["restarts"]),
+              ("running", pid, 1, 1, 0), name)
+    equal({event["path"] for event in s.seen("exited")}, {"/user/q"}, "which have ended")
+    equal(s.actor("/user")["restarts"], 0, "restarts of /user")
 
 
 @test("151 after restarts with backoff exactly one process lives")
