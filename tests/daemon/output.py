@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from harness import SUPD, Skip, check, equal, has, main, test
-from writers import kill, pid_of, seek, shell, text_of
+from writers import Follower, kill, pid_of, seek, shell, text_of
 
 STAMP = r"(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "
 COUNT = """i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done
@@ -123,15 +123,40 @@ def last_words_and_a_death(box):
     said_last(box, s)
 
 
+def own(s):
+    """Every process of supd by its command line, readers and helper processes too."""
+    found = {}
+    for pid in s.family():
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as text:
+                name, word, *_ = text.read().decode().split("\0")
+            if os.path.basename(name) == "supd":
+                found[pid] = word if word[0] == "@" else "walker"
+        except (FileNotFoundError, ProcessLookupError, ValueError):
+            pass
+    return found
+
+
 @test("TERM to every process of supd at once is an ordered shutdown: no last word is lost")
 def last_words_and_pkill(box):
-    s = box.supd({"a": talker(box)})
+    s = box.supd({"a": talker(box), "b": {**shell("exec sleep 1000"), "enabled": False,
+                  "sockets": {"box": {"listen": f"unix:{box.path('b.sock')}",
+                                      "while_down": "refuse"}}}})
     has_line(s, box.path("logs/user/a.log"), "up")
-    pids = s.process.pid, pid_of(s, b"@guardian"), pid_of(s, b"@log")
-    for pid in pids:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(20)
+        client.connect(box.path("b.sock"))
+        equal(client.recv(1), b"", "what a client got of an actor that is down")
+    # A reader that follows, and a reader that waits for the next call.
+    equal(Follower(box, s, "a").take(1)[0].split()[-1], "up", "the line that is followed")
+    has(s.ctl_ok("logs", "a").out, "up", "the log")
+    kinds = ["@guardian", "@letters", "@log", "@logs", "@logs", "walker"]
+    s.until(lambda: sorted(own(s).values()) == kinds, lambda: f"{kinds}; there are {own(s)}")
+    log = pid_of(s, b"@log")
+    for pid in own(s):
         os.kill(pid, signal.SIGTERM)
     has_line(s, box.path("logs/user/a.log"), "bye 9")
-    equal(pid_of(s, b"@log"), pids[2], "the log process")
+    equal(pid_of(s, b"@log"), log, "the log process")
     box.file("gate")
     said_last(box, s)
 
