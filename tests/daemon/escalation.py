@@ -7,6 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from harness import check, equal, has, main, test
+from probe_target import Answering, status
 
 ANY = [{"when": "any", "then": "restart"}]
 
@@ -41,6 +42,31 @@ def four_ways(box):
     equal((failure["origin"], failure["cause"]["kind"], failure["cause"]["code"]),
           ("/user/sup/d", "exit", 99), "the unwrapped cause")
     equal(s.actor("sup")["restarts"], 1, "restarts of the supervisor")
+
+
+def climbs(what, actor, text):
+    @test(f"{what} of a child that escalates is told, and explained, by the level that decides")
+    def one(box):
+        s = box.supd({"sup": {"decider": "escalating", "children": {"b": {}, "a": actor(box)}}})
+        b = s.started("b")
+        s.started("b", 2)
+        failure = s.event("failure", "sup")
+        equal((failure["origin"], failure["cause"]["text"], failure["directive"]),
+              ("/user/sup/a", text, "restart"), "the failure")
+        equal(s.actor("sup")["last_failure"]["cause"]["text"], text, "the cause in the status")
+        equal(s.seen("failure", "sup/a"), [], "failures at the level below")
+        check(s.actor("sup/b")["pid"] != b, "its sibling was left alone")
+        has(s.ctl_ok("explain", "sup").out, rf"^/user/sup/a failed at \S+: {text}\.\n.* escalated to /user/sup\.",
+            "explain")
+        with open(s.stderr, encoding="utf8") as log:
+            has(log.read(), f"/user/sup: failure: {text} in /user/sup/a; restart", "the log")
+
+
+climbs("a failed health check", lambda box: {"health": {"http": Answering(box, status(503), status(200)).url(),
+                                                        "interval": "30ms", "timeout": "1m", "failures": 1}},
+       "failed its health check: status 503")
+climbs("a missed watchdog", lambda _: {"watchdog": "200ms", "limits": {"core": 0}},
+       "did not report to its watchdog in time")
 
 
 @test("a user's list that matches nothing escalates")

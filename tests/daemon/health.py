@@ -367,6 +367,13 @@ def replaced(box):
     equal(s.seen("failure"), [], "failures")
 
 
+def hear_end(site, n):
+    """The n-th question that it was asked, until the connection is closed."""
+    site.kept[n].settimeout(20)
+    while site.kept[n].recv(4096):
+        pass
+
+
 @test("a probe that is no longer needed is ended at once")
 def unwanted(box):
     endless = script(box, "echo $$$$ >>@; exec sleep 1000")
@@ -380,9 +387,7 @@ def unwanted(box):
              "b": {"health": "off"}})
     s.ctl_ok("apply")
     s.until(lambda: not alive(first), "the end of the first command")
-    site.kept[0].settimeout(20)
-    while site.kept[0].recv(4096):
-        pass  # the question, until its end
+    hear_end(site, 0)
     s.until(lambda: len(told(box)) > 1, "the next question")
     second = int(told(box)[1])
     s.write({"a": {"health": "off"}, "b": {"health": "off"}})
@@ -390,6 +395,21 @@ def unwanted(box):
     s.until(lambda: not alive(second), "the end of the second command")
     equal(s.guardian(), guardian, "the guardian")
     equal((s.actor("a")["pid"], s.seen("failure")), (pid, []), "process and failures")
+
+
+@test("a question to an actor that ends by itself, fails or is stopped is broken off at once")
+def broken_off(box):
+    site = Answering(box, speechless=True)
+    s = box.supd({name: health({"http": site.url()}, timeout="1000s") for name in "abc"}, decider="stopping")
+    s.until(lambda: len(site.kept) == 3, "a question to each")
+    s.tell("a", "exit=0")
+    s.tell("b", "exit=3")
+    s.ctl_ok("stop", "c")
+    for n in range(3):
+        hear_end(site, n)
+    s.event("failure", "b")
+    equal([(one["path"], one["cause"]["kind"]) for one in s.seen("failure")], [("/user/b", "exit")],
+          "failures")
 
 
 # ---- the guardian dies ---------------------------------------------------------------------
