@@ -124,6 +124,29 @@ def levels(box):
     equal(line(s, r"^/user/s/a: failure: .*exit.* 6; stop"), "error", "exit 6")
 
 
+@test("L-01 log_failures: false hides the failures' lines of one level, until apply shows them; no event is hidden")
+def hidden(box):
+    tree = {"a": {}, "s": {"children": {"b": {}}}}
+    s = box.supd(tree, log_failures=False,
+                 decider=[{"when": {"exit": [3]}, "then": "restart", "log": "warning"}, "default"])
+    s.started("b")
+    for count, code in enumerate((1, 3), 2):
+        s.tell("a", f"exit={code}")
+        s.started("a", count)
+    s.tell("b", "exit=1")
+    s.started("b", 2)
+    equal(line(s, r"^/user/s/b: failure: exited with 1; restart"), "error", "b")
+    equal([(level, text.partition(";")[0]) for level, text in lines(s, "/user/a: failure")],
+          [("warning", "/user/a: failure: exited with 3")], "lines of a")
+    line(s, "^/user/a: exited: exited with 1$")
+    equal([one["cause"]["code"] for one in s.seen("failure", "a")], [1, 3], "events of a")
+    s.write(tree, log_failures=True)
+    s.ctl_ok("apply")
+    s.tell("a", "exit=1")
+    s.started("a", 4)
+    equal(line(s, "^/user/a: failure: exited with 1; restart"), "error", "a after the apply")
+
+
 @test("176 escalate is not told at its own level, once where it is handled (C18, C19)")
 def escalates(box):
     s = box.supd({"o": {"children": {"i": {"decider": "escalating", "children": {"a": {}}}}}})
