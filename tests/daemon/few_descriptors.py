@@ -16,6 +16,8 @@ from writers import kill, shell, text_of
 SET_ASIDE = 220
 STAMP = r"(?m)^\S+Z "
 SPEAKERS = 5
+# The walker keeps nothing with fewer.
+LIMIT_OF_VAULT = 91
 
 
 def allow(limit):
@@ -149,6 +151,40 @@ def deaf_walker(box):
         os.kill(s.pid, signal.SIGCONT)
     s.event("started", "a0", count=2)
     slay(s, "s0")
+
+
+def listening(s):
+    """The inodes of sockets that listen where the control socket is."""
+    with open("/proc/net/unix", encoding="utf8") as sockets:
+        return [line.split()[6] for line in sockets if line.rstrip().endswith(" " + s.socket)
+                and line.split()[3] == "00010000"]
+
+
+def survives_or_says_so(box, limit):
+    def before():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    s = box.supd(tree(SPEAKERS + 5), before=before)
+    all_run(s, SPEAKERS + 5)
+    running, sockets = pids(s), listening(s)
+    equal(len(sockets), 1, "listening sockets")
+    is_said = "actors will not survive a crash of supd" in text_of(s.stderr)
+    equal(is_said, limit < LIMIT_OF_VAULT, "what the start said of crashes")
+    s.crash()
+    all_run(s, SPEAKERS + 5)
+    equal("ledger_lost" in text_of(s.stderr), is_said, "the ledger is lost")
+    equal(pids(s) == running, not is_said, "the processes are those from before")
+    equal(listening(s) == sockets, not is_said, "the control socket is that from before")
+    if not is_said:
+        equal(warnings(s), [], "warnings")
+    for name in ("s0", "s1", "s1"):
+        slay(s, name)
+
+
+for few in 403, 200, 66:
+    test(f"with at most {few} descriptors actors outlive a crash, or the start says that they do not",
+         timeout=60)(lambda box, few=few: survives_or_says_so(box, few))
 
 
 if __name__ == "__main__":
