@@ -45,6 +45,32 @@ def links(box):
         equal(text.read(), "SECRET=of root\n", "the secret")
 
 
+@test("what has a second name, or is of a third user, is neither read nor written, though its mode lets every user",
+      root=True)
+def strange_files(box):
+    own = own_directory(box)
+    for name, owner in (("roots", 0), ("linked", 0), ("others", 1)):
+        path = box.file(name, "KEY=value\n")
+        os.chmod(path, 0o666)
+        os.chown(path, owner, owner)
+    os.link(box.path("linked"), f"{own}/linked")
+    keys = {"stdin": "file:", "environment_file": "", "output": "file:"}
+    s = box.supd({f"{key}-{name}": {"user": "nobody", key: prefix + path}
+                  for key, prefix in keys.items()
+                  for name, path in (("roots", box.path("roots")), ("linked", f"{own}/linked"),
+                                     ("others", box.path("others")))}, start="parallel", wait=False)
+    steps = {"stdin": "open stdin", "environment_file": "environment_file", "output": "open output"}
+    for key, step in steps.items():
+        s.started(f"{key}-roots")
+        for name, errno in (("linked", "EMLINK"), ("others", "EPERM")):
+            cause = s.event("failure", f"{key}-{name}")["cause"]
+            equal((cause["key"], cause["errno"]), (step, errno), f"{key} of {name}")
+            equal(s.seen("started", f"{key}-{name}"), [], "starts")
+    for name in ("linked", "others"):
+        with open(box.path(name), encoding="ascii") as text:
+            equal(text.read(), "KEY=value\n", name)
+
+
 @test("a file of root's that the actor's user may not read is a failed start, not a way in",
       root=True)
 def closed(box):

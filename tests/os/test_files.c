@@ -26,7 +26,7 @@ static char directory[64];
 static struct spawner spawner;
 static char room[1024];
 static char text_read[1024];
-static char paths[32][PATH_MAX];
+static char paths[64][PATH_MAX];
 static unsigned int next_path;
 
 /* The shell that most tests start. */
@@ -59,7 +59,7 @@ tear_down(void)
 static const char *
 in(const char *name)
 {
-	char *path = paths[next_path++ % 32];
+	char *path = paths[next_path++ % 64];
 
 	(void)snprintf(path, PATH_MAX, "%s/%s", directory, name);
 	return path;
@@ -138,6 +138,24 @@ assert_fails(const struct spawn *spawn, int code, const char *step)
 	              strerror(code));
 	ck_assert_str_eq(spawn_step_names[child.step], step);
 	ck_assert_int_eq(child.pid, -1);
+}
+
+/* What the actor cannot have meant is not read from this path, where nothing is yet. */
+static void
+assert_reads_none_of_others(const struct spawn *spawn, const char *name, const char *step)
+{
+	make("first", "KEY=value", NOBODY, 0644);
+	ck_assert_int_eq(link(in("first"), in(name)), 0);
+	assert_fails(spawn, EMLINK, step);
+	ck_assert_int_eq(unlink(in(name)), 0);
+	ck_assert_int_eq(mkdir(in(name), 0755), 0);
+	assert_fails(spawn, EINVAL, step);
+	ck_assert_int_eq(rmdir(in(name)), 0);
+	if (geteuid() != 0)
+		return;
+	make(name, "KEY=value", OTHER, 0644);
+	assert_fails(spawn, EPERM, step);
+	ck_assert_int_eq(unlink(in(name)), 0);
 }
 
 static void
@@ -232,6 +250,7 @@ START_TEST(input_is_read_from_its_beginning_and_a_pipe_has_no_end)
 	assert_fails(&spawn, ELOOP, "open stdin");
 	spawn.files[0] = in("nowhere");
 	assert_fails(&spawn, ENOENT, "open stdin");
+	assert_reads_none_of_others(&spawn, "nowhere", "open stdin");
 
 	/* Opened without a writer; the bytes of a writer that left are there. */
 	ck_assert_int_eq(mkfifo(in("pipe"), 0666), 0);
@@ -317,6 +336,7 @@ START_TEST(environment_files_are_read_by_the_child_as_its_user)
 	ck_assert_int_eq(unlink(files[0]), 0);
 	assert_fails(&spawn, ENOENT, "environment_file");
 	ck_assert_ptr_nonnull(strstr(said, "variables"));
+	assert_reads_none_of_others(&spawn, "variables", "environment_file");
 	ck_assert_int_eq(symlink("/etc/passwd", files[0]), 0);
 	assert_fails(&spawn, ELOOP, "environment_file");
 	ck_assert_int_eq(unlink(files[0]), 0);
