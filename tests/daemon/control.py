@@ -11,7 +11,7 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import TOP_SRC, Skip, check, equal, has, main, offspring, run, test
+from harness import INSTRUMENTED, TOP_SRC, Skip, check, equal, has, main, offspring, run, test
 from varlink import Closed, Varlink, VarlinkError, message
 
 SERVICE = "org.varlink.service."
@@ -319,6 +319,54 @@ def as_user(uid, gid, groups, path, method, parameters=None):
     os.close(writer)
     with os.fdopen(reader) as result:
         return result.read()
+
+
+def pipe_calls(s, box, gid, connections, pairs):
+    """An observer sends all these calls, and reads no reply before the test says so; the test's end of a socket."""
+    ours, theirs = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(gid)
+            os.setuid(65534)
+            clients = [Varlink(s.socket) for _ in range(connections)]
+            for client in clients:
+                client.socket.sendall((message("Status") + message("Metrics")) * pairs)
+            theirs.send(b"sent")
+            theirs.recv(1)
+            for client in clients:
+                for _ in range(pairs):
+                    equal(client.result()["actors"][0]["path"], "/user", "a reply to Status")
+                    has(client.result()["openmetrics"], "# EOF", "a reply to Metrics")
+            theirs.send(b"all read")
+        except Exception as problem:  # pylint: disable=broad-except
+            theirs.send(repr(problem).encode())
+        finally:
+            os._exit(0)
+    theirs.close()
+    ours.settimeout(60)
+    box.undo.append(ours.close)
+    equal(ours.recv(1000), b"sent", "what the observer says")
+    return ours
+
+
+@test("thousands of calls that an observer sends at once, without a reply being read, hold up no other and cost "
+      "little memory; then all are answered", root=True, timeout=60)
+def unread(box):
+    s = one(box, control={"observers": "adm"})
+    guardian, before = s.guardian(), s.memory_kib()
+    observer = pipe_calls(s, box, 4, connections=4, pairs=300)
+    for count in range(2, 7):
+        s.ctl_ok("ping")
+        s.tell("a", "exit=1")
+        s.started("a", count)
+    if not INSTRUMENTED:
+        check(s.memory_kib() < before + 8192, lambda: f"{before} KiB before, and {s.memory_kib()} now")
+    observer.send(b"+")
+    equal(observer.recv(1000), b"all read", "what the observer says in the end")
+    s.ctl_ok("ping")
+    equal(s.guardian(), guardian, "the guardian")
 
 
 @test("control.group may do everything, observers may look, others nothing", root=True)
