@@ -427,6 +427,31 @@ def flood(box):
 # ---- what an actor may do to it ------------------------------------------------------------
 
 
+def lent(box, kind):
+    """Of a supd whose actor `a` runs: its mailbox, made blocking, and what keeps it from its end; `b` has one, too."""
+    giver = ("import os, socket, sys\n"
+             "os.set_blocking(3, True)\n"
+             "s = socket.socket(socket.AF_UNIX); s.connect(%r)\n"
+             "socket.send_fds(s, [b'x'], [3])\n"
+             "s.recv(1)\n"
+             "sys.exit(1)\n" % box.path("friend"))
+    listen, address = mailbox(box, kind)
+    other, others = mailbox(box, "unix", "other")
+    refuse = {"while_down": "refuse", "rate": "1000000/s"}
+    with socket.socket(socket.AF_UNIX) as friend:
+        friend.bind(box.path("friend"))
+        friend.listen()
+        friend.settimeout(20)
+        s = box.supd({"a": {"command": [sys.executable, "-c", giver],
+                            "backoff": {"min": "30s"},
+                            "sockets": {"x": {"listen": listen, **refuse}}},
+                      "b": {"enabled": False, "sockets": {"x": {"listen": other, **refuse}}},
+                      "c": {}})
+        giving, _ = friend.accept()
+        _, (fd,), _, _ = socket.recv_fds(giving, 1, 1)
+    return s, fd, giving, address, others
+
+
 def steal(shared, address):
     """Have a socket block, and take the client that somebody saw there."""
     shared.setblocking(True)
@@ -441,28 +466,20 @@ def steal(shared, address):
         shared.setblocking(True)
 
 
+def goes_on(s, box, others):
+    """Whatever it is that blocks now: it answers, supervises, and deals with the clients of others."""
+    s.ctl_ok("ping")
+    count = len(s.lines("S", "c"))
+    s.tell("c", "exit=1")
+    s.started("c", count + 1)
+    equal(Client(box, "unix", others, b"").hear(), b"", "what a client of another got")
+
+
 @test("a socket made blocking by an actor that also steals its clients holds up neither supd "
       "nor the mailboxes of others")
 def stolen(box):
-    listen, address = mailbox(box, "unix")
-    other, others = mailbox(box, "unix", "other")
-    giver = ("import socket, sys\n"
-             "s = socket.socket(socket.AF_UNIX); s.connect(%r)\n"
-             "socket.send_fds(s, [b'x'], [3])\n"
-             "s.recv(1)\n"
-             "sys.exit(1)\n" % box.path("friend"))
-    refuse = {"while_down": "refuse", "rate": "1000000/s"}
-    with socket.socket(socket.AF_UNIX) as friend:
-        friend.bind(box.path("friend"))
-        friend.listen()
-        friend.settimeout(20)
-        s = box.supd({"a": {"command": [sys.executable, "-c", giver],
-                            "backoff": {"min": "30s"},
-                            "sockets": {"x": {"listen": listen, **refuse}}},
-                      "b": {"enabled": False, "sockets": {"x": {"listen": other, **refuse}}}})
-        giving, _ = friend.accept()
-        _, (fd,), _, _ = socket.recv_fds(giving, 1, 1)
-        giving.close()
+    s, fd, giving, address, others = lent(box, "unix")
+    giving.close()
     s.wait_for("a", state="backoff")
     guardian = s.guardian()
     with socket.socket(fileno=fd) as shared:
@@ -472,10 +489,53 @@ def stolen(box):
                 steal(shared, address)
             s.ctl_ok("ping")
         shared.setblocking(True)
-        # Whatever it is that blocks now, others have their clients dealt with.
-        equal(Client(box, "unix", others, b"").hear(), b"", "what a client of another got")
+        goes_on(s, box, others)
     equal(s.guardian(), guardian, "the guardian")
     s.ctl_ok("ping")
+
+
+def steal_bytes(fd, address):
+    """Have a fifo block, and take what somebody saw there."""
+    with open(address, "wb", buffering=0) as client:
+        client.write(b"x")
+        select.select([fd], [], [], 0.01)
+        os.set_blocking(fd, False)
+        try:
+            os.read(fd, 4096)
+        except BlockingIOError:
+            pass  # it was taken already
+        os.set_blocking(fd, True)
+
+
+@test("a fifo that its actor has made blocking and never reads, full, empty or robbed, holds up neither supd "
+      "nor the mailboxes of others")
+def full_fifo(box):
+    s, fd, giving, address, others = lent(box, "fifo")
+    guardian = s.guardian()
+    writer = os.open(address, os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        while os.write(writer, b"x" * 4096):
+            pass
+    except BlockingIOError:
+        pass  # it is full
+    goes_on(s, box, others)
+    giving.close()
+    s.wait_for("a", state="backoff")
+    # All that is in it is thrown away, and then there is nothing.
+    s.until(lambda: letters(s) > 0 and not select.select([fd], [], [], 0)[0], "the fifo to be empty")
+    goes_on(s, box, others)
+    until = time.monotonic() + STEAL_SECONDS
+    while time.monotonic() < until:
+        for _ in range(200):
+            steal_bytes(fd, address)
+        count = letters(s)
+        os.write(writer, b"x")
+        s.until(lambda n=count: letters(s) > n, "what is written to be thrown away")
+        s.ctl_ok("ping")
+    goes_on(s, box, others)
+    os.close(writer)
+    os.close(fd)
+    equal(s.guardian(), guardian, "the guardian")
 
 
 def processor_ns(pid):
