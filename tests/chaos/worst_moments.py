@@ -10,6 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import CUT, Chaos, Killer, Wish, alive, state_of
 from harness import INSTRUMENTED, SUPD, Skip, check, children, equal, main, test
+from writers import text_of
 
 # Asked to end by what nobody minds, from its first moment on.
 DEAF = {"a": {"command": ["sleep", "1000"], "stop_signal": "WINCH", "shutdown": "60s"}}
@@ -173,6 +174,79 @@ def lines_of_the_dead(box):
     s.until(lambda: len(lines_of(s)) > 1, "the lines of the log")
     s.until(lambda: s.actor("a")["state"] == "running", "a to run")
     equal(lines_of(s), ["/user/a: exited", "/user/a: failure"], "the lines of the log")
+
+
+# ---- … of a storm ------------------------------------------------------------------------------
+
+STORM = 300
+TOLD = ("exited", "failure", "backoff")
+
+
+def storm(box):
+    """Actors that run, and no client is connected.  Their log is set aside every few lines."""
+    tree = {f"a{n}": {"command": ["sleep", "1000"], "output": "null",
+                      "backoff": {"min": "1h", "max": "1h"}} for n in range(STORM)}
+    s = start(box, tree, I="1000/1s", log={"level": "info", "target": "file", "keep": 90,
+                                           "directory": box.path("logs"), "max_size": "4K"})
+    s.until(lambda: len(s.seen("ready")) > STORM, "all to run", 60)
+    pids = [actor["pid"] for actor in s.call("Status")["actors"] if actor["pid"]]
+    equal(len(pids), STORM, "processes")
+    guardian = s.guardian()
+    s.hang_up()
+    return s, guardian, pids
+
+
+def told(s):
+    """What the log tells of ends, the files that were set aside first."""
+    path = os.path.join(s.dir, "logs/supd.log")
+    text = "".join(text_of(f"{path}.{n}") for n in range(90, 0, -1)) + text_of(path)
+    return re.findall(rf"(/user/a\d+): ({'|'.join(TOLD)})\b", text)
+
+
+def all_told(s):
+    s.until(lambda: len(set(told(s))) == STORM * len(TOLD),
+            lambda: f"the lines; there are {len(set(told(s)))}", 20)
+    return told(s)
+
+
+def happened(s):
+    """What events tell of ends, in their order."""
+    s.follow = True
+    s.until(lambda: len(s.seen("backoff")) == STORM, "the events", 30)
+    return [(one["path"], one["event"]) for one in s.events if one["event"] in TOLD]
+
+
+@test("of 300 actors that die at once each has its lines once, in the order of the events",
+      timeout=90)
+def lines_of_a_storm(box):
+    s, _, pids = storm(box)
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    lines = all_told(s)
+    equal(lines, happened(s), "the lines")
+
+
+def lines_over_a_death(box, stops):
+    s, guardian, pids = storm(box)
+    killer = Killer(box, guardian, stops, signo="STOP")
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    s.until(killer.killed, "the guardian to be stopped", 60)
+    killer.end()
+    half = len(told(s))
+    check(0 < half < STORM * len(TOLD), f"{half} lines when the guardian is stopped")
+    os.kill(guardian, signal.SIGKILL)
+    lines = all_told(s)
+    events = happened(s)
+    # A death between a line and the note that it is written has it written once more.
+    doubled = [n for n, line in enumerate(lines) if line in lines[:n]]
+    check(len(doubled) < 2, lambda: f"doubled: {[lines[n] for n in doubled]}")
+    equal([line for n, line in enumerate(lines) if n not in doubled], events, "the lines")
+
+
+for moment in 1500, 4000, 8001:
+    test(f"… also when their guardian dies in the midst of it, {moment} stops after it began",
+         timeout=90)(lambda box, n=moment: lines_over_a_death(box, n))
 
 
 # ---- what the walker tells ---------------------------------------------------------------------
