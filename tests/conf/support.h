@@ -44,6 +44,7 @@ Suite *suite_values(void);
 Suite *suite_process_values(void);
 Suite *suite_compose(void);
 Suite *suite_pack(void);
+Suite *suite_pack_shares(void);
 Suite *suite_output(void);
 Suite *suite_plan(void);
 Suite *suite_lint(void);

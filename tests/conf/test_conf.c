@@ -19,6 +19,7 @@ main(void)
 	srunner_add_suite(runner, suite_attributes());
 	srunner_add_suite(runner, suite_compose());
 	srunner_add_suite(runner, suite_pack());
+	srunner_add_suite(runner, suite_pack_shares());
 	srunner_add_suite(runner, suite_output());
 	srunner_add_suite(runner, suite_plan());
 	srunner_add_suite(runner, suite_lint());

@@ -133,63 +133,6 @@ START_TEST(a_plan_sees_what_changed_since_it_was_frozen)
 }
 END_TEST
 
-/* Which of the processes of a frozen configuration the actor has. */
-static uint32_t
-process_of(const struct conf *conf, const char *path)
-{
-	return (uint32_t)(actor_at(conf, path)->process - conf->common.processes);
-}
-
-START_TEST(equal_processes_are_kept_once)
-{
-	static const struct {
-		const char *keys;
-		bool is_other;
-	} rows[] = {
-	    {"", false},
-	    {", restart: temporary", false},
-	    {", environment: {A: b}", true},
-	    {", nice: 1", true},
-	    {", limits: {core: 1}", true},
-	    {", hooks: {pre_start: [x]}", true},
-	    {", directory: /b", true},
-	};
-	struct strbuf text;
-	struct conf *unpacked, *conf;
-	char path[50];
-	int fd;
-
-	strbuf_init(&text, 10000);
-	strbuf_adds(&text, "children:\n");
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		strbuf_addf(&text,
-		            "  a%zu: {command: [/%zu]%s}\n  b%zu: {command: [x]%s}\n", i,
-		            i, rows[i].keys, i, rows[i].keys);
-	conf = load_text(strbuf_str(&text));
-	fd = pack_good(conf);
-	unpacked = unpack_good(fd);
-	same_conf(conf, unpacked);
-	for (uint32_t i = 0, last = 0; i < ARRAY_SIZE(rows); i++) {
-		uint32_t process;
-
-		(void)snprintf(path, sizeof(path), "/user/a%u", i);
-		process = process_of(unpacked, path);
-		ck_assert_str_eq(actor_at(unpacked, path)->argv[0] + 1, path + 7);
-		path[6] = 'b';
-		ck_assert_uint_eq(process_of(unpacked, path), process);
-		if (i > 0 && !rows[i].is_other)
-			ck_assert_uint_eq(process, process_of(unpacked, "/user/a0"));
-		else if (i > 0)
-			ck_assert_uint_gt(process, last);
-		last = process > last ? process : last;
-	}
-	strbuf_done(&text);
-	conf_free(unpacked);
-	conf_free(conf);
-	(void)close(fd);
-}
-END_TEST
-
 START_TEST(a_frozen_configuration_cannot_be_changed)
 {
 	struct conf *conf = load_everything();
@@ -484,7 +427,6 @@ suite_pack(void)
 	tcase_add_test(tcase, a_thawed_configuration_needs_nothing_of_the_old_one);
 	tcase_add_test(tcase, one_block_is_thawed_as_often_as_one_likes);
 	tcase_add_test(tcase, a_plan_sees_what_changed_since_it_was_frozen);
-	tcase_add_test(tcase, equal_processes_are_kept_once);
 	tcase_add_test(tcase, a_frozen_configuration_cannot_be_changed);
 	tcase_add_test(tcase, a_block_is_not_larger_than_what_it_was_made_of);
 	tcase_add_test(tcase, what_the_system_refuses_is_said);
