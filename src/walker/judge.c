@@ -167,15 +167,8 @@ guardian_watch(struct walker *walker)
 	}
 }
 
-/* supd was asked again to end: find out now whether the guardian can still hear that. */
-void
-guardian_hurry(struct walker *walker)
-{
-	if (watchdog_hurry(&walker->watchdog, walker->now_ms))
-		walker->handing.has_question = true;
-}
-
-/* Is supd to end while its first guardian begins?  Then nothing was started yet. */
+/* Is supd to end while its first guardian begins?  That one may wait for a file that does
+ * not answer, and has started hardly anything yet. */
 static bool
 is_early(const struct walker *walker)
 {
@@ -183,13 +176,14 @@ is_early(const struct walker *walker)
 	       walker->handing.hello.crashes == 0;
 }
 
-/* A guardian that begins reads no messages, and the first one may wait for a file that
- * does not answer: it dies of this signal. */
+/* supd was asked to end, again or early: find out now whether the guardian can still hear
+ * that. */
 void
-guardian_end_early(const struct walker *walker)
+guardian_hurry(struct walker *walker)
 {
-	if (walker->guardian > 0 && is_early(walker))
-		(void)kill(walker->guardian, SIGTERM);
+	if ((walker->n_ending > 1 || is_early(walker)) &&
+	    watchdog_hurry(&walker->watchdog, walker->now_ms))
+		walker->handing.has_question = true;
 }
 
 /* ---- how it ended ------------------------------------------------------------------ */
@@ -199,8 +193,6 @@ guardian_end_early(const struct walker *walker)
 static bool
 is_final(const struct walker *walker, const struct reap *end)
 {
-	if (end->kind == REAP_SIGNALED && end->status == SIGTERM)
-		return is_early(walker);
 	if (end->kind != REAP_EXITED || (walker->is_new && !walker->adopted))
 		return false;
 	if (end->status == EX_OK || end->status == EX_SOFTWARE)
@@ -260,11 +252,15 @@ guardian_died(struct walker *walker, const struct reap *end)
 	guardian_receive(walker);
 	fd_close(&walker->handing.link_fd);
 	watchdog_enter(&walker->watchdog, WATCHDOG_NONE, walker->now_ms);
+	if (has_hung && is_early(walker)) {
+		end_processes(walker);
+		walker->exit_status = walker->told_status;
+		return;
+	}
 	if (is_final(walker, end)) {
 		end_forgotten(walker);
-		walker->exit_status = end->kind == REAP_EXITED && end->status != EX_OK
-		                          ? end->status
-		                          : walker->told_status;
+		walker->exit_status =
+		    end->status == EX_OK ? walker->told_status : end->status;
 		return;
 	}
 	walker->respawn.next_ms = walker->now_ms;

@@ -62,7 +62,6 @@ void guardian_receive(struct walker *walker);
 void guardian_watch(struct walker *walker);
 void guardian_rouse(struct walker *walker);
 void guardian_hurry(struct walker *walker);
-void guardian_end_early(const struct walker *walker);
 void guardian_died(struct walker *walker, const struct reap *end);
 bool guardian_is_left(struct walker *walker, const struct reap *news);
 uint64_t guardian_trial_ms(const struct walker *walker);

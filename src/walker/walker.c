@@ -98,8 +98,10 @@ walk(struct walker *walker)
 		guardian_receive(walker);
 		if (came != 0)
 			guardian_rouse(walker);
-		if ((came & ENDING) != 0 && walker->n_ending++ > 0)
+		if ((came & ENDING) != 0) {
+			walker->n_ending++;
 			guardian_hurry(walker);
+		}
 
 		if (is_signalled || !all_reaped)
 			all_reaped = reap(walker);
@@ -107,7 +109,6 @@ walk(struct walker *walker)
 			return walker->exit_status;
 		if (walker->guardian == 0 && walker->respawn.next_ms <= walker->now_ms)
 			guardian_start(walker);
-		guardian_end_early(walker);
 		guardian_watch(walker);
 		vault_tend(&walker->vault);
 		is_signalled = rest(

@@ -227,12 +227,20 @@ def socket_mixed(box):
     os.chmod(open_, 0o777)
     root, before = roots_directory(box, ["x"])
     os.symlink(root, open_ + "/link")
+    # The bits of the group are also those of users that an ACL names.
+    acl = box.path("acl")
+    os.mkdir(acl)
+    os.chmod(acl, 0o775)
+    os.symlink(root, acl + "/link")
+    os.lchown(acl + "/link", NOBODY.pw_uid, 0)
     s = box.supd({"a": {"sockets": {"web": f"unix:{own}/roots/x"}},
                   "b": {"sockets": {"web": f"unix:{open_}/roots/x"}},
-                  "c": {"sockets": {"web": f"unix:{open_}/link/x"}}}, wait=False)
+                  "c": {"sockets": {"web": f"unix:{open_}/link/x"}},
+                  "d": {"sockets": {"web": f"unix:{acl}/link/x"}}}, wait=False)
     s.started("a")
     s.started("b")
-    equal(s.event("failure", "c")["step"], "open socket", "c")
+    for name in "cd":
+        equal(s.event("failure", name)["step"], "open socket", name)
     says = f"{open_}/link is a link that others than root can change"
     has(run(SUPD, "--check", "-c", s.file).err, says, "what --check says")
     for directory in (own, open_):

@@ -940,5 +940,16 @@ def errors(box):
     equal(code, 0, f"a good one: {text}")
 
 
+@test("told to end in the midst of its start supd leaves no file of a socket behind", timeout=60)
+def early_end(box):
+    d = box.path("sockets")
+    os.mkdir(d)
+    s = box.supd({f"a{i}": {"sockets": {"s": f"unix:{d}/{i:03}"}} for i in range(200)}, wait=False)
+    s.until(lambda: os.path.exists(d + "/100"), "half of the sockets")
+    s.signal(signal.SIGTERM)
+    s.ended(0)
+    equal(os.listdir(d), [], "what is left")
+
+
 if __name__ == "__main__":
     main()

@@ -219,13 +219,12 @@ on_signal(struct ev_loop *loop UNUSED, ev_signal *watcher, int revents UNUSED)
 	on_signo(watcher->data, watcher->signum);
 }
 
-/* Watch for those of these places; SIGTERM is the first. */
 static void
-watch_signals(struct supd *supd, size_t first, size_t end)
+watch_signals(struct supd *supd)
 {
 	static const int wanted[SIGNALS] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1};
 
-	for (size_t i = first; i < end; i++) {
+	for (size_t i = 0; i < SIGNALS; i++) {
 		ev_signal_init(&signals.watchers[i], on_signal, wanted[i]);
 		signals.watchers[i].data = supd;
 		ev_signal_start(supd->loop, &signals.watchers[i]);
@@ -263,14 +262,9 @@ prepare(struct supd *supd, struct start *start)
 	status = rooms_open(supd, start, &news);
 	if (status != 0)
 		return status;
-	/* With nothing to supervise yet we die of the walker's SIGTERM, whatever we wait
-	 * for. */
-	watch_signals(supd, start->how == START_FRESH, SIGNALS);
+	watch_signals(supd);
 	systemd_open(supd->reporter);
-	status = start_begin(supd, start);
-	if (start->how == START_FRESH)
-		watch_signals(supd, 0, 1);
-	return status;
+	return start_begin(supd, start);
 }
 
 /* What there is before a configuration was chosen. */

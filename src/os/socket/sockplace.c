@@ -42,8 +42,8 @@ static int
 judge(struct approach *approach, const struct stat *dir, const struct stat *entry,
       struct err *err)
 {
-	const bool is_open = (dir->st_mode & S_IWOTH) != 0 ||
-	                     ((dir->st_mode & S_IWGRP) != 0 && dir->st_gid != 0);
+	/* With an ACL the bits of the group are what any of its users may have. */
+	const bool is_open = (dir->st_mode & (S_IWGRP | S_IWOTH)) != 0;
 	const bool is_sticky = (dir->st_mode & S_ISVTX) != 0;
 
 	if (approach->uid == 0 && !is_root(dir->st_uid))
