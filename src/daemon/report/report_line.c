@@ -132,7 +132,9 @@ write_line(const struct reporter *reporter, const struct event_view *event)
 	struct strbuf sb;
 
 	strbuf_init(&sb, LINE_BYTES_MAX);
-	report_say(&sb, report_sentences[kind].log, say_value, &line);
+	/* A guardian that wrote at random may have spoiled what is in the ring. */
+	if (report_sentences[kind].log != NULL)
+		report_say(&sb, report_sentences[kind].log, say_value, &line);
 	log_line(event->record->log_level - 1U, "%s: %s%s", event->path,
 	         report_names[kind], strbuf_str(&sb));
 	strbuf_done(&sb);
