@@ -18,7 +18,7 @@
 void
 strbuf_init(struct strbuf *sb, size_t limit)
 {
-	*sb = (struct strbuf){.limit = limit};
+	*sb = STRBUF(limit);
 }
 
 /* The same in memory of the caller, with room for a NUL: nothing is allocated, and there

@@ -21,6 +21,9 @@ struct strbuf {
 	bool failed;
 };
 
+/* An empty buffer that will hold up to `max` bytes, its NUL not counted. */
+#define STRBUF(max) ((struct strbuf){.limit = (max)})
+
 void strbuf_init(struct strbuf *sb, size_t limit);
 void strbuf_borrow(struct strbuf *sb, char *memory, size_t size);
 void strbuf_done(struct strbuf *sb);

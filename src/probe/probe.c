@@ -65,11 +65,10 @@ set_tcp(struct probe *probe, const char *host, uint16_t port)
 static int
 set_request(struct probe *probe, const struct probe_question *question)
 {
-	struct strbuf request;
+	struct strbuf request = STRBUF(REQUEST_MAX);
 
 	if (question->resource == NULL)
 		return 0;
-	strbuf_init(&request, REQUEST_MAX);
 	strbuf_addf(&request,
 	            "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: supd\r\nAccept: */*\r\n"
 	            "Connection: close\r\n\r\n",

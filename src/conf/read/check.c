@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/suggest.h"
 #include "conf/read/read.h"
 
@@ -55,14 +56,12 @@ report(struct reader *reader, enum conf_severity severity, const struct yaml *at
        const struct trail *trail, const char *fmt, va_list ap)
 {
 	char message[MESSAGE_MAX];
-	struct strbuf path;
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF(65536);
 	struct spot spot = {reader->conf->files[at->file], at->line, at->column};
 
 	(void)vsnprintf(message, sizeof(message), fmt, ap);
-	strbuf_init(&path, 65536);
 	write_trail(trail, &path);
 	reports_add(reader->reports, severity, &spot, strbuf_str(&path), message);
-	strbuf_done(&path);
 }
 
 /* Report a fault at a node; the file will not be used. */
@@ -153,20 +152,18 @@ static void
 refuse_stranger(struct reader *reader, const struct yaml *map, const struct yaml *name,
                 const struct schema_type *type, const struct trail *trail)
 {
-	struct strbuf all;
+	CLEANUP(strbuf_done) struct strbuf all = STRBUF(MESSAGE_MAX / 2);
 
 	if (type->table->is_long) {
 		reader_error(reader, name, trail, "unknown key `%.100s`; %s", name->text,
 		             synonym_place(type, map, name->text));
 		return;
 	}
-	strbuf_init(&all, MESSAGE_MAX / 2);
 	for (size_t i = 0; i < type->table->n_keys; i++)
 		strbuf_addf(&all, "%s%s", all.len > 0 ? ", " : "",
 		            type->table->keys[i].name);
 	reader_error(reader, name, trail, "unknown key `%.100s`; there are: %s",
 	             name->text, strbuf_str(&all));
-	strbuf_done(&all);
 }
 
 /* The key that was probably meant by this name; NULL: none. */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "conf/read/keys.h"
 #include "conf/read/needs.h"
@@ -203,10 +204,9 @@ refuse(void *data, uint32_t back)
 	const struct conf_actor *actor = NULL;
 	const struct lint lint = keys_lint(search->reader);
 	char name[CONF_PATH_MAX + 8] = "needs";
-	struct strbuf links, message;
+	CLEANUP(strbuf_done) struct strbuf links = STRBUF(CIRCLE_TEXT_MAX);
+	CLEANUP(strbuf_done) struct strbuf message = STRBUF(2 * CIRCLE_TEXT_MAX);
 
-	strbuf_init(&links, CIRCLE_TEXT_MAX);
-	strbuf_init(&message, 2 * CIRCLE_TEXT_MAX);
 	for (uint32_t i = way_find(&search->way, back); i < search->way.n; i++) {
 		uint32_t k = 0;
 		const struct conf_need *need = tried_need(search, search->way.at[i], &k);
@@ -223,8 +223,6 @@ refuse(void *data, uint32_t back)
 	strbuf_addf(&message, "a cycle, of which no actor could ever start: %s%s",
 	            strbuf_str(&links), links.failed ? ", ..." : "");
 	keys_add(&lint, CONF_ERROR, actor, name, strbuf_str(&message));
-	strbuf_done(&links);
-	strbuf_done(&message);
 }
 
 /* Report every circle, with all edges of the circle. */

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/suggest.h"
 #include "base/units.h"
 #include "conf/read/needs.h"
@@ -261,15 +262,13 @@ keys_add(const struct lint *lint, enum conf_severity severity,
 	const struct conf_key *origin = conf_keys_find(actor, key);
 	struct spot spot = {conf->files[actor->place.file], actor->place.line,
 	                    actor->column};
-	struct strbuf path;
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF(65536);
 
 	if (origin != NULL)
 		spot = (struct spot){conf->files[origin->file], origin->line,
 		                     origin->column};
-	strbuf_init(&path, 65536);
 	conf_keys_path(conf, actor, key, &path);
 	reports_add(lint->reports, severity, &spot, strbuf_str(&path), message);
-	strbuf_done(&path);
 }
 
 /* As keys_report(). */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "conf/read/keys.h"
 #include "conf/schema/schema_types.h"
@@ -115,8 +116,8 @@ char *
 output_show(struct reader *reader, const struct conf_actor *actor,
             const struct yaml *node)
 {
-	struct strbuf text;
-	struct strbuf out;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF(CONF_BYTES_MAX);
+	struct strbuf out = STRBUF(CONF_BYTES_MAX);
 	const char *path;
 
 	if (!has_prefix(node, pipe_prefix))
@@ -124,11 +125,8 @@ output_show(struct reader *reader, const struct conf_actor *actor,
 	path = read_reference(reader, actor, node->text + strlen(pipe_prefix));
 	if (path == NULL)
 		return NULL;
-	strbuf_init(&text, CONF_BYTES_MAX);
-	strbuf_init(&out, CONF_BYTES_MAX);
 	strbuf_addf(&text, "%s%s", pipe_prefix, path);
 	strbuf_add_json(&out, strbuf_str(&text));
-	strbuf_done(&text);
 	return strbuf_take(&out);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/suggest.h"
 #include "base/sum.h"
 #include "conf/read/keys.h"
@@ -215,14 +216,12 @@ warn_circle(void *data, uint32_t index)
 	const struct pacts *pacts = data;
 	const struct conf *conf = pacts->lint->conf;
 	const uint32_t last = pacts->way.at[pacts->way.n - 1];
-	struct strbuf circle;
+	CLEANUP(strbuf_done) struct strbuf circle = STRBUF(65536);
 
-	strbuf_init(&circle, 65536);
 	keys_write_circle(conf, &pacts->way, index, &circle);
 	warn(pacts->lint, &conf->actors[last], pacts->way.tried[last] - 1,
 	     "a circle of death pacts: when one of them ends all do: %.600s",
 	     strbuf_str(&circle));
-	strbuf_done(&circle);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "conf/read/keys.h"
 #include "conf/read/read.h"
 #include "conf/schema/schema_scan.h"
@@ -207,17 +208,15 @@ refuse(struct reader *reader, const struct conf_actor *actor,
 	                    socket->column};
 	char message[512];
 	char key[256];
-	struct strbuf path;
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF(65536);
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
 	(void)snprintf(key, sizeof(key), "sockets.%.200s", socket->name);
-	strbuf_init(&path, 65536);
 	conf_keys_path(reader->conf, actor, key, &path);
 	reports_add(reader->reports, CONF_ERROR, &spot, strbuf_str(&path), message);
-	strbuf_done(&path);
 }
 
 /* The owner of each address, and of each port on all addresses of a family. */

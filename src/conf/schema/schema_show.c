@@ -162,9 +162,8 @@ schema_show(const struct schema_type *type, const struct yaml *node)
 {
 	struct open_part levels[SHOW_HEIGHT_MAX];
 	size_t n = 0;
-	struct strbuf out;
+	struct strbuf out = STRBUF(SHOW_BYTES_MAX);
 
-	strbuf_init(&out, SHOW_BYTES_MAX);
 	while (node != NULL) {
 		if (type == NULL || (node->type != NODE_TEXT && n == SHOW_HEIGHT_MAX)) {
 			strbuf_adds(&out, "null");

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 /* An empty list. */
 void
 conf_reports_init(struct conf_reports *reports)
@@ -177,10 +179,8 @@ conf_reports_format(const struct conf_reports *reports, struct strbuf *out)
 void
 conf_reports_print(const struct conf_reports *reports)
 {
-	struct strbuf sb;
+	CLEANUP(strbuf_done) struct strbuf sb = STRBUF(16 * 1024 * 1024);
 
-	strbuf_init(&sb, 16 * 1024 * 1024);
 	conf_reports_format(reports, &sb);
 	(void)fputs(strbuf_str(&sb), stderr);
-	strbuf_done(&sb);
 }

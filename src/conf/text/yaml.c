@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "conf/text/yaml_assembly.h"
 
 /* The keys and indexes that lead to what is being read, and `last` if there is one. */
@@ -45,16 +46,14 @@ yaml_complain(const struct assembly *assembly, const char *last, size_t line,
 	const struct yaml_source *source = assembly->source;
 	struct spot spot = {source->name, (uint32_t)line, (uint32_t)column};
 	char message[512];
-	struct strbuf way;
+	CLEANUP(strbuf_done) struct strbuf way = STRBUF(65536);
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
-	strbuf_init(&way, 65536);
 	write_way(assembly, last, &way);
 	reports_add(source->reports, CONF_ERROR, &spot, strbuf_str(&way), message);
-	strbuf_done(&way);
 }
 
 /* libyaml's words for what people do most often, and ours. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "conf/read/keys.h"
 #include "conf/read/needs.h"
@@ -101,11 +102,10 @@ warn_unreachable(const struct lint *lint, const struct conf_actor *supervisor,
 	const char *key = "intensity.within";
 	char within[DURATION_TEXT_MAX];
 	char span[DURATION_TEXT_MAX];
-	struct strbuf sum;
+	CLEANUP(strbuf_done) struct strbuf sum = STRBUF(256);
 
 	if (written == NULL)
 		key = "intensity.restarts";
-	strbuf_init(&sum, 256);
 	write_sum(&child->spec.backoff, intensity->restarts, &sum);
 	lint_warn(
 	    lint, supervisor, key,
@@ -113,7 +113,6 @@ warn_unreachable(const struct lint *lint, const struct conf_actor *supervisor,
 	    "the backoff of `%s` alone takes %s = %s, more than %s",
 	    intensity->restarts, duration_format(intensity->within_ms, within),
 	    child->name, strbuf_str(&sum), duration_format(span_ms, span), within);
-	strbuf_done(&sum);
 }
 
 /* For each supervisor the child that fails fastest: is even that one too slow? */
@@ -282,7 +281,7 @@ check_resumes(const struct lint *lint, const struct conf_actor *actor,
 	for (uint32_t i = 0; i < decider->n_rules; i++) {
 		const struct place *place = &decider->rules[i].place;
 		char key[64];
-		struct strbuf path;
+		CLEANUP(strbuf_done) struct strbuf path = STRBUF(65536);
 		struct spot spot = {NULL, place->line, 1};
 
 		if (!resumes_the_dead(&decider->rules[i]) ||
@@ -290,13 +289,11 @@ check_resumes(const struct lint *lint, const struct conf_actor *actor,
 			continue;
 		spot.file = lint->conf->files[place->file];
 		(void)snprintf(key, sizeof(key), "%s[%u]", name, i);
-		strbuf_init(&path, 65536);
 		conf_keys_path(lint->conf, actor, key, &path);
 		reports_add(lint->reports, CONF_WARNING, &spot, strbuf_str(&path),
 		            "`resume` after a cause that leaves no process: a new one is "
 		            "started, and without `fd_store` or `runtime_directory` "
 		            "there is nothing that it could take over");
-		strbuf_done(&path);
 	}
 }
 

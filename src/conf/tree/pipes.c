@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "conf/read/keys.h"
 #include "conf/read/read_output.h"
 #include "conf/text/way.h"
@@ -54,14 +55,12 @@ refuse_circle(void *data, uint32_t index)
 	const struct pipes *pipes = data;
 	const struct lint lint = keys_lint(pipes->reader);
 	const uint32_t last = pipes->way.at[pipes->way.n - 1];
-	struct strbuf circle;
+	CLEANUP(strbuf_done) struct strbuf circle = STRBUF(65536);
 
-	strbuf_init(&circle, 65536);
 	keys_write_circle(lint.conf, &pipes->way, index, &circle);
 	keys_report(&lint, CONF_ERROR, &lint.conf->actors[last],
 	            output_keys[pipes->way.tried[last] - 1],
 	            "the pipes lead in a circle: %.600s", strbuf_str(&circle));
-	strbuf_done(&circle);
 }
 
 static bool

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "conf/read/envfile.h"
 #include "conf/read/expand.h"
 
@@ -123,17 +124,15 @@ look_in_path(const char *root, const char *path, const char *name,
 
 	while (*path != '\0' && best != FOUND_PROGRAM) {
 		size_t len = strcspn(path, ":");
-		struct strbuf candidate;
+		CLEANUP(strbuf_done) struct strbuf candidate = STRBUF(65536);
 		enum found found = FOUND_NOTHING;
 
-		strbuf_init(&candidate, 65536);
 		strbuf_add(&candidate, path, len);
 		strbuf_addf(&candidate, "%s%s", len > 0 ? "/" : "", name);
 		if (!candidate.failed)
 			found = look_at(root, strbuf_str(&candidate));
 		if (found == FOUND_PROGRAM)
 			(void)snprintf(ret_where, PATH_MAX, "%s", strbuf_str(&candidate));
-		strbuf_done(&candidate);
 		if (found > best)
 			best = found;
 		path += len + (path[len] == ':');

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "conf/read/read.h"
 #include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
@@ -143,7 +144,7 @@ add_scanned(struct strbuf *out, const struct schema_type *type)
 static void
 add_scalar(struct strbuf *out, const struct schema_type *type)
 {
-	struct strbuf message;
+	CLEANUP(strbuf_done) struct strbuf message = STRBUF(SCHEMA_BYTES_MAX);
 
 	if (type->scan != NULL) {
 		add_scanned(out, type);
@@ -151,12 +152,10 @@ add_scalar(struct strbuf *out, const struct schema_type *type)
 		strbuf_adds(out, "{\"enum\":");
 		add_words(out, type);
 	}
-	strbuf_init(&message, SCHEMA_BYTES_MAX);
 	strbuf_addf(&message, "write %s", type->allowed);
 	strbuf_adds(out, ",\"errorMessage\":");
 	strbuf_add_json(out, strbuf_str(&message));
 	strbuf_adds(out, "}");
-	strbuf_done(&message);
 }
 
 static void
@@ -258,9 +257,8 @@ static void
 add_definition(struct strbuf *out, const struct schema_type *type)
 {
 	const bool is_scalar = type->n_words > 0 || type->scan != NULL;
-	struct strbuf forms;
+	CLEANUP(strbuf_done) struct strbuf forms = STRBUF(SCHEMA_BYTES_MAX);
 
-	strbuf_init(&forms, SCHEMA_BYTES_MAX);
 	strbuf_add_json(out, type->name);
 	strbuf_adds(out, ":{\"title\":");
 	strbuf_add_json(out, type->name);
@@ -283,7 +281,6 @@ add_definition(struct strbuf *out, const struct schema_type *type)
 		strbuf_addf(out, ",\"anyOf\":[%s]}", strbuf_str(&forms));
 	strbuf_adds(out, is_scalar ? "}" : "");
 	out->failed |= forms.failed;
-	strbuf_done(&forms);
 }
 
 /*
@@ -294,10 +291,9 @@ char *
 conf_schema_json(void)
 {
 	struct types types = {.n = 0};
-	struct strbuf out;
+	struct strbuf out = STRBUF(SCHEMA_BYTES_MAX);
 
 	meet_all(&types);
-	strbuf_init(&out, SCHEMA_BYTES_MAX);
 	strbuf_adds(&out, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
 	                  "\"$id\":\"https://example.org/supd/supd.schema.json\","
 	                  "\"title\":\"supd.yaml\",\"examples\":[{\"children\":{\"web\":{"

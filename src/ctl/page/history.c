@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/map.h"
 #include "ctl/wire/ctl.h"
 
@@ -115,7 +116,7 @@ take_event(const struct loading *loading, struct span text)
 	    SCAN_FIELD(SCAN_INT, struct started, generation),
 	};
 	struct started started = {0};
-	struct strbuf path;
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF(OUT_BYTES_MAX);
 	struct scan scan;
 	uint64_t minute;
 	uint32_t at;
@@ -125,14 +126,12 @@ take_event(const struct loading *loading, struct span text)
 	if (scan.bad || !span_is(started.event, "started") || started.generation < 2)
 		return;
 	minute = (uint64_t)started.mono / MINUTE_NS;
-	strbuf_init(&path, OUT_BYTES_MAX);
 	print_span(&path, started.path);
 	if (minute <= loading->history->minute &&
 	    map_get_name(&loading->map, strbuf_str(&path), &at) &&
 	    at < loading->history->n)
 		add_starts(&loading->history->entries[at],
 		           loading->history->minute - minute, 1);
-	strbuf_done(&path);
 }
 
 static int

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "ctl/page/page.h"
 #include "ctl/text/actor.h"
 
@@ -132,9 +133,8 @@ put_column(const struct page *page, const struct row *row, enum column column,
 	const uint32_t room = columns[column].width - 1;
 	enum colour colour = COLOUR_NONE;
 	struct region at = *region;
-	struct strbuf sb;
+	CLEANUP(strbuf_done) struct strbuf sb = STRBUF(1024);
 
-	strbuf_init(&sb, 1024);
 	if (column == COLUMN_STATE) {
 		strbuf_adds(&sb, state);
 		if (!region->reversed && page->away_ms == 0)
@@ -152,7 +152,6 @@ put_column(const struct page *page, const struct row *row, enum column column,
 	}
 	(void)screen_put(&page->screen, &at, colour, strbuf_str(&sb));
 	region->column += columns[column].width;
-	strbuf_done(&sb);
 }
 
 /* The lines of the tree, from the supervisors above to the actor. */
@@ -188,9 +187,8 @@ put_name(const struct page *page, const struct page_row *shown,
 	const char *path = snapshot_text(now, row->path);
 	const char *slash = strrchr(path, '/');
 	struct region at = *region;
-	struct strbuf sb;
+	CLEANUP(strbuf_done) struct strbuf sb = STRBUF(4096);
 
-	strbuf_init(&sb, 4096);
 	if (page->top.sort == SORT_PATH && row->depth > top_depth && slash != NULL) {
 		add_branches(page, shown, top_depth, &sb);
 		path = slash + 1;
@@ -206,7 +204,6 @@ put_name(const struct page *page, const struct page_row *shown,
 			path += screen_fit(path, 1);
 	}
 	(void)screen_put(&page->screen, &at, COLOUR_NONE, path);
-	strbuf_done(&sb);
 }
 
 static void
@@ -262,13 +259,12 @@ put_summary(const struct page *page)
 	const struct snapshot *now = &page->top.now;
 	struct region region = {.room = page->screen.width};
 	int64_t cpu = 0, memory = 0;
-	struct strbuf sb;
+	CLEANUP(strbuf_done) struct strbuf sb = STRBUF(1024);
 
 	for (size_t i = 0; i < now->n; i++) {
 		cpu += now->rows[i].cpu_milli > 0 ? now->rows[i].cpu_milli : 0;
 		memory += now->rows[i].memory > 0 ? now->rows[i].memory : 0;
 	}
-	strbuf_init(&sb, 1024);
 	if (page->away_ms != 0) {
 		strbuf_adds(&sb, "supd does not answer since ");
 		rows_add_age(&sb, (int64_t)(client_now_ms() - page->away_ms));
@@ -288,7 +284,6 @@ put_summary(const struct page *page)
 	}
 	(void)screen_put(&page->screen, &region,
 	                 page->away_ms != 0 ? COLOUR_BAD : COLOUR_NONE, strbuf_str(&sb));
-	strbuf_done(&sb);
 }
 
 /* A line across, with what the pane below is about. */
@@ -298,12 +293,11 @@ put_pane_title(const struct page *page, uint32_t line)
 	const char *dash = page->ctl->out.utf8 ? "\xe2\x94\x80" : "-";
 	const struct row *row = page_chosen(page);
 	struct region region = {.line = line, .room = page->screen.width};
-	struct strbuf sb;
+	CLEANUP(strbuf_done) struct strbuf sb = STRBUF(64 * 1024);
 
 	for (; region.column < page->screen.width; region.column++)
 		(void)screen_put(&page->screen, &region, COLOUR_DIM, dash);
 	region.column = 2;
-	strbuf_init(&sb, 64 * 1024);
 	strbuf_addf(&sb, " %s of %s ", pane_title(&page->pane),
 	            strbuf_str(&page->pane.path));
 	region.column += screen_put(&page->screen, &region, COLOUR_BOLD, strbuf_str(&sb));
@@ -314,7 +308,6 @@ put_pane_title(const struct page *page, uint32_t line)
 		strbuf_addf(&sb, "%s ", snapshot_text(&page->top.now, row->remark));
 		(void)screen_put(&page->screen, &region, COLOUR_BUSY, strbuf_str(&sb));
 	}
-	strbuf_done(&sb);
 }
 
 /* The last line: a question, a message, or the keys. */
@@ -324,9 +317,8 @@ put_bottom(const struct page *page)
 	struct region region = {.line = page->screen.height - 1,
 	                        .room = page->screen.width};
 	enum colour colour = COLOUR_BOLD;
-	struct strbuf sb;
+	CLEANUP(strbuf_done) struct strbuf sb = STRBUF(64 * 1024);
 
-	strbuf_init(&sb, 64 * 1024);
 	if (page->mode == PAGE_FILTER) {
 		strbuf_addf(&sb, "/%s_", page->filter);
 	} else if (page->mode == PAGE_SIGNAL) {
@@ -343,7 +335,6 @@ put_bottom(const struct page *page)
 		colour = COLOUR_NONE;
 	}
 	(void)screen_put(&page->screen, &region, colour, strbuf_str(&sb));
-	strbuf_done(&sb);
 }
 
 /* ---- all --------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 
 #define CAUSE(type, member)    SCAN_FIELD(type, struct cause_view, member)
 #define FAILURE(type, member)  SCAN_FIELD(type, struct failure_view, member)
@@ -387,10 +388,9 @@ actors_act(struct ctl *ctl, char **names, uint32_t n,
 	int combined = 0;
 
 	for (uint32_t i = 0; i < n && ctl_may_go_on(ctl); i++) {
-		struct strbuf paths;
+		CLEANUP(strbuf_done) struct strbuf paths = STRBUF(PATHS_BYTES_MAX);
 		int status = 0;
 
-		strbuf_init(&paths, PATHS_BYTES_MAX);
 		if (strpbrk(names[i], "*?[") == NULL)
 			strbuf_add(&paths, names[i], strlen(names[i]) + 1);
 		else
@@ -400,7 +400,6 @@ actors_act(struct ctl *ctl, char **names, uint32_t n,
 		for (size_t at = 0; status == 0 && at < paths.len && ctl_may_go_on(ctl);
 		     at += strlen(paths.data + at) + 1)
 			status = act(ctl, paths.data + at);
-		strbuf_done(&paths);
 		if (i == 0)
 			combined = status;
 		else if (status != combined)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "ctl/text/phrase.h"
 
 #define PATH_WIDTH_MIN 16
@@ -45,15 +46,13 @@ void
 event_text_make_room(struct event_text *text, const json_t *event)
 {
 	const char *path = phrase_text(event, "path");
-	struct strbuf shown;
+	CLEANUP(strbuf_done) struct strbuf shown = STRBUF(PATH_BYTES_MAX);
 	size_t width;
 
-	strbuf_init(&shown, PATH_BYTES_MAX);
 	print_text(&shown, path, strlen(path));
 	width = print_width(strbuf_str(&shown), shown.len);
 	if (width > text->path_width && width <= PATH_WIDTH_MAX)
 		text->path_width = width;
-	strbuf_done(&shown);
 }
 
 /* The head of each line: time, path and name of the event. */

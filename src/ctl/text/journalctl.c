@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
 #define TEXT_MAX (8 * 1024 * 1024)
 /* Words of the command besides the actors, with the NULL. */
 #define FIXED_MAX 10
@@ -120,22 +122,18 @@ keep(struct journal *journal, const char *text, size_t len)
 static struct span
 keep_message(struct journal *journal, const json_t *message)
 {
-	struct strbuf bytes;
-	struct span span;
+	CLEANUP(strbuf_done) struct strbuf bytes = STRBUF(TEXT_MAX);
 	const json_t *byte;
 	size_t i;
 
 	if (json_is_string(message))
 		return keep(journal, json_string_value(message),
 		            json_string_length(message));
-	strbuf_init(&bytes, TEXT_MAX);
 	json_array_foreach(message, i, byte)
 	{
 		strbuf_addc(&bytes, (char)json_integer_value(byte));
 	}
-	span = keep(journal, strbuf_str(&bytes), bytes.len);
-	strbuf_done(&bytes);
-	return span;
+	return keep(journal, strbuf_str(&bytes), bytes.len);
 }
 
 /* "2026-11-21T09:12:33.123Z", from microseconds since 1970. */

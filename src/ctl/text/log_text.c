@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/ansi.h"
+#include "base/cleanup.h"
 
 #define TEXT_MAX   (8 * 1024 * 1024)
 #define NAME_WIDTH 32
@@ -21,15 +22,13 @@ short_name(const char *path)
 void
 log_make_room(struct log_style *style, const char *path)
 {
-	struct strbuf name;
+	CLEANUP(strbuf_done) struct strbuf name = STRBUF(TEXT_MAX);
 	size_t width;
 
-	strbuf_init(&name, TEXT_MAX);
 	print_text(&name, short_name(path), strlen(short_name(path)));
 	width = print_width(strbuf_str(&name), name.len);
 	if (width > style->width && width <= NAME_WIDTH)
 		style->width = width;
-	strbuf_done(&name);
 }
 
 /* In a colour of its own, as wide as the longest of those that were told of. */
@@ -57,17 +56,13 @@ print_name(struct out *out, const struct log_style *style, const char *path)
 static void
 print_time(struct out *out, struct span time)
 {
-	struct strbuf text;
-	struct strbuf when;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF(TEXT_MAX);
+	CLEANUP(strbuf_done) struct strbuf when = STRBUF(TEXT_MAX);
 
-	strbuf_init(&text, TEXT_MAX);
-	strbuf_init(&when, TEXT_MAX);
 	span_decode(time, &text);
 	print_when(&when, time.at != NULL ? strbuf_str(&text) : "-", true);
 	print_coloured(out, COLOUR_DIM, strbuf_str(&when), when.len);
 	strbuf_addc(&out->buf, ' ');
-	strbuf_done(&when);
-	strbuf_done(&text);
 }
 
 /* As the actor wrote it; to a terminal only colours pass, and no other control sequence.
@@ -111,9 +106,8 @@ print_object(struct out *out, struct strbuf *text, const struct log_line *line)
 void
 log_print(struct out *out, const struct log_style *style, const struct log_line *line)
 {
-	struct strbuf text;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF(TEXT_MAX);
 
-	strbuf_init(&text, TEXT_MAX);
 	if (style->json) {
 		print_object(out, &text, line);
 	} else {
@@ -130,5 +124,4 @@ log_print(struct out *out, const struct log_style *style, const struct log_line 
 		print_output(out, strbuf_str(&text), text.len);
 	}
 	strbuf_addc(&out->buf, '\n');
-	strbuf_done(&text);
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "ctl/text/roster.h"
 
 #define LABEL_WIDTH       10
@@ -46,23 +47,19 @@ show_label(struct out *out, const char *label)
 void
 show_when(struct out *out, struct span when, bool with_ms)
 {
-	struct strbuf text;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF(2 * when.len);
 
-	strbuf_init(&text, 2 * when.len);
 	span_decode(when, &text);
 	print_when(&out->buf, strbuf_str(&text), with_ms);
-	strbuf_done(&text);
 }
 
 static void
 show_head(struct out *out, const struct actor_view *actor)
 {
-	struct strbuf path;
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF(8 * actor->path.len + 8);
 
-	strbuf_init(&path, 8 * actor->path.len + 8);
 	print_span(&path, actor->path);
 	print_coloured(out, COLOUR_BOLD, strbuf_str(&path), path.len);
-	strbuf_done(&path);
 	if (actor->description.at != NULL && actor->description.len > 0) {
 		strbuf_adds(&out->buf, " - ");
 		print_span(&out->buf, actor->description);

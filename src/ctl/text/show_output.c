@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "ctl/text/journalctl.h"
 #include "ctl/text/show.h"
 
@@ -129,16 +130,14 @@ show_elsewhere(struct shown_output *output, const struct reply *reply)
 int
 show_output(struct ctl *ctl, struct span path)
 {
-	struct strbuf socket;
+	CLEANUP(strbuf_done) struct strbuf socket = STRBUF(SOCKET_BYTES_MAX);
 	struct shown_output output = {&ctl->out, "output", "            ",
 	                              0,         &socket,  false};
 	struct call call = {.method = "Logs", .more = true};
-	struct strbuf name;
+	CLEANUP(strbuf_done) struct strbuf name = STRBUF(2 * path.len + 2);
 	struct stream_end end;
 	int r;
 
-	strbuf_init(&socket, SOCKET_BYTES_MAX);
-	strbuf_init(&name, 2 * path.len + 2);
 	span_decode(path, &name);
 	strbuf_addc(&name, '\0');
 	/* With places, so that supd tells of the journal, too. */
@@ -150,8 +149,6 @@ show_output(struct ctl *ctl, struct span path)
 		show_elsewhere(&output, &end.reply);
 	if (output.in_journal && !name.failed)
 		show_journal(ctl, &output, name.data);
-	strbuf_done(&name);
-	strbuf_done(&socket);
 	/* The rest is worth more than these lines. */
 	if (r == -ECONNRESET)
 		r = client_reconnect(&ctl->client, &end.err);

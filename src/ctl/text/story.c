@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/cleanup.h"
 #include "ctl/wire/print.h"
 
 #define TIME_MAX 40
@@ -78,10 +79,9 @@ print_line(struct strbuf *sb, const char *text, const char *end)
 	const char *begin = text;
 
 	while (!is_quoted && text < end) {
-		struct strbuf form;
+		CLEANUP(strbuf_done) struct strbuf form = STRBUF(TIME_MAX * 8);
 		size_t n = 0;
 
-		strbuf_init(&form, TIME_MAX * 8);
 		/* Behind a digit or a letter neither begins. */
 		if (text == begin || !isalnum((unsigned char)text[-1]))
 			n = print_time(&form, text, end);
@@ -92,7 +92,6 @@ print_line(struct strbuf *sb, const char *text, const char *end)
 			strbuf_add(sb, strbuf_str(&form), form.len);
 			begin = text + n;
 		}
-		strbuf_done(&form);
 		text += n > 0 ? n : 1;
 	}
 	print_text(sb, begin, (size_t)(end - begin));

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/map.h"
 #include "ctl/text/actor.h"
 #include "ctl/verb/settle.h"
@@ -97,10 +98,9 @@ find_actors(struct ctl *ctl, char **names, uint32_t n, struct rolling *rolling)
 static void
 tell_untouched(const struct ctl *ctl, const struct strbuf *paths, size_t at)
 {
-	struct strbuf list;
+	CLEANUP(strbuf_done) struct strbuf list = STRBUF(PATHS_BYTES_MAX);
 	size_t n = 0;
 
-	strbuf_init(&list, PATHS_BYTES_MAX);
 	for (; at < paths->len; at += strlen(paths->data + at) + 1)
 		if (n++ < TOLD_MAX)
 			strbuf_addf(&list, "%s%s", n > 1 ? ", " : "", paths->data + at);
@@ -108,7 +108,6 @@ tell_untouched(const struct ctl *ctl, const struct strbuf *paths, size_t at)
 		strbuf_addf(&list, " and %zu more", n - TOLD_MAX);
 	if (n > 0)
 		complain(ctl, NULL, "not restarted: %s", strbuf_str(&list));
-	strbuf_done(&list);
 }
 
 /* As verb_restart(), an actor after the other; each has settled before the next. */

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/units.h"
 
@@ -110,9 +111,8 @@ add(struct settle *settle, const char *path)
 static char *
 copy_span(struct span span)
 {
-	struct strbuf text;
+	struct strbuf text = STRBUF(BYTES_MAX);
 
-	strbuf_init(&text, BYTES_MAX);
 	span_decode(span, &text);
 	strbuf_addc(&text, '\0');
 	return strbuf_take(&text);
@@ -314,7 +314,7 @@ take_line(void *user, const struct call *call UNUSED, const struct reply *reply)
 static bool
 tell_last_words(struct ctl *ctl, const char *path)
 {
-	struct strbuf lines;
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF(BYTES_MAX);
 	struct reply reply;
 	json_t *story = NULL;
 	const json_t *words;
@@ -327,7 +327,6 @@ tell_last_words(struct ctl *ctl, const char *path)
 	    client_next(&ctl->client, &reply, NULL) == 0 && reply.error.at == NULL)
 		story = json_loadb(reply.parameters.at, reply.parameters.len, 0, NULL);
 	words = json_object_get(story, "last_words");
-	strbuf_init(&lines, BYTES_MAX);
 	json_array_foreach(words, i, word)
 	{
 		const char *text = json_string_value(word);
@@ -337,7 +336,6 @@ tell_last_words(struct ctl *ctl, const char *path)
 	}
 	(void)fputs(strbuf_str(&lines), stderr);
 	i = lines.len;
-	strbuf_done(&lines);
 	json_decref(story);
 	return i > 0;
 }
@@ -348,15 +346,13 @@ tell_last_lines(struct ctl *ctl, const char *path)
 {
 	struct call call = {.method = "Logs", .target = path, .more = true};
 	struct stream_end end;
-	struct strbuf lines;
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF(BYTES_MAX);
 
-	strbuf_init(&lines, BYTES_MAX);
 	call.parameters = json_pack("{s:[s], s:i}", "names", path, "lines", LINES);
 	if (ctl_connect(ctl) == 0)
 		(void)ctl_stream(ctl, &call, take_line, &lines, &end);
 	ctl_call_done(&call);
 	(void)fputs(strbuf_str(&lines), stderr);
-	strbuf_done(&lines);
 }
 
 /* Print the actors that failed: CTL_FAILED if an actor did. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "ctl/verb/verb.h"
 #include "paths.h"
 
@@ -183,10 +184,9 @@ add_object(struct strbuf *sb, const struct remark *remark)
 static void
 print_remarks(struct ctl *ctl, char *text)
 {
-	struct strbuf lines;
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF(REMARKS_BYTES_MAX);
 	char *rest = NULL;
 
-	strbuf_init(&lines, REMARKS_BYTES_MAX);
 	if (ctl->options.json)
 		ctl_array_begin(ctl);
 	for (char *line = strtok_r(text, "\n", &rest); line != NULL;
@@ -209,7 +209,6 @@ print_remarks(struct ctl *ctl, char *text)
 	}
 	if (ctl->options.json)
 		ctl_array_end(ctl);
-	strbuf_done(&lines);
 }
 
 /* Run supd --check; what it says on standard error is taken, its exit status returned. */
@@ -258,7 +257,7 @@ verb_check(struct ctl *ctl, char **names, uint32_t n)
 	char *argv[] = {program, option_check, NULL, NULL, NULL};
 	char *own = n > 0 ? NULL : running_file(ctl);
 	char *file = n > 0 ? names[0] : own;
-	struct strbuf said;
+	CLEANUP(strbuf_done) struct strbuf said = STRBUF(REMARKS_BYTES_MAX);
 	int status;
 
 	if (file != NULL) {
@@ -266,13 +265,11 @@ verb_check(struct ctl *ctl, char **names, uint32_t n)
 		argv[3] = file;
 	}
 	find_supd(program);
-	strbuf_init(&said, REMARKS_BYTES_MAX);
 	status = run_supd(ctl, argv, &said);
 	if (said.failed)
 		status = ctl_no_memory(ctl);
 	else if (status != CTL_FAILED)
 		print_remarks(ctl, said.len > 0 ? said.data : (char[]){""});
-	strbuf_done(&said);
 	if (status == EXIT_CONFIG_ERRORS)
 		complain(ctl, file, "the configuration has errors (exit status 78)");
 	free(own);

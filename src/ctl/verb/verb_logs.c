@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "ctl/verb/logs.h"
 #include "ctl/verb/verb.h"
 
@@ -81,10 +82,9 @@ selects(const struct log_stream *stream)
 static void
 add_since(const struct log_stream *stream, json_t *parameters)
 {
-	struct strbuf since;
+	CLEANUP(strbuf_done) struct strbuf since = STRBUF(TEXT_MAX);
 	bool known = false;
 
-	strbuf_init(&since, TEXT_MAX);
 	strbuf_addc(&since, '@');
 	for (uint32_t i = 0; i < stream->n; i++) {
 		const struct log_place *place = &stream->places[i];
@@ -102,7 +102,6 @@ add_since(const struct log_stream *stream, json_t *parameters)
 			                          json_integer(stream->lines));
 	}
 	(void)json_object_set_new(parameters, "since", json_string(strbuf_str(&since)));
-	strbuf_done(&since);
 }
 
 static json_t *

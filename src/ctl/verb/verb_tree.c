@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "ctl/text/roster.h"
 #include "ctl/verb/verb.h"
 
@@ -203,16 +204,14 @@ draw(struct tree *tree)
 static void
 add_quoted(struct strbuf *sb, struct span text)
 {
-	struct strbuf plain;
+	CLEANUP(strbuf_done) struct strbuf plain = STRBUF(8 * text.len + 8);
 
-	strbuf_init(&plain, 8 * text.len + 8);
 	print_span(&plain, text);
 	for (size_t i = 0; i < plain.len; i++) {
 		if (plain.data[i] == '"' || plain.data[i] == '\\')
 			strbuf_addc(sb, '\\');
 		strbuf_addc(sb, plain.data[i]);
 	}
-	strbuf_done(&plain);
 }
 
 static const char *
@@ -292,10 +291,9 @@ int
 verb_tree(struct ctl *ctl, char **names, uint32_t n)
 {
 	struct tree tree = {.ctl = ctl};
-	struct strbuf top;
+	CLEANUP(strbuf_done) struct strbuf top = STRBUF(VARLINK_IN_MAX);
 	int status = 0;
 
-	strbuf_init(&top, VARLINK_IN_MAX);
 	strbuf_init(&tree.text, OUT_BYTES_MAX);
 	if (n > 0)
 		status = actors_status(ctl, names[0], false, take_path, &top);
@@ -312,6 +310,5 @@ verb_tree(struct ctl *ctl, char **names, uint32_t n)
 		status = ctl_no_memory(ctl);
 	free(tree.nodes);
 	strbuf_done(&tree.text);
-	strbuf_done(&top);
 	return status;
 }

@@ -47,9 +47,8 @@ static void
 add_actor(void *user, const struct actor_view *actor)
 {
 	struct targets *targets = user;
-	struct strbuf path;
+	struct strbuf path = STRBUF(2 * actor->path.len + 2);
 
-	strbuf_init(&path, 2 * actor->path.len + 2);
 	span_decode(actor->path, &path);
 	add_target(targets, strbuf_take(&path), actor->incarnation);
 }

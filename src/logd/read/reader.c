@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/moment.h"
 #include "logd/read/reader_owner.h"
@@ -45,11 +46,10 @@ struct log_reader {
 static int
 read_request(struct log_reader *reader, int fd)
 {
-	struct strbuf text;
+	struct strbuf text = STRBUF(READER_BYTES_MAX);
 	char data[16 * 1024];
 	ssize_t n;
 
-	strbuf_init(&text, READER_BYTES_MAX);
 	while ((n = read(fd, data, sizeof(data))) > 0)
 		strbuf_add(&text, data, (size_t)n);
 	reader->request_len = text.len;
@@ -208,13 +208,12 @@ static void
 add_answer(struct log_reader *reader, size_t i, const struct reader_line *line,
            const char *stream)
 {
-	struct strbuf position;
+	CLEANUP(strbuf_done)
+	struct strbuf position = STRBUF(READER_SOURCES_MAX * SOURCE_POSITION_MAX);
 
-	strbuf_init(&position, READER_SOURCES_MAX * SOURCE_POSITION_MAX);
 	add_position(reader, i, &position);
 	reader_line_add(&reader->out, line, reader->sources[i].path, stream,
 	                strbuf_str(&position));
-	strbuf_done(&position);
 }
 
 /* This cannot be read; it is the last answer. */
