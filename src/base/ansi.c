@@ -112,12 +112,11 @@ void
 ansi_add_output(struct strbuf *sb, const char *text, size_t len, bool colours)
 {
 	const char *end = text + len;
-	const char *begin;
 	bool coloured = false;
 
 	while (end > text && end[-1] == '\r')
 		end--;
-	begin = end > text ? memrchr(text, '\r', (size_t)(end - text)) : NULL;
+	const char *begin = end > text ? memrchr(text, '\r', (size_t)(end - text)) : NULL;
 	text = begin != NULL ? begin + 1 : text;
 	while (text < end) {
 		size_t n = harmless_length(text, end);

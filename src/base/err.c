@@ -19,7 +19,6 @@ void
 err_set(struct err *err, int code, const char *fmt, ...)
 {
 	va_list ap;
-	size_t used;
 
 	if (err == NULL)
 		return;
@@ -27,7 +26,7 @@ err_set(struct err *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	used = strlen(err->text);
+	size_t used = strlen(err->text);
 	if (code != 0)
 		(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s",
 		               strerror(code));
@@ -39,7 +38,6 @@ err_prefix(struct err *err, const char *fmt, ...)
 {
 	char old[sizeof(err->text)];
 	va_list ap;
-	size_t used;
 
 	if (err == NULL)
 		return;
@@ -47,7 +45,7 @@ err_prefix(struct err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	used = strlen(err->text);
+	size_t used = strlen(err->text);
 	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s", old);
 }
 

@@ -98,11 +98,10 @@ static int
 put_entry(struct map *map, uint64_t key, const char *name, uint32_t value)
 {
 	int r = map_reserve(map, map->n + 1);
-	size_t i;
 
 	if (r < 0)
 		return r;
-	i = locate(map, key, name);
+	size_t i = locate(map, key, name);
 	if (map->entries[i].mark == 0)
 		map->n++;
 	map->entries[i] = (struct map_entry){.value = value, .mark = mark_of(key)};
@@ -116,11 +115,9 @@ put_entry(struct map *map, uint64_t key, const char *name, uint32_t value)
 static bool
 get(const struct map *map, uint64_t key, const char *name, uint32_t *ret_value)
 {
-	size_t i;
-
 	if (map->cap == 0)
 		return false;
-	i = locate(map, key, name);
+	size_t i = locate(map, key, name);
 	if (map->entries[i].mark == 0)
 		return false;
 	*ret_value = map->entries[i].value;
@@ -132,11 +129,10 @@ static void
 take_out(struct map *map, uint64_t key, const char *name)
 {
 	size_t mask = map->cap - 1;
-	size_t gap;
 
 	if (map->cap == 0)
 		return;
-	gap = locate(map, key, name);
+	size_t gap = locate(map, key, name);
 	if (map->entries[gap].mark == 0)
 		return;
 	for (size_t i = (gap + 1) & mask; map->entries[i].mark != 0; i = (i + 1) & mask) {

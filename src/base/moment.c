@@ -47,15 +47,13 @@ static bool
 take_date(const char **p, struct tm *tm)
 {
 	int year = take_digits(p, 4, 9999);
-	int month;
-	int day;
 
 	if (year < 1970 || *(*p)++ != '-')
 		return false;
-	month = take_digits(p, 2, 12);
+	int month = take_digits(p, 2, 12);
 	if (month < 1 || *(*p)++ != '-')
 		return false;
-	day = take_digits(p, 2, 31);
+	int day = take_digits(p, 2, 31);
 	if (day < 1)
 		return false;
 	tm->tm_year = year - 1900;
@@ -87,8 +85,6 @@ static bool
 take_zone(const char **p, int *ret_seconds)
 {
 	int sign = **p == '-' ? -1 : 1;
-	int hours;
-	int minutes;
 
 	*ret_seconds = 0;
 	if (**p == 'Z' || **p == 'z') {
@@ -98,10 +94,10 @@ take_zone(const char **p, int *ret_seconds)
 	if (**p != '+' && **p != '-')
 		return false;
 	(*p)++;
-	hours = take_digits(p, 2, 23);
+	int hours = take_digits(p, 2, 23);
 	if (hours < 0 || *(*p)++ != ':')
 		return false;
-	minutes = take_digits(p, 2, 59);
+	int minutes = take_digits(p, 2, 59);
 	*ret_seconds = sign * (hours * 3600 + minutes * 60);
 	return minutes >= 0;
 }
@@ -141,13 +137,12 @@ parse_clock(const char *text, const struct tm *today, time_t now, uint64_t *ret_
 {
 	struct tm tm = *today;
 	const char *p = text;
-	time_t seconds;
 	int us;
 
 	if (!take_clock(&p, &tm, &us) || *p != '\0')
 		return -EINVAL;
 	tm.tm_isdst = -1;
-	seconds = mktime(&tm);
+	time_t seconds = mktime(&tm);
 	if (seconds > now) {
 		tm.tm_mday = today->tm_mday - 1;
 		tm.tm_isdst = -1;
@@ -188,16 +183,14 @@ parse_ago(const char *text, uint64_t *ret_ms)
 
 	do {
 		uint64_t n = 0;
-		uint64_t ms;
-		size_t len;
 
 		if (!isdigit((unsigned char)*p))
 			return -EINVAL;
 		for (; isdigit((unsigned char)*p) && n < DURATION_MS_MAX; p++)
 			n = n * 10 + (uint64_t)(*p - '0');
 		p += strspn(p, " ");
-		len = strspn(p, "abcdefghijklmnopqrstuvwxyz");
-		ms = unit_ms(p, len);
+		size_t len = strspn(p, "abcdefghijklmnopqrstuvwxyz");
+		uint64_t ms = unit_ms(p, len);
 		if (ms == 0 || n > DURATION_MS_MAX / ms)
 			return -EINVAL;
 		sum += n * ms;

@@ -152,7 +152,6 @@ compiled(const char *text, bool *ret_closed)
 static int
 check(const char *text, struct err *why)
 {
-	struct extent extent;
 	bool is_closed;
 
 	if (strlen(text) > PATTERN_MAX) {
@@ -169,7 +168,7 @@ check(const char *text, struct err *why)
 		if (*at == '\\' && at[1] != '\0')
 			at++;
 	}
-	extent = compiled(text, &is_closed);
+	struct extent extent = compiled(text, &is_closed);
 	if (is_closed) {
 		err_set(why, 0, "a `)` without its `(`; write \\) for the character");
 		return -EINVAL;
@@ -210,10 +209,9 @@ int
 pattern_compile(struct pattern *pattern, const char *text, struct err *why)
 {
 	char reason[160];
-	int r;
 
 	*pattern = (struct pattern){0};
-	r = check(text, why);
+	int r = check(text, why);
 	if (r < 0)
 		return r;
 	r = compile(&pattern->regex, text);

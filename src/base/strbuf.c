@@ -63,7 +63,6 @@ static bool
 grow(struct strbuf *sb, size_t more)
 {
 	size_t cap = sb->cap == 0 ? 64 : sb->cap;
-	char *data;
 
 	if (sb->failed || more > sb->limit - sb->len) {
 		sb->failed = true;
@@ -71,7 +70,7 @@ grow(struct strbuf *sb, size_t more)
 	}
 	while (cap <= sb->len + more)
 		cap *= 2;
-	data = realloc(sb->data, cap);
+	char *data = realloc(sb->data, cap);
 	if (data == NULL) {
 		sb->failed = true;
 		return false;
@@ -143,11 +142,10 @@ strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap)
 {
 	const size_t room = sb->failed ? 0 : sb->cap - sb->len;
 	va_list again;
-	int n;
 
 	/* Mostly there is room, and it is not formatted a second time. */
 	va_copy(again, ap);
-	n = vsnprintf(room > 0 ? sb->data + sb->len : NULL, room, fmt, again);
+	int n = vsnprintf(room > 0 ? sb->data + sb->len : NULL, room, fmt, again);
 	va_end(again);
 	if (n >= 0 && (size_t)n < room && (size_t)n <= sb->limit - sb->len) {
 		sb->len += (size_t)n;
@@ -371,10 +369,8 @@ strbuf_str(const struct strbuf *sb)
 char *
 strbuf_take(struct strbuf *sb)
 {
-	char *data;
-
 	strbuf_add(sb, "", 0);
-	data = sb->failed ? NULL : sb->data;
+	char *data = sb->failed ? NULL : sb->data;
 	if (data == NULL)
 		free(sb->data);
 	strbuf_init(sb, sb->limit);

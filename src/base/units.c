@@ -79,13 +79,12 @@ duration_parse(const char *text, uint64_t *ret_ms)
 	if (*p == '\0')
 		return -EINVAL;
 	while (*p != '\0') {
-		const struct unit *unit;
 		uint64_t n;
 		int r = read_number(&p, &n);
 
 		if (r < 0)
 			return r;
-		unit = read_duration_unit(&p);
+		const struct unit *unit = read_duration_unit(&p);
 		if (unit == NULL)
 			return -EINVAL;
 		if (n > DURATION_MS_MAX / unit->factor)
@@ -133,7 +132,6 @@ age_format(uint64_t ms, char buf[DURATION_TEXT_MAX])
 		char name;
 	} units[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
 	struct strbuf sb;
-	uint64_t rest;
 	size_t i = 0;
 
 	if (ms == DURATION_INFINITE)
@@ -146,7 +144,7 @@ age_format(uint64_t ms, char buf[DURATION_TEXT_MAX])
 		strbuf_adds(&sb, "ms");
 		return buf;
 	}
-	rest = ms % units[i].ms;
+	uint64_t rest = ms % units[i].ms;
 	strbuf_add_number(&sb, ms / units[i].ms);
 	if (ms < 10000 && rest >= 100) {
 		strbuf_addc(&sb, '.');

@@ -91,7 +91,6 @@ say_value(const struct teller *teller, const char **at)
 	const size_t len = strcspn(*at, "|}");
 	char name[NAME_MAX_LEN];
 	const char *instead = NULL;
-	bool said;
 
 	ASSERT(len < sizeof(name));
 	memcpy(name, *at, len);
@@ -99,7 +98,7 @@ say_value(const struct teller *teller, const char **at)
 	*at += len;
 	if (**at == '|')
 		instead = ++*at;
-	said = teller->value(teller->user, teller->sb, name);
+	bool said = teller->value(teller->user, teller->sb, name);
 	*at += strcspn(*at, "}");
 	if (!said && instead != NULL)
 		strbuf_add(teller->sb, instead, (size_t)(*at - instead));
@@ -116,10 +115,9 @@ say_part(const struct teller *teller, const char **at)
 
 	while (**at != '\0') {
 		const size_t len = strcspn(*at, "[]{");
-		size_t mark;
 
 		strbuf_add(teller->sb, *at, len);
-		mark = teller->sb->len;
+		size_t mark = teller->sb->len;
 		*at += len;
 		if (**at == '\0')
 			break;

@@ -137,7 +137,6 @@ listen_to(struct probe *probe)
 	probe->wants = PROBE_WANTS_READ;
 	for (;;) {
 		ssize_t n = recv(probe->fd, piece, sizeof(piece), 0);
-		int r;
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return going_on;
@@ -146,7 +145,7 @@ listen_to(struct probe *probe)
 		/* The server closed the connection before its answer. */
 		if (n == 0)
 			return probe_failed(ECONNRESET);
-		r = head_take(&probe->head, piece, (size_t)n);
+		int r = head_take(&probe->head, piece, (size_t)n);
 		if (r < 0)
 			return probe_failed(-r);
 		if (r > 0)
@@ -216,10 +215,8 @@ void
 probe_begin(struct probe *probe, const struct probe_question *question,
             struct probe_result *ret)
 {
-	int r;
-
 	ASSERT(probe->fd < 0);
-	r = set_tcp(probe, question->host, question->port);
+	int r = set_tcp(probe, question->host, question->port);
 	if (r == 0)
 		r = set_request(probe, question);
 	if (r == 0) {

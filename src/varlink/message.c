@@ -45,7 +45,6 @@ int
 varlink_call_parse(json_t *take_message, struct varlink_call *ret, struct err *err)
 {
 	struct varlink_call call = {.message = take_message};
-	int r;
 
 	call.method = json_string_value(json_object_get(take_message, "method"));
 	call.parameters = read_parameters(take_message);
@@ -63,7 +62,8 @@ varlink_call_parse(json_t *take_message, struct varlink_call *ret, struct err *e
 		*ret = call;
 		return 0;
 	}
-	r = call.parameters == NULL && json_object_get(take_message, "parameters") == NULL
+	int r =
+	    call.parameters == NULL && json_object_get(take_message, "parameters") == NULL
 	        ? -ENOMEM
 	        : -EBADMSG;
 	json_decref(take_message);
@@ -97,7 +97,6 @@ int
 varlink_write(struct strbuf *out, const json_t *message, size_t max)
 {
 	size_t mark = out->len;
-	bool too_long;
 
 	if (message == NULL || out->failed)
 		return -ENOMEM;
@@ -105,7 +104,7 @@ varlink_write(struct strbuf *out, const json_t *message, size_t max)
 	                       JSON_COMPACT | JSON_REAL_PRECISION(VARLINK_REAL_DIGITS)) ==
 	    0)
 		strbuf_add(out, "", 1);
-	too_long = out->len - mark > max + 1;
+	bool too_long = out->len - mark > max + 1;
 	if (!out->failed && !too_long)
 		return 0;
 	too_long = too_long || out->limit - out->len < max;

@@ -84,13 +84,11 @@ count_messages(struct varlink_reader *reader, size_t from)
 int
 varlink_reader_feed(struct varlink_reader *reader, const void *data, size_t len)
 {
-	size_t from;
-
 	ASSERT(len <= VARLINK_FEED_MAX);
 	if (len == 0)
 		return 0;
 	compact(reader);
-	from = reader->buf.len;
+	size_t from = reader->buf.len;
 	strbuf_add(&reader->buf, data, len);
 	if (reader->buf.failed)
 		return len > reader->buf.limit - from ? -EMSGSIZE : -ENOMEM;
@@ -128,14 +126,13 @@ static int
 decode(const char *text, size_t len, json_t **ret, struct err *err)
 {
 	json_error_t problem;
-	json_t *message;
 
 	if (is_too_deep(text, len)) {
 		err_set(err, 0, "a message that is nested deeper than %d levels",
 		        VARLINK_DEPTH_MAX);
 		return -EBADMSG;
 	}
-	message = json_loadb(text, len, 0, &problem);
+	json_t *message = json_loadb(text, len, 0, &problem);
 	/* Of some shortages jansson says nothing at all. */
 	if (message == NULL && (problem.text[0] == '\0' ||
 	                        json_error_code(&problem) == json_error_out_of_memory)) {
@@ -166,13 +163,10 @@ int
 varlink_reader_next_text(struct varlink_reader *reader, const char **ret_text,
                          size_t *ret_len)
 {
-	const char *text;
-	size_t len;
-
 	if (reader->messages == 0)
 		return 0;
-	text = reader->buf.data + reader->start;
-	len = strlen(text);
+	const char *text = reader->buf.data + reader->start;
+	size_t len = strlen(text);
 	ASSERT(reader->start + len < reader->buf.len);
 	reader->start += len + 1;
 	reader->messages--;

@@ -87,12 +87,11 @@ pack_texts(struct packed_visitor *visitor, const struct packed_shape *shape, siz
 		for (size_t j = 0; j < shape->n_texts; j++) {
 			unsigned char *member = thing + shape->texts[j].offset;
 			const char *text;
-			uint64_t place;
 
 			memcpy(&text, member, sizeof(text));
 			if (text == NULL)
 				continue;
-			place = place_text(packer, text);
+			uint64_t place = place_text(packer, text);
 			if (place == 0)
 				return -ENOMEM;
 			memcpy(member, &place, sizeof(place));
@@ -124,9 +123,7 @@ pack_array(struct packed_visitor *visitor, const struct packed_array *array, siz
 	struct packer *packer = (struct packer *)visitor;
 	unsigned char *member = packer->block + at + array->offset;
 	const unsigned char *source;
-	uint64_t place;
 	size_t bytes;
-	int r;
 
 	memcpy(&source, member, sizeof(source));
 	*ret_at = 0;
@@ -138,11 +135,11 @@ pack_array(struct packed_visitor *visitor, const struct packed_array *array, siz
 	else
 		*ret_n = count_list(source);
 	bytes = (*ret_n + (array->count_size == 0)) * array->of->size;
-	r = add_room(packer, bytes, ret_at);
+	int r = add_room(packer, bytes, ret_at);
 	if (r < 0)
 		return r;
 	memcpy(packer->block + *ret_at, source, bytes);
-	place = *ret_at;
+	uint64_t place = *ret_at;
 	memcpy(packer->block + at + array->offset, &place, sizeof(place));
 	return 0;
 }
@@ -200,12 +197,11 @@ find_processes(struct packer *packer, const struct conf *conf)
 	for (uint32_t i = 0; r == 0 && i < conf->n_actors; i++) {
 		uint32_t *place = &packer->process_of[i];
 		struct image image;
-		uint64_t sum;
 
 		r = pack_image(packer, conf->actors[i].process, &image);
 		if (r < 0)
 			break;
-		sum = sum_bytes(image.bytes, image.len, 0);
+		uint64_t sum = sum_bytes(image.bytes, image.len, 0);
 		if (map_get(&by_sum, sum, place) &&
 		    packer->images[*place - 1].len == image.len &&
 		    memcmp(packer->images[*place - 1].bytes, image.bytes, image.len) == 0)
@@ -236,7 +232,6 @@ place_processes(const struct packer *packer, const struct conf *copy)
 static int
 pack_all(struct packer *packer, const struct conf *conf)
 {
-	struct conf *copy;
 	size_t head;
 	size_t at;
 	int r = add_room(packer, sizeof(struct packed_head), &head);
@@ -249,7 +244,7 @@ pack_all(struct packer *packer, const struct conf *conf)
 		return r;
 	memcpy(packer->block + at, conf, sizeof(*conf));
 	/* What is private is made anew. */
-	copy = (struct conf *)(packer->block + at);
+	struct conf *copy = (struct conf *)(packer->block + at);
 	copy->common.processes = packer->processes;
 	copy->common.n_processes = packer->n_processes;
 	copy->by_path = (struct map){0};
@@ -290,11 +285,10 @@ static int
 write_block(const void *block, size_t bytes)
 {
 	int fd = memfd_create("supd-conf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int r;
 
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, block, bytes);
+	int r = write_all(fd, block, bytes);
 	if (r == 0 && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
 		r = -errno;
 	if (r == 0)
@@ -307,14 +301,13 @@ write_block(const void *block, size_t bytes)
 static int
 finish_block(struct packer *packer)
 {
-	struct packed_head *head;
 	size_t texts;
 	int r = add_room(packer, packer->texts.len + 1, &texts);
 
 	if (r < 0)
 		return r;
 	memcpy(packer->block + texts, strbuf_str(&packer->texts), packer->texts.len);
-	head = (struct packed_head *)packer->block;
+	struct packed_head *head = (struct packed_head *)packer->block;
 	*head = (struct packed_head){
 	    .magic = PACKED_MAGIC,
 	    .layout = packed_layout(),
@@ -335,11 +328,10 @@ conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
                 struct err *err)
 {
 	struct packer packer = {.visitor = {pack_texts, pack_array}};
-	int r;
 
 	strbuf_init(&packer.texts, CONF_MEMORY_MAX);
 	map_init(&packer.places);
-	r = pack_all(&packer, conf);
+	int r = pack_all(&packer, conf);
 	if (r == 0)
 		r = finish_block(&packer);
 	strbuf_done(&packer.texts);

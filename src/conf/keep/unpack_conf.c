@@ -36,13 +36,12 @@ unpack_texts(struct packed_visitor *visitor, const struct packed_shape *shape, s
 	for (size_t i = 0; i < n; i++, thing += shape->size) {
 		for (size_t j = 0; j < shape->n_texts; j++) {
 			unsigned char *member = thing + shape->texts[j].offset;
-			const char *text;
 			uint64_t place;
 
 			memcpy(&place, member, sizeof(place));
 			if (place > len || (place == 0 && shape->texts[j].required))
 				return -EBADMSG;
-			text = place > 0 ? texts + (place - 1) : NULL;
+			const char *text = place > 0 ? texts + (place - 1) : NULL;
 			memcpy(member, &text, sizeof(text));
 		}
 	}
@@ -72,7 +71,6 @@ unpack_array(struct packed_visitor *visitor, const struct packed_array *array, s
 	struct unpack *unpack = (struct unpack *)visitor;
 	unsigned char *member = unpack->block + at + array->offset;
 	const bool has_end = array->count_size == 0;
-	const void *pointer;
 	uint64_t place;
 
 	memcpy(&place, member, sizeof(place));
@@ -85,7 +83,7 @@ unpack_array(struct packed_visitor *visitor, const struct packed_array *array, s
 	    *ret_n > (unpack->texts - unpack->used) / array->of->size)
 		return -EBADMSG;
 	unpack->used = packed_align(unpack->used + (*ret_n + has_end) * array->of->size);
-	pointer = unpack->block + place;
+	const void *pointer = unpack->block + place;
 	memcpy(member, &pointer, sizeof(pointer));
 	return unpack->used <= unpack->texts ? 0 : -EBADMSG;
 }
@@ -173,7 +171,6 @@ unpack_block(struct conf *conf)
 	size_t bytes = conf->block.bytes;
 	struct conf *inner = (struct conf *)(block + at);
 	const struct conf_block kept = conf->block;
-	int r;
 
 	memcpy(&head, block, sizeof(head));
 	if (sum_bytes(block + sizeof(head), bytes - sizeof(head), 0) != head.sum)
@@ -184,7 +181,7 @@ unpack_block(struct conf *conf)
 	unpack.used = packed_align(at + sizeof(*conf));
 	if (head.texts < unpack.used || head.texts >= bytes || block[bytes - 1] != '\0')
 		return -EBADMSG;
-	r = packed_visit(&unpack.visitor, at);
+	int r = packed_visit(&unpack.visitor, at);
 	if (r < 0)
 		return r;
 	if (unpack.used != unpack.texts || inner->n_actors == 0 ||
@@ -281,14 +278,13 @@ conf_unpack(int fd, struct err *err)
 {
 	struct conf *conf = calloc(1, sizeof(*conf));
 	size_t bytes = 0;
-	int r;
 
 	if (conf == NULL) {
 		blame(-ENOMEM, err);
 		return NULL;
 	}
 	conf->block.sealed_fd = -1;
-	r = check_file(fd, &bytes, err);
+	int r = check_file(fd, &bytes, err);
 	if (r == 0) {
 		r = read_block(fd, bytes, conf);
 		if (r == 0)
@@ -313,7 +309,6 @@ conf_unpack_block(const void *block, size_t bytes, struct err *err)
 {
 	struct conf *conf;
 	struct packed_head head = {0};
-	int r;
 
 	if (bytes >= sizeof(head))
 		memcpy(&head, block, sizeof(head));
@@ -331,7 +326,7 @@ conf_unpack_block(const void *block, size_t bytes, struct err *err)
 	}
 	memcpy(conf->block.at, block, bytes);
 	conf->block.bytes = bytes;
-	r = unpack_block(conf);
+	int r = unpack_block(conf);
 	blame(r, err);
 	if (r == 0)
 		return conf;

@@ -324,13 +324,12 @@ check_environment_file(struct reader *reader, const struct yaml *node, const cha
                        const struct trail *trail)
 {
 	struct err err;
-	int r;
 
 	if (!(reader->options->look || reader->options->look_environment) ||
 	    (reader->read_file != NULL && strcmp(reader->read_file, file) == 0))
 		return;
 	wait_begin(reader->options, false, "the environment file %s", file);
-	r = envfile_read(file, ignore_variable, NULL, &err);
+	int r = envfile_read(file, ignore_variable, NULL, &err);
 	wait_end(reader->options);
 	if (r == 0)
 		reader->read_file = arena_dup(reader->scratch, file);

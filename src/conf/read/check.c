@@ -192,7 +192,6 @@ check_key(struct reader *reader, const struct yaml *map, const struct yaml *name
 {
 	const struct schema_key *key = schema_find(type->table, name->text, type->where);
 	struct trail trail = {up, name->text, 0};
-	const char *remark, *meant;
 
 	if (key != NULL && (key->where & type->where) != 0)
 		return key;
@@ -201,8 +200,8 @@ check_key(struct reader *reader, const struct yaml *map, const struct yaml *name
 		             schema_misplaced(key, type->where));
 		return NULL;
 	}
-	remark = synonym_remark(type, name->text);
-	meant = nearest_key(type, name->text);
+	const char *remark = synonym_remark(type, name->text);
+	const char *meant = nearest_key(type, name->text);
 	if (node_is_unindented(map, name->text))
 		reader_error(reader, name, &trail,
 		             "unknown key `%.100s`, did you mean an actor below "

@@ -76,11 +76,10 @@ needed_step(const struct search *search, const struct conf_actor *actor, uint32_
 	const struct conf *conf = search->conf;
 	const uint32_t target = needs_find(conf, actor->needs[k].path);
 	enum need level = actor->spec.needs[k].level;
-	bool is_all;
 
 	if (target == CONF_NONE)
 		return CONF_NONE;
-	is_all = strcmp(conf->actors[target].path, actor->needs[k].path) != 0;
+	bool is_all = strcmp(conf->actors[target].path, actor->needs[k].path) != 0;
 	/* A one-shot is ready when it has completed; others need not be ready for it. */
 	if (level == NEED_COMPLETED &&
 	    conf->actors[target].spec.start.ready == READY_EXIT)

@@ -235,11 +235,10 @@ envfile_read(const char *path, envfile_fn *on_variable, void *data, struct err *
 	const bool is_optional = path[0] == '-';
 	struct file_text text = {0};
 	struct arena arena;
-	int r;
 
 	arena_init(&arena, BYTES_MAX);
 	path += is_optional;
-	r = file_read(&arena, path, ENVFILE_BYTES_MAX, &text, err);
+	int r = file_read(&arena, path, ENVFILE_BYTES_MAX, &text, err);
 	if (r == -EFBIG)
 		err_set(err, 0, "%s is too large: it may have %d bytes", path,
 		        ENVFILE_BYTES_MAX);

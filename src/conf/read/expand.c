@@ -126,13 +126,11 @@ find_built_in(const struct expansion *expansion, const char *name)
 static void
 add_name(struct expansion *expansion, const char *name)
 {
-	const char *value;
-
 	if (strncmp(name, "env:", 4) == 0) {
 		add_env(expansion, name + 4);
 		return;
 	}
-	value = find_built_in(expansion, name);
+	const char *value = find_built_in(expansion, name);
 	if (value == NULL)
 		value = find_parameter(expansion->scope, name);
 	if (value != NULL)
@@ -237,16 +235,15 @@ copy_all(struct expansion *expansion, struct expansion_step *steps, size_t n)
 
 	while (n > 0) {
 		struct expansion_step *step = &steps[n - 1];
-		const struct yaml *part;
 		struct trail *trail;
 
 		if (step->next == step->from->n) {
 			n--;
 			continue;
 		}
-		part = step->from->type == NODE_LIST
-		           ? step->from->items[step->next]
-		           : step->from->pairs[step->next].value;
+		const struct yaml *part = step->from->type == NODE_LIST
+		                              ? step->from->items[step->next]
+		                              : step->from->pairs[step->next].value;
 		if (!part->dollar) {
 			put_part(step, part);
 			continue;

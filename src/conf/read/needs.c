@@ -188,12 +188,12 @@ needs_lint(const struct lint *lint)
 
 		for (uint32_t k = 0; k < actor->spec.n_needs; k++) {
 			uint32_t target = needs_find(conf, actor->needs[k].path);
-			const char *why;
 			char message[512];
 
 			if (target == CONF_NONE)
 				continue;
-			why = doubt(&conf->actors[target], actor->spec.needs[k].level);
+			const char *why =
+			    doubt(&conf->actors[target], actor->spec.needs[k].level);
 			if (why == NULL)
 				continue;
 			(void)snprintf(message, sizeof(message), "`%.200s` %s",

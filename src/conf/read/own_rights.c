@@ -51,7 +51,6 @@ count_cpus(void)
 {
 	char list[4096];
 	char *last = list;
-	long n;
 
 	read_line("/sys/devices/system/cpu/possible", list, sizeof(list));
 	for (char *at = list; *at != '\0'; at++)
@@ -59,7 +58,7 @@ count_cpus(void)
 			last = at + 1;
 	if (isdigit((unsigned char)*last))
 		return (uint32_t)strtoul(last, NULL, 10) + 1;
-	n = sysconf(_SC_NPROCESSORS_CONF);
+	long n = sysconf(_SC_NPROCESSORS_CONF);
 	return n > 0 ? (uint32_t)n : UINT32_MAX;
 }
 

@@ -163,18 +163,18 @@ static void
 take_group(struct reader *reader, const struct yaml *node, const struct yaml *user,
            struct conf_identity *id, const struct trail *trail)
 {
-	const struct user *known;
 	struct err err;
-	int r;
 
 	if (users_find_group(reader->users, node->text, &id->gid, &err) < 0) {
 		report_unknown(reader, node, id, trail, err.text);
 		return;
 	}
-	known = user != NULL ? users_find(reader->users, user->text, &err) : NULL;
+	const struct user *known =
+	    user != NULL ? users_find(reader->users, user->text, &err) : NULL;
 	if (known == NULL || known->name == NULL)
 		return;
-	r = users_groups_with(reader->users, known, id->gid, &id->groups, &id->n_groups);
+	int r =
+	    users_groups_with(reader->users, known, id->gid, &id->groups, &id->n_groups);
 	if (r < 0)
 		reader_error(reader, node, trail, "look up the groups of `%.100s`: %s",
 		             user->text, strerror(-r));
@@ -284,7 +284,6 @@ read_identity(struct reader *reader, const struct yaml *map, struct conf_actor *
 	struct trail user_trail = {up, "user", 0};
 	struct trail group_trail = {up, "group", 0};
 	struct trail more_trail = {up, "supplementary_groups", 0};
-	bool user_is_known;
 
 	if (user == NULL && group == NULL && more == NULL)
 		return;
@@ -292,7 +291,7 @@ read_identity(struct reader *reader, const struct yaml *map, struct conf_actor *
 		take_user(reader, user, group != NULL, id, &user_trail);
 	else
 		keep_own_user(reader, id);
-	user_is_known = id->unknown == NULL;
+	bool user_is_known = id->unknown == NULL;
 	if (group != NULL)
 		take_group(reader, group, user, id, &group_trail);
 	if (more != NULL)

@@ -84,7 +84,6 @@ store(struct reader *reader, const struct schema_key *key, const struct yaml *no
 	    (key->is_of_process ? (char *)((struct conf_actor *)target)->process
 	                        : (char *)target) +
 	    key->offset;
-	struct value value;
 
 	if (key->size == 0)
 		return;
@@ -101,7 +100,7 @@ store(struct reader *reader, const struct schema_key *key, const struct yaml *no
 		memcpy(member, &copy, sizeof(copy));
 		return;
 	}
-	value = read_value(key->type, node);
+	struct value value = read_value(key->type, node);
 	store_number(value.word >= 0 ? (uint64_t)value.word : value.number, member,
 	             key->size);
 }
@@ -289,11 +288,9 @@ read_limit(struct reader *reader, const struct yaml *node, void *target,
 char *
 read_reference(struct reader *reader, const struct conf_actor *actor, const char *name)
 {
-	const char *above;
-
 	if (name[0] == '/')
 		return arena_dup(reader->keep, name);
 	ASSERT(actor->parent != CONF_NONE);
-	above = reader->conf->actors[actor->parent].path;
+	const char *above = reader->conf->actors[actor->parent].path;
 	return arena_printf(reader->keep, "%s/%s", above, name);
 }

@@ -24,7 +24,6 @@ static const struct yaml *
 split_command(struct reader *reader, const struct yaml *command)
 {
 	struct arena *arena = reader->scratch;
-	struct yaml *list;
 	struct err err;
 	char **words;
 	size_t n;
@@ -32,7 +31,7 @@ split_command(struct reader *reader, const struct yaml *command)
 	if (command->type != NODE_TEXT || node_is_empty(command) ||
 	    words_split(arena, command->text, &words, &n, &err) < 0)
 		return command;
-	list = node_new(arena, NODE_LIST, command);
+	struct yaml *list = node_new(arena, NODE_LIST, command);
 	if (list == NULL)
 		return command;
 	list->items = arena_alloc(arena, n, sizeof(*list->items));
@@ -48,11 +47,9 @@ split_command(struct reader *reader, const struct yaml *command)
 static const struct schema_type *
 type_below(const struct schema_type *type, const char *name)
 {
-	const struct schema_key *key;
-
 	if (type->values != NULL || type->table == NULL)
 		return type->values;
-	key = schema_find(type->table, name, AT_NESTED);
+	const struct schema_key *key = schema_find(type->table, name, AT_NESTED);
 	return key != NULL ? key->type : NULL;
 }
 
@@ -87,11 +84,9 @@ static const struct yaml *
 split_below(struct reader *reader, const struct yaml *node,
             const struct schema_type *type)
 {
-	struct yaml *copy;
-
 	if (node->type != NODE_MAP || !has_command_below(node, type))
 		return node;
-	copy = copy_map(reader, node);
+	struct yaml *copy = copy_map(reader, node);
 	if (copy == NULL)
 		return node;
 	for (size_t i = 0; i < copy->n; i++)
@@ -106,13 +101,11 @@ static const struct yaml *
 split_commands(struct reader *reader, const struct yaml *node,
                const struct schema_type *type)
 {
-	struct yaml *copy;
-
 	if (type == &schema_command)
 		return split_command(reader, node);
 	if (node->type != NODE_MAP || type->values == NULL || type->values->table == NULL)
 		return split_below(reader, node, type);
-	copy = copy_map(reader, node);
+	struct yaml *copy = copy_map(reader, node);
 	if (copy == NULL)
 		return node;
 	for (size_t i = 0; i < copy->n; i++)
@@ -346,8 +339,6 @@ void
 actor_read(struct reader *reader, const struct yaml *map, const struct scope *scope,
            const struct trail *trail, struct conf_actor *actor)
 {
-	struct yaml *good;
-
 	spec_default(&actor->spec, actor->spec.kind);
 	actor->spec.name = sum_bytes(actor->path, strlen(actor->path), 0);
 	if (actor->base != NULL)
@@ -361,7 +352,7 @@ actor_read(struct reader *reader, const struct yaml *map, const struct scope *sc
 	actor->process->orders.watchdog_signal = SIGABRT;
 	actor->process->output.out_is_err = true;
 	log_default(&actor->process->output.log);
-	good = take_keys(reader, map, scope, trail, actor);
+	struct yaml *good = take_keys(reader, map, scope, trail, actor);
 	if (good == NULL)
 		return;
 	settle_restart(reader, good, trail, actor);

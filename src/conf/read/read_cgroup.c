@@ -136,11 +136,10 @@ read_cgroup(struct reader *reader, const struct yaml *node, void *target,
 	for (size_t i = 0; i < CGROUP_KEY_MAX; i++) {
 		const struct yaml *value = node_get(node, cgroup_key_names[i]);
 		const struct trail below = {trail, cgroup_key_names[i], 0};
-		struct value limit;
 
 		if (value == NULL)
 			continue;
-		limit = read_value(
+		struct value limit = read_value(
 		    schema_find(&cgroup_table, cgroup_key_names[i], AT_NESTED)->type,
 		    value);
 		cgroup->given |= 1u << i;

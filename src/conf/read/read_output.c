@@ -59,13 +59,12 @@ read_target(struct reader *reader, const struct yaml *node,
 	    [TARGET_WORD_SYSLOG] = OUTPUT_SYSLOG, [TARGET_WORD_INHERIT] = OUTPUT_INHERIT,
 	    [TARGET_WORD_NULL] = OUTPUT_NULL,     [TARGET_WORD_STDOUT] = OUTPUT_STDOUT,
 	};
-	struct value value;
 
 	if (node->type == NODE_LIST) {
 		read_both(reader, node, output, trail);
 		return;
 	}
-	value = read_value(&schema_output_target, node);
+	struct value value = read_value(&schema_output_target, node);
 	output->is_shown = false;
 	if (value.word >= 0) {
 		ASSERT((size_t)value.word < ARRAY_SIZE(kinds));
@@ -118,11 +117,11 @@ output_show(struct reader *reader, const struct conf_actor *actor,
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF(CONF_BYTES_MAX);
 	struct strbuf out = STRBUF(CONF_BYTES_MAX);
-	const char *path;
 
 	if (!has_prefix(node, pipe_prefix))
 		return schema_show(&schema_output_target, node);
-	path = read_reference(reader, actor, node->text + strlen(pipe_prefix));
+	const char *path =
+	    read_reference(reader, actor, node->text + strlen(pipe_prefix));
 	if (path == NULL)
 		return NULL;
 	strbuf_addf(&text, "%s%s", pipe_prefix, path);

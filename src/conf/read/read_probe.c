@@ -234,11 +234,10 @@ read_health(struct reader *reader, const struct yaml *node, void *target,
 	struct conf_actor *actor = target;
 	struct probe_spec *spec = &actor->spec.health;
 	static const char *const no_kinds[] = {NULL};
-	const char *kind;
 
 	if (node->type == NODE_TEXT)
 		return;
-	kind = the_kind(reader, node, no_kinds, schema_health.allowed, trail);
+	const char *kind = the_kind(reader, node, no_kinds, schema_health.allowed, trail);
 	if (kind == NULL)
 		return;
 	spec->on = true;

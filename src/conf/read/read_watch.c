@@ -41,7 +41,6 @@ read_reaction(struct reader *reader, const struct conf_actor *actor,
 {
 	struct watch_spec *spec = &new->spec;
 	const struct trail below = {trail, "run", 0};
-	const struct yaml *signal;
 
 	spec->reaction = REACTION_FAIL;
 	if (node->type == NODE_TEXT)
@@ -58,7 +57,7 @@ read_reaction(struct reader *reader, const struct conf_actor *actor,
 		read_words(reader, node_get(node, "run"), &below, &new->watch.run);
 		return new->watch.run != NULL;
 	}
-	signal = node_get(node, "signal");
+	const struct yaml *signal = node_get(node, "signal");
 	if (signal == NULL)
 		return true;
 	spec->signal = (int32_t)read_value(&schema_signal, signal).number;
@@ -98,7 +97,6 @@ read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor 
 	struct trail trail = {up, pair->key->text, 0};
 	char *path = read_reference(reader, actor, pair->key->text);
 	struct new_watch new = {.watch.path = path};
-	const struct watch_spec *other;
 
 	if (path == NULL || !read_reaction(reader, actor, pair->value, &new, &trail))
 		return;
@@ -108,7 +106,7 @@ read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor 
 		return;
 	}
 	new.spec.target = sum_bytes(path, strlen(path), 0);
-	other = find_watch(actor, specs, new.spec.target);
+	const struct watch_spec *other = find_watch(actor, specs, new.spec.target);
 	if (other == NULL) {
 		actor->watches[actor->spec.n_watches] = new.watch;
 		specs[actor->spec.n_watches++] = new.spec;

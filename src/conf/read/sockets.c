@@ -93,15 +93,14 @@ read_while_down(struct reader *reader, const struct conf_actor *actor,
                 const struct trail *up)
 {
 	const struct trail trail = {up, "while_down", 0};
-	const struct yaml *reply, *handler;
 
 	if (node->type == NODE_TEXT) {
 		socket->while_down =
 		    (enum while_down)read_value(&schema_while_down, node).word;
 		return;
 	}
-	reply = node_get(node, while_down_names[WHILE_DOWN_REPLY]);
-	handler = node_get(node, while_down_names[WHILE_DOWN_HANDLER]);
+	const struct yaml *reply = node_get(node, while_down_names[WHILE_DOWN_REPLY]);
+	const struct yaml *handler = node_get(node, while_down_names[WHILE_DOWN_HANDLER]);
 	if ((reply == NULL) == (handler == NULL)) {
 		reader_error(reader, node, &trail,
 		             "write one of `reply` and `handler`, not %s",

@@ -180,14 +180,12 @@ const struct user *
 users_find(struct users *users, const char *name, struct err *err)
 {
 	struct user user = {0};
-	const struct user *kept;
 	uint32_t index;
 	id_t id;
-	int r;
 
 	if (map_get_name(&users->user_index, name, &index))
 		return users->users[index];
-	r = ask_user(users, name, &user);
+	int r = ask_user(users, name, &user);
 	if (r == -ETIMEDOUT) {
 		err_set(err, 0, "the user database does not answer (user %.100s)", name);
 		return NULL;
@@ -202,7 +200,7 @@ users_find(struct users *users, const char *name, struct err *err)
 	}
 	if (r == 0)
 		user.uid = id;
-	kept = remember_user(users, name, &user);
+	const struct user *kept = remember_user(users, name, &user);
 	if (kept == NULL)
 		err_set(err, ENOMEM, "look up the user `%.100s`", name);
 	return kept;

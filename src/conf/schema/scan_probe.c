@@ -104,7 +104,6 @@ url_parse(const char *text, struct url *ret, struct err *why)
 {
 	static const char scheme[] = "http://";
 	const char *host = text + strlen(scheme);
-	size_t len;
 
 	if (strncmp(text, "https://", 8) == 0) {
 		err_set(why, 0,
@@ -132,7 +131,7 @@ url_parse(const char *text, struct url *ret, struct err *why)
 		        text);
 		return -EINVAL;
 	}
-	len = strcspn(host, "/?");
+	size_t len = strcspn(host, "/?");
 	*ret = (struct url){.resource = host + len};
 	memcpy(ret->host, host, len);
 	return parse_host(text, ret, why);

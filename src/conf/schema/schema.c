@@ -36,13 +36,11 @@ schema_find(const struct schema_table *table, const char *name, unsigned int whe
 static void
 explain(const struct schema_type *type, const struct yaml *node, struct err *why)
 {
-	const char *meant;
-
 	if (node_is_empty(node)) {
 		err_set(why, 0, "nothing is written here; write %s", type->allowed);
 		return;
 	}
-	meant = synonym_of_value(type, node->text);
+	const char *meant = synonym_of_value(type, node->text);
 	if (meant == NULL) {
 		struct suggest suggest;
 

@@ -282,10 +282,9 @@ scan_command(struct text_scan *scan)
 	struct arena arena;
 	char **words;
 	size_t n;
-	int r;
 
 	arena_init(&arena, CONF_BYTES_MAX);
-	r = words_split(&arena, scan->text, &words, &n, scan->why);
+	int r = words_split(&arena, scan->text, &words, &n, scan->why);
 	arena_done(&arena);
 	return r;
 }

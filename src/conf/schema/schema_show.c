@@ -126,14 +126,13 @@ static const struct schema_type *
 type_below(const struct open_part *level)
 {
 	const struct schema_type *type = level->type;
-	const struct schema_key *key;
 
 	if (level->node->type == NODE_LIST)
 		return type->items;
 	if (type->values != NULL || type->table == NULL)
 		return type->values;
-	key = schema_find(type->table, level->node->pairs[level->next].key->text,
-	                  type->where);
+	const struct schema_key *key = schema_find(
+	    type->table, level->node->pairs[level->next].key->text, type->where);
 	return key != NULL ? key->type : NULL;
 }
 

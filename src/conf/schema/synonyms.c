@@ -153,11 +153,10 @@ const char *
 synonym_of_key(const struct schema_type *type, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		const struct schema_key *key;
-
 		if (strcasecmp(keys[i].word, name) != 0)
 			continue;
-		key = schema_find(type->table, keys[i].meant, type->where);
+		const struct schema_key *key =
+		    schema_find(type->table, keys[i].meant, type->where);
 		if (key != NULL && (key->where & type->where) != 0)
 			return keys[i].meant;
 	}

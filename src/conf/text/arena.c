@@ -68,14 +68,12 @@ arena_alloc(struct arena *arena, size_t n, size_t size)
 {
 	const size_t align = alignof(max_align_t);
 	struct arena_chunk *chunk = arena->newest;
-	size_t bytes;
-	void *data;
 
 	if (size != 0 && n > (SIZE_MAX / 2) / size)
 		arena->failed = true;
 	if (arena->failed)
 		return NULL;
-	bytes = (n * size + align - 1) / align * align;
+	size_t bytes = (n * size + align - 1) / align * align;
 	if (bytes == 0)
 		bytes = align;
 	if (bytes > arena->limit - arena->used)
@@ -86,7 +84,7 @@ arena_alloc(struct arena *arena, size_t n, size_t size)
 		arena->failed = true;
 		return NULL;
 	}
-	data = chunk->data + chunk->used;
+	void *data = chunk->data + chunk->used;
 	chunk->used += bytes;
 	arena->used += bytes;
 	return data;
@@ -115,15 +113,13 @@ char *
 arena_printf(struct arena *arena, const char *fmt, ...)
 {
 	va_list ap;
-	char *text;
-	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	if (n < 0)
 		return NULL;
-	text = arena_alloc(arena, (size_t)n + 1, 1);
+	char *text = arena_alloc(arena, (size_t)n + 1, 1);
 	if (text == NULL)
 		return NULL;
 	va_start(ap, fmt);

@@ -54,14 +54,12 @@ static int
 read_open(struct arena *arena, int fd, const char *path, struct file_text *file,
           struct err *err)
 {
-	ssize_t n;
-
 	file->text = arena_alloc(arena, (size_t)file->stat.st_size + 1, 1);
 	if (file->text == NULL) {
 		err_set(err, ENOMEM, "cannot read %s", path);
 		return -ENOMEM;
 	}
-	n = read_all(fd, file->text, (size_t)file->stat.st_size);
+	ssize_t n = read_all(fd, file->text, (size_t)file->stat.st_size);
 	if (n < 0) {
 		err_set(err, (int)-n, "cannot read %s", path);
 		return (int)n;

@@ -42,13 +42,11 @@ place_directory(struct arena *arena, const char *file)
 char *
 place_path(struct arena *arena, const char *path, const char *file, const char *home)
 {
-	char *directory;
-
 	if (path[0] == '/')
 		return arena_dup(arena, path);
 	if (path[0] == '~' && (path[1] == '/' || path[1] == '\0') && home != NULL)
 		return arena_printf(arena, "%s%s", home, path + 1);
-	directory = place_directory(arena, file);
+	char *directory = place_directory(arena, file);
 	while (strncmp(path, "./", 2) == 0)
 		path += 2;
 	if (directory == NULL || path[0] == '\0' || strcmp(path, ".") == 0)

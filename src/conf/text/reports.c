@@ -81,13 +81,11 @@ void
 reports_add(struct conf_reports *reports, enum conf_severity severity,
             const struct spot *spot, const char *path, const char *message)
 {
-	struct conf_report *report;
-
 	if (is_known(reports, spot, message))
 		return;
 	if (severity == CONF_ERROR)
 		reports->n_errors++;
-	report = make_room(reports, severity);
+	struct conf_report *report = make_room(reports, severity);
 	if (report == NULL)
 		return;
 	*report = (struct conf_report){

@@ -89,20 +89,18 @@ follow(char path[PATH_MAX], const struct trust *trust, struct safety_report *ret
 	char directory[PATH_MAX], at[PATH_MAX], target[PATH_MAX], next[PATH_MAX];
 	const char *slash = memrchr(path, '/', len);
 	const int head = slash == NULL ? 0 : (int)(slash - path) + 1;
-	ssize_t n;
-	int total;
 
 	if (len == 0)
 		return false;
 	(void)snprintf(directory, sizeof(directory), "%.*s", head, path);
 	(void)snprintf(target, sizeof(target), "%.*s", (int)len, path);
-	n = readlink(target, next, sizeof(next) - 1);
+	ssize_t n = readlink(target, next, sizeof(next) - 1);
 	if (n < 0 || realpath(head == 0 ? "." : directory, at) == NULL)
 		return false;
 	next[n] = '\0';
 	look_up(at, &stat, trust, ret);
-	total = snprintf(target, sizeof(target), "%s%s%s",
-	                 next[0] == '/' ? "" : directory, next, path + len);
+	int total = snprintf(target, sizeof(target), "%s%s%s",
+	                     next[0] == '/' ? "" : directory, next, path + len);
 	if (total >= (int)sizeof(target))
 		return false;
 	memcpy(path, target, (size_t)total + 1);

@@ -36,12 +36,10 @@ follow(struct way *way, uint32_t first)
 bool
 way_search(struct way *way, uint32_t n_places)
 {
-	bool has_memory;
-
 	way->visits = calloc(n_places, 1);
 	way->tried = calloc(n_places, sizeof(*way->tried));
 	way->at = calloc(n_places, sizeof(*way->at));
-	has_memory = way->visits != NULL && way->tried != NULL && way->at != NULL;
+	bool has_memory = way->visits != NULL && way->tried != NULL && way->at != NULL;
 	for (uint32_t place = 0; has_memory && place < n_places; place++)
 		if (way->visits[place] == NOT_SEEN)
 			follow(way, place);

@@ -207,7 +207,6 @@ on_text(struct assembly *assembly, const yaml_event_t *event)
 	const char *value = (const char *)event->data.scalar.value;
 	size_t len = event->data.scalar.length;
 	struct yaml *node = node_at(assembly, NODE_TEXT, event);
-	int r;
 
 	if (node == NULL)
 		return -ENOMEM;
@@ -221,8 +220,8 @@ on_text(struct assembly *assembly, const yaml_event_t *event)
 	              event->data.scalar.plain_implicit != 0;
 	node->dollar = strchr(node->text, '$') != NULL;
 	(void)check_tag(assembly, event, event->data.scalar.tag);
-	r = remember_anchor(assembly, copy_anchor(assembly, event->data.scalar.anchor),
-	                    node);
+	int r = remember_anchor(assembly,
+	                        copy_anchor(assembly, event->data.scalar.anchor), node);
 	return r < 0 ? r : put_node(assembly, node);
 }
 
@@ -230,8 +229,6 @@ static int
 on_open(struct assembly *assembly, const yaml_event_t *event, enum node_type type,
         const yaml_char_t *anchor, const yaml_char_t *tag)
 {
-	struct yaml *node;
-
 	if (assembly->n_frames == NODE_HEIGHT_MAX) {
 		yaml_complain(assembly, NULL, event->start_mark.line + 1,
 		              event->start_mark.column + 1,
@@ -239,7 +236,7 @@ on_open(struct assembly *assembly, const yaml_event_t *event, enum node_type typ
 		              NODE_HEIGHT_MAX);
 		return -EINVAL;
 	}
-	node = node_at(assembly, type, event);
+	struct yaml *node = node_at(assembly, type, event);
 	if (node == NULL)
 		return -ENOMEM;
 	(void)check_tag(assembly, event, tag);
@@ -257,7 +254,6 @@ on_alias(struct assembly *assembly, const yaml_event_t *event)
 	const char *name = (const char *)event->data.alias.anchor;
 	size_t line = event->start_mark.line + 1;
 	size_t column = event->start_mark.column + 1;
-	const struct yaml *target;
 	uint32_t index;
 
 	for (size_t i = 0; i < assembly->n_frames; i++) {
@@ -276,7 +272,7 @@ on_alias(struct assembly *assembly, const yaml_event_t *event)
 		              name);
 		return -EINVAL;
 	}
-	target = assembly->anchors[index];
+	const struct yaml *target = assembly->anchors[index];
 	assembly->aliased += target->weight;
 	if (assembly->aliased > NODE_ALIASED_MAX) {
 		yaml_complain(assembly, NULL, line, column,
@@ -313,11 +309,10 @@ finish_list(struct assembly *assembly, const struct frame *frame)
 static int
 on_close(struct assembly *assembly)
 {
-	struct frame frame;
 	int r;
 
 	ASSERT(assembly->n_frames > 0);
-	frame = assembly->frames[assembly->n_frames - 1];
+	struct frame frame = assembly->frames[assembly->n_frames - 1];
 	if (frame.node->type == NODE_LIST) {
 		r = finish_list(assembly, &frame);
 	} else {
@@ -383,7 +378,6 @@ parse_events(struct assembly *assembly, yaml_parser_t *parser)
 
 	while (!ended) {
 		yaml_event_t event;
-		int r;
 
 		if (yaml_parser_parse(parser, &event) == 0) {
 			if (parser->error == YAML_MEMORY_ERROR)
@@ -392,7 +386,7 @@ parse_events(struct assembly *assembly, yaml_parser_t *parser)
 			return -EINVAL;
 		}
 		ended = event.type == YAML_STREAM_END_EVENT;
-		r = on_event(assembly, &event);
+		int r = on_event(assembly, &event);
 		yaml_event_delete(&event);
 		if (r < 0)
 			return r;
@@ -411,7 +405,6 @@ yaml_parse(const struct yaml_source *source, const struct yaml **ret_root)
 {
 	struct assembly *assembly = calloc(1, sizeof(*assembly));
 	yaml_parser_t parser;
-	int r;
 
 	if (assembly == NULL)
 		return -ENOMEM;
@@ -424,7 +417,7 @@ yaml_parse(const struct yaml_source *source, const struct yaml **ret_root)
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)source->text,
 	                             source->len);
-	r = parse_events(assembly, &parser);
+	int r = parse_events(assembly, &parser);
 	if (r == 0)
 		*ret_root = assembly->root;
 	yaml_parser_delete(&parser);

@@ -169,13 +169,12 @@ merge_pairs(const struct merge *merge, struct arena *arena, struct merge *work,
 		const struct node_pair *winner =
 		    find_pair(over, base->pairs[i].key->text);
 		const struct yaml *below = base->pairs[i].value;
-		struct yaml *both;
 
 		out->pairs[i] = winner != NULL ? *winner : base->pairs[i];
 		if (winner == NULL || winner->value->type != NODE_MAP ||
 		    below->type != NODE_MAP)
 			continue;
-		both = node_new(arena, NODE_MAP, winner->value);
+		struct yaml *both = node_new(arena, NODE_MAP, winner->value);
 		if (both == NULL)
 			return;
 		out->pairs[i].value = both;
@@ -198,11 +197,10 @@ node_merge(struct arena *arena, const struct yaml *base, const struct yaml *over
 	struct merge *work;
 	size_t n_work = 0;
 	size_t cap = 64;
-	struct yaml *top;
 
 	if (base == NULL || over == NULL)
 		return base != NULL ? base : over;
-	top = node_new(arena, NODE_MAP, over);
+	struct yaml *top = node_new(arena, NODE_MAP, over);
 	work = calloc(cap, sizeof(*work));
 	if (top == NULL || work == NULL) {
 		free(work);
@@ -213,10 +211,8 @@ node_merge(struct arena *arena, const struct yaml *base, const struct yaml *over
 		struct merge merge = work[--n_work];
 
 		if (n_work + merge.base->n > cap) {
-			struct merge *larger;
-
 			cap = 2 * (n_work + merge.base->n);
-			larger = reallocarray(work, cap, sizeof(*work));
+			struct merge *larger = reallocarray(work, cap, sizeof(*work));
 			if (larger == NULL)
 				break;
 			work = larger;

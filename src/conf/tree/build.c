@@ -31,11 +31,9 @@ index_names(const struct yaml *map, struct map *ret_index)
 static const struct yaml *
 defaults_of_supervisors(struct reader *reader, const struct yaml *defaults)
 {
-	struct yaml *map;
-
 	if (defaults == NULL)
 		return NULL;
-	map = node_new(reader->scratch, NODE_MAP, defaults);
+	struct yaml *map = node_new(reader->scratch, NODE_MAP, defaults);
 	if (map != NULL)
 		map->pairs =
 		    arena_alloc(reader->scratch, defaults->n, sizeof(*map->pairs));
@@ -169,7 +167,6 @@ push_children(struct builder *builder, const struct yaml *children,
 {
 	struct reader *reader = builder->reader;
 	struct trail *trail = arena_alloc(reader->scratch, 1, sizeof(*trail));
-	struct brood *brood;
 
 	if (trail == NULL)
 		return;
@@ -185,7 +182,7 @@ push_children(struct builder *builder, const struct yaml *children,
 		             "the tree is deeper than %d levels here", SPEC_DEPTH_MAX);
 		return;
 	}
-	brood = &builder->broods[builder->n_broods];
+	struct brood *brood = &builder->broods[builder->n_broods];
 	*brood = (struct brood){
 	    .index = index, .children = children, .scope = scope, .trail = trail};
 	if (index_names(children, &brood->names)) {
@@ -211,14 +208,13 @@ add_directory(struct reader *reader, const struct yaml *map,
               const struct conf_actor *actor)
 {
 	const char *file = reader->conf->files[actor->place.file];
-	struct yaml *copy;
-	struct yaml *text;
 
 	if (geteuid() == 0 || actor->spec.kind == NODE_SUPERVISOR ||
 	    node_get(map, "directory") != NULL || node_get(map, "root") != NULL)
 		return map;
-	text = node_text(reader->scratch, map, place_directory(reader->scratch, file));
-	copy = node_new(reader->scratch, NODE_MAP, map);
+	struct yaml *text =
+	    node_text(reader->scratch, map, place_directory(reader->scratch, file));
+	struct yaml *copy = node_new(reader->scratch, NODE_MAP, map);
 	if (text == NULL || text->text == NULL || copy == NULL)
 		return map;
 	copy->pairs = arena_alloc(reader->scratch, map->n + 1, sizeof(*copy->pairs));
@@ -241,8 +237,6 @@ build_actor(struct builder *builder, struct brood *brood)
 	const struct yaml *children = node_get(child->map, "children");
 	struct trail *trail = arena_alloc(reader->scratch, 1, sizeof(*trail));
 	struct conf_actor *actor = add_actor(builder);
-	const struct scope *scope;
-	uint32_t index;
 
 	if (trail == NULL || actor == NULL)
 		return;
@@ -252,10 +246,10 @@ build_actor(struct builder *builder, struct brood *brood)
 		brood->child.done = child->n;
 		return;
 	}
-	index = reader->conf->n_actors - 1;
+	uint32_t index = reader->conf->n_actors - 1;
 	if (map_put_name(&reader->conf->by_path, actor->path, index) < 0)
 		reader->keep->failed = true;
-	scope = make_scope(builder, brood, actor, trail);
+	const struct scope *scope = make_scope(builder, brood, actor, trail);
 	if (scope == NULL)
 		return;
 	check_kind(builder, child, trail);

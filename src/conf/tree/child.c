@@ -41,8 +41,6 @@ take_shell(struct builder *builder, const struct yaml *map, const struct trail *
 	struct arena *arena = reader->scratch;
 	const struct yaml *text = node_get(map, "shell");
 	struct trail below = {trail, "shell", 0};
-	struct yaml *key;
-	struct yaml *copy;
 
 	if (text == NULL)
 		return map;
@@ -51,8 +49,8 @@ take_shell(struct builder *builder, const struct yaml *map, const struct trail *
 		             "an actor has a `shell` or a `command`, not both");
 		return map;
 	}
-	key = node_text(arena, node_key(map, "shell"), "command");
-	copy = node_new(arena, NODE_MAP, map);
+	struct yaml *key = node_text(arena, node_key(map, "shell"), "command");
+	struct yaml *copy = node_new(arena, NODE_MAP, map);
 	if (key == NULL || copy == NULL)
 		return map;
 	copy->pairs = arena_alloc(arena, map->n, sizeof(*copy->pairs));
@@ -161,20 +159,18 @@ check_replica_name(struct builder *builder, const struct brood *brood,
 {
 	const char *at = strrchr(name->text, '@');
 	char base[CONF_NAME_MAX + 1];
-	const struct node_pair *pair;
-	size_t len;
 	uint32_t i;
 
 	if (at == NULL || at[1] == '\0' || strspn(at + 1, "0123456789") != strlen(at + 1))
 		return;
-	len = (size_t)(at - name->text);
+	size_t len = (size_t)(at - name->text);
 	if (len >= sizeof(base))
 		return;
 	memcpy(base, name->text, len);
 	base[len] = '\0';
 	if (!map_get_name(&brood->names, base, &i))
 		return;
-	pair = &brood->children->pairs[i];
+	const struct node_pair *pair = &brood->children->pairs[i];
 	if (is_replicated(builder, pair->value))
 		reader_error(
 		    builder->reader, name, trail,

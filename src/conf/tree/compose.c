@@ -64,12 +64,11 @@ static const struct yaml *
 write_with(struct compose *compose)
 {
 	const char *const *with = compose->addition->with;
-	struct yaml *map;
 	size_t n = 0;
 
 	while (with[n] != NULL)
 		n++;
-	map = new_map(compose, n / 2 + 1);
+	struct yaml *map = new_map(compose, n / 2 + 1);
 	for (size_t i = 0; map != NULL && i + 1 < n; i += 2)
 		put_pair(compose, map, with[i], new_text(compose, with[i + 1]));
 	return map;
@@ -301,10 +300,9 @@ static bool
 has_recipe(const struct conf *conf, const char *part, const char *key)
 {
 	struct arena arena;
-	bool has;
 
 	arena_init(&arena, CONF_MEMORY_MAX);
-	has = node_get(node_get(recipes_read(conf, &arena), part), key) != NULL;
+	bool has = node_get(node_get(recipes_read(conf, &arena), part), key) != NULL;
 	arena_done(&arena);
 	return has;
 }

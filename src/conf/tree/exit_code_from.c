@@ -20,15 +20,13 @@ exit_code_from_take(struct reader *reader, const struct yaml *top)
 	const struct yaml *node = node_get(top, "exit_code_from");
 	const struct trail trail = {NULL, "exit_code_from", 0};
 	char path[CONF_PATH_MAX + 1];
-	uint32_t first;
-	bool is_one;
 
 	if (node == NULL || !check_value(reader, node, &schema_text, &trail))
 		return;
 	(void)snprintf(path, sizeof(path), "%s%.990s",
 	               node->text[0] == '/' ? "" : "/user/", node->text);
-	is_one = conf_find(conf, path) != CONF_NONE;
-	first = needs_find(conf, path);
+	bool is_one = conf_find(conf, path) != CONF_NONE;
+	uint32_t first = needs_find(conf, path);
 	if (first == CONF_NONE || conf->actors[first].parent == CONF_NONE) {
 		reader_error(reader, node, &trail,
 		             "there is no actor `%.200s`; write the path of one, such as "

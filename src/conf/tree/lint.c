@@ -128,12 +128,11 @@ check_intensities(const struct lint *lint, uint64_t *spans, uint32_t *fastest)
 		uint32_t parent = conf->actors[i].parent;
 		const struct intensity_spec *intensity =
 		    &conf->actors[parent].spec.policy.intensity;
-		uint64_t span;
 
 		if (intensity->unlimited || intensity->within_ms == DURATION_INFINITE ||
 		    spec_runs_once(spec))
 			continue;
-		span = span_of_failures(&spec->backoff, intensity->restarts);
+		uint64_t span = span_of_failures(&spec->backoff, intensity->restarts);
 		if (fastest[parent] != CONF_NONE && spans[parent] <= span)
 			continue;
 		fastest[parent] = i;
@@ -226,7 +225,6 @@ check_shutdowns(const struct lint *lint, uint64_t *needed)
 	for (uint32_t i = conf->n_actors; i > 0; i--) {
 		const struct conf_actor *actor = &conf->actors[i - 1];
 		uint64_t own = shutdown_time(&actor->spec);
-		uint64_t *above;
 
 		check_shutdown(lint, actor, needed[i - 1]);
 		if (actor->parent == CONF_NONE)
@@ -236,7 +234,7 @@ check_shutdowns(const struct lint *lint, uint64_t *needed)
 		/* The process has its own time, and the children the sum of theirs. */
 		if (actor->spec.kind == NODE_BOTH)
 			own = add_times(own, needed[i - 1]);
-		above = &needed[actor->parent];
+		uint64_t *above = &needed[actor->parent];
 		if (!conf->actors[actor->parent].spec.policy.stop_parallel)
 			*above = add_times(*above, own);
 		else if (own > *above)

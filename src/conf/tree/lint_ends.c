@@ -36,11 +36,10 @@ goes_into_background(char *const *argv)
 {
 	static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh"};
 	const char *name = base_name(argv[0]);
-	size_t len;
 
 	if (argv[1] == NULL || strcmp(argv[1], "-c") != 0 || argv[2] == NULL)
 		return false;
-	len = strlen(argv[2]);
+	size_t len = strlen(argv[2]);
 	while (len > 0 && strchr(" \t\n;", argv[2][len - 1]) != NULL)
 		len--;
 	if (len == 0 || argv[2][len - 1] != '&')

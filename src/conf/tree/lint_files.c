@@ -37,11 +37,10 @@ check_program(const struct lint *lint, const struct conf_actor *actor, const cha
 	const struct program_search program = {lint->options, process,
 	                                       program_trust(process)};
 	struct safety_report report;
-	enum found found;
 
 	if (argv == NULL)
 		return;
-	found = program_look(&program, argv, &report);
+	enum found found = program_look(&program, argv, &report);
 	check_safety(lint, actor, key, &report);
 	if (found == FOUND_NOTHING)
 		lint_warn(lint, actor, key, "there is no program `%.200s`%s%s%.200s",

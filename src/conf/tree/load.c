@@ -69,14 +69,13 @@ load_file(struct file_load *load, const char *path, const struct yaml *from)
 	struct conf *conf = reader->conf;
 	struct file_text file;
 	const struct yaml *root = NULL;
-	struct yaml_source source;
 	struct err err;
-	int r;
 
 	if (from == NULL)
 		conf->files[0] = arena_dup(reader->keep, path);
 	wait_begin(reader->options, false, "the file %s", path);
-	r = file_read(reader->scratch, path, CONF_BYTES_MAX - load->bytes, &file, &err);
+	int r =
+	    file_read(reader->scratch, path, CONF_BYTES_MAX - load->bytes, &file, &err);
 	wait_end(reader->options);
 	if (r < 0) {
 		conf->n_files += from == NULL;
@@ -92,7 +91,7 @@ load_file(struct file_load *load, const char *path, const struct yaml *from)
 	load->bytes += file.len;
 	load->stats[conf->n_files] = file.stat;
 	conf->files[conf->n_files] = arena_dup(reader->keep, path);
-	source = (struct yaml_source){
+	struct yaml_source source = {
 	    .name = conf->files[conf->n_files],
 	    .file = conf->n_files++,
 	    .text = file.text,
@@ -128,10 +127,9 @@ static void
 include_matches(struct file_load *load, const char *pattern, const struct yaml *from)
 {
 	glob_t found = {0};
-	int r;
 
 	wait_begin(load->reader.options, false, "the directory of %s", pattern);
-	r = glob(pattern, 0, on_glob_error, &found);
+	int r = glob(pattern, 0, on_glob_error, &found);
 	wait_end(load->reader.options);
 	if (r == GLOB_NOSPACE)
 		load->reader.scratch->failed = true;
@@ -259,12 +257,12 @@ gather(struct file_load *load, const char *key)
 	struct reader *reader = &load->reader;
 	const struct yaml *first = node_get(load->roots[0], key);
 	struct trail trail = {NULL, key, 0};
-	struct yaml *all;
 	struct map seen;
 
 	if (reader->conf->n_files == 1 && (first == NULL || first->type == NODE_MAP))
 		return first;
-	all = node_new(reader->scratch, NODE_MAP, first != NULL ? first : load->roots[0]);
+	struct yaml *all =
+	    node_new(reader->scratch, NODE_MAP, first != NULL ? first : load->roots[0]);
 	if (all == NULL)
 		return NULL;
 	all->pairs =
@@ -327,7 +325,6 @@ static void
 load_all(struct file_load *load, const char *file)
 {
 	struct reader *reader = &load->reader;
-	struct tree_input input;
 
 	load_file(load, file, NULL);
 	if (reader->conf->n_files == 0 || reader->scratch->failed)
@@ -343,7 +340,7 @@ load_all(struct file_load *load, const char *file)
 	read_own_key(load, "on_crash");
 	log_directory_set(reader);
 	log_directory_check(reader, load->roots[0]);
-	input = (struct tree_input){
+	struct tree_input input = {
 	    .top = load->roots[0],
 	    .children = gather(load, "children"),
 	    .templates = gather(load, "templates"),

@@ -23,11 +23,10 @@ find_reader(struct reader *reader, uint32_t index, const struct conf_output *out
 {
 	const struct conf_actor *actor = &reader->conf->actors[index];
 	const struct lint lint = keys_lint(reader);
-	uint32_t found;
 
 	if (output->kind != OUTPUT_PIPE || output->file == NULL)
 		return CONF_NONE;
-	found = conf_find(reader->conf, output->file);
+	uint32_t found = conf_find(reader->conf, output->file);
 	if (found == CONF_NONE) {
 		keys_refuse_stranger(reader, actor, key, output->file);
 	} else if (found == index) {

@@ -59,7 +59,6 @@ mark_moved(struct sibling *siblings, uint32_t n, bool *moved)
 {
 	uint32_t *tails = calloc(n, sizeof(*tails));
 	uint32_t n_tails = 0;
-	uint32_t last;
 
 	if (tails == NULL)
 		return -ENOMEM;
@@ -73,7 +72,7 @@ mark_moved(struct sibling *siblings, uint32_t n, bool *moved)
 			n_tails++;
 		moved[siblings[i].new_index] = true;
 	}
-	last = n_tails > 0 ? tails[n_tails - 1] : CONF_NONE;
+	uint32_t last = n_tails > 0 ? tails[n_tails - 1] : CONF_NONE;
 	for (; last != CONF_NONE; last = siblings[last].before)
 		moved[siblings[last].new_index] = false;
 	free(tails);
@@ -235,12 +234,11 @@ compare_actor(struct planner *planner, uint32_t new_index, struct conf_change *c
 	struct conf_keys a = conf_keys(planner->old, old);
 	struct conf_keys b = conf_keys(planner->new_conf, actor);
 	bool restarts = false;
-	size_t n;
 
 	if (!make_room(planner, &a, &b))
 		return -ENOMEM;
 	skip_defaults(planner, old, &a, actor, &b);
-	n = compare_keys(&a, &b, planner->differs);
+	size_t n = compare_keys(&a, &b, planner->differs);
 	if (n + has_moved == 0)
 		return 0;
 	change->keys = calloc(n + has_moved, sizeof(*change->keys));
@@ -299,11 +297,10 @@ plan_old_actor(struct planner *planner, uint32_t old_index)
 {
 	uint32_t new_index =
 	    conf_find(planner->new_conf, planner->old->actors[old_index].path);
-	struct conf_change *change;
 
 	if (new_index != CONF_NONE && planner->old_of[new_index] != CONF_NONE)
 		return 0;
-	change = &planner->plan.at[planner->plan.n++];
+	struct conf_change *change = &planner->plan.at[planner->plan.n++];
 	*change = (struct conf_change){
 	    .kind = CHANGE_REMOVED,
 	    .old_index = old_index,
@@ -316,7 +313,6 @@ static int
 plan_all(struct planner *planner)
 {
 	const struct conf *conf = planner->new_conf;
-	int r;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		uint32_t old_index = conf_find(planner->old, conf->actors[i].path);
@@ -325,7 +321,7 @@ plan_all(struct planner *planner)
 			old_index = CONF_NONE;
 		planner->old_of[i] = old_index;
 	}
-	r = find_moved(planner);
+	int r = find_moved(planner);
 	if (r < 0)
 		return r;
 	planner->plan.at = calloc((size_t)planner->old->n_actors + conf->n_actors,

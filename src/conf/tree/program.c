@@ -45,13 +45,10 @@ open_below(const char *root, const char *path)
 int
 program_stat(const char *root, const char *path, struct stat *ret)
 {
-	int fd;
-	int r;
-
 	if (root == NULL)
 		return stat(path, ret);
-	fd = open_below(root, path);
-	r = fd >= 0 ? fstat(fd, ret) : -1;
+	int fd = open_below(root, path);
+	int r = fd >= 0 ? fstat(fd, ret) : -1;
 	if (fd >= 0)
 		(void)close(fd);
 	return r;
@@ -327,16 +324,13 @@ enum found
 program_look(const struct program_search *program, char *const *argv,
              struct safety_report *ret)
 {
-	const struct interpreter *interpreter;
-	enum found found;
-
 	ret->safety = SAFE;
-	found = look_at_program(program, argv[0], ret);
+	enum found found = look_at_program(program, argv[0], ret);
 	if (is_env(argv[0]) && *skip_env(argv + 1) != NULL) {
 		argv = skip_env(argv + 1);
 		(void)look_at_program(program, argv[0], ret);
 	}
-	interpreter = find_interpreter(argv[0]);
+	const struct interpreter *interpreter = find_interpreter(argv[0]);
 	if (interpreter != NULL)
 		look_at_script(program, interpreter, argv + 1, ret);
 	return found;

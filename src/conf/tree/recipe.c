@@ -91,12 +91,11 @@ put_value(struct arena *arena, struct yaml *map, const char *key,
 static const struct yaml *
 flatten_scope(struct arena *arena, const struct scope *scope, const struct yaml *at)
 {
-	struct yaml *map;
 	size_t n = 0;
 
 	for (const struct scope *s = scope; s != NULL; s = s->outer)
 		n += s->with != NULL ? s->with->n : 0;
-	map = new_map(arena, at, n);
+	struct yaml *map = new_map(arena, at, n);
 	for (; map != NULL && scope != NULL; scope = scope->outer)
 		for (size_t i = 0; scope->with != NULL && i < scope->with->n; i++)
 			if (node_get(map, scope->with->pairs[i].key->text) == NULL)
@@ -128,12 +127,10 @@ make_replicas(struct reader *reader, const struct yaml *at)
 static bool
 add_to_row(struct recipes *recipes, struct arena *keep, const struct yaml *node)
 {
-	struct conf_recipe *piece;
-
 	if (recipes->n_row >= UINT32_MAX / 4 ||
 	    !ARRAY_RESERVE(recipes->row, recipes->n_row, recipes->cap_row))
 		return false;
-	piece = &recipes->row[recipes->n_row++];
+	struct conf_recipe *piece = &recipes->row[recipes->n_row++];
 	memset(piece, 0, sizeof(*piece));
 	piece->is_map = node->type == NODE_MAP;
 	piece->is_plain = node->plain;
@@ -201,11 +198,10 @@ recipes_end(struct reader *reader)
 	struct recipes *recipes = reader->recipes;
 	struct conf *conf = reader->conf;
 	struct arena *scratch = reader->scratch;
-	struct yaml *root;
 
 	if (recipes == NULL)
 		return;
-	root = new_map(scratch, recipes->input->top, 3);
+	struct yaml *root = new_map(scratch, recipes->input->top, 3);
 	if (root != NULL && reader->reports->n_errors == 0) {
 		put_value(scratch, root, RECIPE_TEMPLATES, recipes->input->templates);
 		put_value(scratch, root, RECIPE_DEFAULTS, recipes->input->defaults);

@@ -32,11 +32,9 @@ now_minute(void)
 static void
 add_starts(struct history_entry *entry, uint64_t minutes_ago, int64_t n)
 {
-	uint16_t *starts;
-
 	if (minutes_ago >= HISTORY_MINUTES || n <= 0)
 		return;
-	starts = &entry->starts[HISTORY_MINUTES - 1 - minutes_ago];
+	uint16_t *starts = &entry->starts[HISTORY_MINUTES - 1 - minutes_ago];
 	*starts = n < UINT16_MAX - *starts ? (uint16_t)(*starts + n) : UINT16_MAX;
 }
 
@@ -118,14 +116,13 @@ take_event(const struct loading *loading, struct span text)
 	struct started started = {0};
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF(OUT_BYTES_MAX);
 	struct scan scan;
-	uint64_t minute;
 	uint32_t at;
 
 	scan_init(&scan, text);
 	scan_fields(&scan, fields, sizeof(fields) / sizeof(fields[0]), &started);
 	if (scan.bad || !span_is(started.event, "started") || started.generation < 2)
 		return;
-	minute = (uint64_t)started.mono / MINUTE_NS;
+	uint64_t minute = (uint64_t)started.mono / MINUTE_NS;
 	print_span(&path, started.path);
 	if (minute <= loading->history->minute &&
 	    map_get_name(&loading->map, strbuf_str(&path), &at) &&

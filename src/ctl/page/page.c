@@ -155,11 +155,10 @@ int
 page_run(struct ctl *ctl, enum sort_key sort)
 {
 	struct page page;
-	int status;
 
 	init(&page, ctl, sort);
 	/* Without a supd at the start there is no page. */
-	status = top_look(&page.top);
+	int status = top_look(&page.top);
 	if (status == 0 &&
 	    (history_load(&page.history, &page.top) < 0 || page_list(&page) < 0))
 		status = ctl_no_memory(ctl);

@@ -37,7 +37,6 @@ act(struct page *page)
 	char *words[8] = {program, no_color};
 	char verb[16];
 	size_t n = 2;
-	int r;
 
 	if (page->act.fd >= 0) {
 		note(page, true, "not done: %s has not ended yet",
@@ -58,7 +57,7 @@ act(struct page *page)
 	strbuf_clear(&page->act_says);
 	strbuf_clear(&page->act_is);
 	strbuf_addf(&page->act_is, "%s %s", verb, strbuf_str(&page->target));
-	r = rerun_open(&page->act, page->ctl, words);
+	int r = rerun_open(&page->act, page->ctl, words);
 	if (r < 0)
 		note(page, true, "%s: %s", strbuf_str(&page->act_is), strerror(-r));
 	else

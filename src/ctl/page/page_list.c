@@ -77,11 +77,10 @@ page_move(struct page *page, int64_t by)
 {
 	const int64_t last = (int64_t)page->n_shown - 1;
 	int64_t to = (int64_t)page->cursor + by;
-	const struct row *row;
 
 	to = to > last ? last : to;
 	page->cursor = to > 0 ? (size_t)to : 0;
-	row = page_chosen(page);
+	const struct row *row = page_chosen(page);
 	if (row != NULL)
 		pane_choose(&page->pane, page->pane.kind,
 		            snapshot_text(&page->top.now, row->path));
@@ -93,7 +92,6 @@ page_list(struct page *page)
 {
 	struct page_row *shown =
 	    reallocarray(page->shown, page->top.now.n + 1, sizeof(*shown));
-	const struct row *row;
 
 	if (shown == NULL)
 		return -ENOMEM;
@@ -101,7 +99,7 @@ page_list(struct page *page)
 	top_sort(&page->top);
 	select_rows(page);
 	find_cursor(page);
-	row = page_chosen(page);
+	const struct row *row = page_chosen(page);
 	if (row != NULL)
 		pane_notice(&page->pane, row->generation,
 		            snapshot_text(&page->top.now, row->state));

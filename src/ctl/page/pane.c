@@ -190,13 +190,11 @@ take_lines(struct pane *pane)
 void
 pane_turn(struct pane *pane, uint64_t now_ms, bool readable)
 {
-	bool goes_on;
-
 	if (pane->is_due && now_ms >= pane->due_ms)
 		run(pane);
 	if (!readable || pane->rerun.fd < 0)
 		return;
-	goes_on = rerun_read(&pane->rerun, &pane->partial);
+	bool goes_on = rerun_read(&pane->rerun, &pane->partial);
 	pane->read_ms = now_ms + PACE_MS;
 	if (pane->is_old)
 		strbuf_clear(&pane->text);

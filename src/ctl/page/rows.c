@@ -137,7 +137,6 @@ on_actor_seen(void *user, const struct actor_view *actor)
 {
 	struct top *top = user;
 	struct snapshot *seen = &top->now;
-	struct row *row;
 
 	if (top->ctl->options.json) {
 		ctl_array_add(top->ctl, actor->raw);
@@ -147,7 +146,7 @@ on_actor_seen(void *user, const struct actor_view *actor)
 		seen->failed = true;
 		return;
 	}
-	row = &seen->rows[seen->n];
+	struct row *row = &seen->rows[seen->n];
 	*row = (struct row){
 	    .path = snapshot_keep_text(seen, actor->path),
 	    .state = snapshot_keep_text(seen, actor_state(actor)),
@@ -209,7 +208,6 @@ int
 top_look(struct top *top)
 {
 	struct snapshot oldest = top->before;
-	int status;
 
 	top->before = top->now;
 	if (top->before.n > 0)
@@ -219,7 +217,7 @@ top_look(struct top *top)
 	strbuf_init(&top->now.texts, OUT_BYTES_MAX);
 	if (top->ctl->options.timeout_ms == CLIENT_FOREVER)
 		top->ctl->client.deadline_ms = client_now_ms() + top->answer_ms;
-	status = actors_status(top->ctl, NULL, true, on_actor_seen, top);
+	int status = actors_status(top->ctl, NULL, true, on_actor_seen, top);
 	if (status == 0 && (top->now.failed || top->now.texts.failed))
 		status = ctl_no_memory(top->ctl);
 	if (status == 0) {

@@ -108,11 +108,9 @@ choose_modes(void)
 static bool
 is_suitable(void)
 {
-	bool result;
-
 	if (setupterm(NULL, STDOUT_FILENO, &(int){0}) == ERR)
 		return false;
-	result = cursor_address != NULL;
+	bool result = cursor_address != NULL;
 	/* newterm(3) makes another screen, and forgets the first without freeing it. */
 	(void)del_curterm(cur_term);
 	return result;

@@ -19,12 +19,11 @@ static bool
 find_beside(char path[PATH_MAX])
 {
 	const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - sizeof(NAME));
-	char *name;
 
 	if (n <= 0)
 		return false;
 	path[n] = '\0';
-	name = strrchr(path, '/');
+	char *name = strrchr(path, '/');
 	if (name == NULL)
 		return false;
 	memcpy(name + 1, NAME, sizeof(NAME));

@@ -56,17 +56,15 @@ fetch_names(void)
 	char list[] = "-o text --timeout 3s --no-color list";
 	char line[PATH_MAX + 256];
 	int ends[2];
-	FILE *file;
-	pid_t pid;
 
 	forget_names();
 	shell_begin_words(completion.ctl, &words);
 	(void)shell_split(list, &words);
 	if (pipe(ends) < 0)
 		return;
-	pid = rerun_begin(completion.ctl, words.at, ends[1], -1);
+	pid_t pid = rerun_begin(completion.ctl, words.at, ends[1], -1);
 	(void)close(ends[1]);
-	file = pid < 0 ? NULL : fdopen(ends[0], "r");
+	FILE *file = pid < 0 ? NULL : fdopen(ends[0], "r");
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
 		line[strcspn(line, " \t\n")] = '\0';
 		/* The header is no path. */

@@ -162,7 +162,6 @@ actors_status(struct ctl *ctl, const char *name, bool resources, on_actor visit,
 	struct call call = {
 	    .method = "Status", .target = name, .more = true, .repeat = true};
 	struct reply reply;
-	int r;
 
 	call.parameters = json_object();
 	if (name != NULL)
@@ -173,7 +172,7 @@ actors_status(struct ctl *ctl, const char *name, bool resources, on_actor visit,
 		(void)json_object_set_new(call.parameters, "details", json_true());
 	if (resources)
 		(void)json_object_set_new(call.parameters, "resources", json_true());
-	r = ctl_call(ctl, &call, &reply);
+	int r = ctl_call(ctl, &call, &reply);
 	while (r == 0) {
 		r = actors_each(ctl, &call, &reply, visit, user);
 		if (r != 0 || !reply.continues)

@@ -47,10 +47,9 @@ event_text_make_room(struct event_text *text, const json_t *event)
 {
 	const char *path = phrase_text(event, "path");
 	CLEANUP(strbuf_done) struct strbuf shown = STRBUF(PATH_BYTES_MAX);
-	size_t width;
 
 	print_text(&shown, path, strlen(path));
-	width = print_width(strbuf_str(&shown), shown.len);
+	size_t width = print_width(strbuf_str(&shown), shown.len);
 	if (width > text->path_width && width <= PATH_WIDTH_MAX)
 		text->path_width = width;
 }
@@ -60,16 +59,13 @@ static void
 print_head(struct event_text *text, struct out *out, const char *when, const char *path,
            const char *name)
 {
-	size_t start;
-	size_t width;
-
 	if (text->path_width < PATH_WIDTH_MIN)
 		text->path_width = PATH_WIDTH_MIN;
 	print_when(&out->buf, when, true);
 	strbuf_adds(&out->buf, "  ");
-	start = out->buf.len;
+	size_t start = out->buf.len;
 	print_text(&out->buf, path, strlen(path));
-	width = print_width(strbuf_str(&out->buf) + start, out->buf.len - start);
+	size_t width = print_width(strbuf_str(&out->buf) + start, out->buf.len - start);
 	print_pad(&out->buf, width, text->path_width);
 	/* Names of events are supd's own, but that is for supd to say. */
 	start = out->buf.len;

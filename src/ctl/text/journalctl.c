@@ -29,11 +29,10 @@ start(struct journal *journal, char **words)
 {
 	posix_spawn_file_actions_t actions;
 	int ends[2];
-	int r;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	r = posix_spawn_file_actions_init(&actions);
+	int r = posix_spawn_file_actions_init(&actions);
 	if (r == 0) {
 		r = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
 		if (r == 0)
@@ -70,7 +69,6 @@ journal_open(struct journal *journal, struct ctl *ctl, const struct journal_quer
 {
 	char **words = calloc(query->n_paths + FIXED_MAX, sizeof(*words));
 	size_t n = 0;
-	int fd;
 
 	*journal = (struct journal){.pid = -1};
 	strbuf_init(&journal->text, TEXT_MAX);
@@ -94,7 +92,7 @@ journal_open(struct journal *journal, struct ctl *ctl, const struct journal_quer
 	add_word(words, &n, "SUPD_SOCKET=%s", query->socket);
 	for (size_t i = 0; i < query->n_paths; i++)
 		add_word(words, &n, "SUPD_PATH=%s", query->paths[i]);
-	fd = start(journal, words);
+	int fd = start(journal, words);
 	while (n > 0)
 		free(words[--n]);
 	free(words);
@@ -144,11 +142,10 @@ keep_time(struct journal *journal, const char *microseconds)
 	const time_t seconds = (time_t)(us / 1000000);
 	char text[48];
 	struct tm tm;
-	size_t len;
 
 	if (gmtime_r(&seconds, &tm) == NULL)
 		return (struct span){NULL, 0};
-	len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	size_t len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
 	(void)snprintf(text + len, sizeof(text) - len, ".%03uZ",
 	               (unsigned int)(us / 1000 % 1000));
 	return keep(journal, text, strlen(text));

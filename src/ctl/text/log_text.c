@@ -23,10 +23,9 @@ void
 log_make_room(struct log_style *style, const char *path)
 {
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF(TEXT_MAX);
-	size_t width;
 
 	print_text(&name, short_name(path), strlen(short_name(path)));
-	width = print_width(strbuf_str(&name), name.len);
+	size_t width = print_width(strbuf_str(&name), name.len);
 	if (width > style->width && width <= NAME_WIDTH)
 		style->width = width;
 }
@@ -36,14 +35,12 @@ static void
 print_name(struct out *out, const struct log_style *style, const char *path)
 {
 	const char *name = short_name(path);
-	size_t start;
-	size_t width;
 
 	if (out->colour)
 		strbuf_adds(&out->buf, ansi_of_name(name));
-	start = out->buf.len;
+	size_t start = out->buf.len;
 	print_text(&out->buf, name, strlen(name));
-	width = print_width(strbuf_str(&out->buf) + start, out->buf.len - start);
+	size_t width = print_width(strbuf_str(&out->buf) + start, out->buf.len - start);
 	for (; width < style->width; width++)
 		strbuf_addc(&out->buf, ' ');
 	strbuf_adds(&out->buf, " |");

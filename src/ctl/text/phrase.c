@@ -286,8 +286,6 @@ say_fields(const struct phrase *phrase)
 
 	json_object_foreach(event, key, value)
 	{
-		char *text;
-
 		if (is_common(key))
 			continue;
 		strbuf_adds(phrase->sb, separator);
@@ -296,7 +294,7 @@ say_fields(const struct phrase *phrase)
 			add(phrase, json_string_value(value));
 			continue;
 		}
-		text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+		char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
 		add(phrase, key);
 		strbuf_addc(phrase->sb, '=');
 		add(phrase, text != NULL ? text : "?");

@@ -56,13 +56,12 @@ print_value(struct out *out, const json_t *value)
 {
 	const char *text = json_string_value(value);
 	json_t *parsed = text != NULL ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
-	size_t len;
 
 	if (json_is_string(parsed) && json_string_length(parsed) > 0)
 		text = json_string_value(parsed);
 	if (text == NULL)
 		text = "-";
-	len = strlen(text);
+	size_t len = strlen(text);
 	/* Not in the middle of a character. */
 	if (len > VALUE_MAX)
 		for (len = VALUE_MAX; len > 0 && (text[len] & 0xc0) == 0x80; len--)

@@ -144,10 +144,9 @@ static void
 show_resources(struct out *out, const struct resources_view *resources)
 {
 	struct strbuf *sb = &out->buf;
-	size_t start;
 
 	show_label(out, "uses");
-	start = sb->len;
+	size_t start = sb->len;
 	if (resources->memory_bytes >= 0) {
 		strbuf_adds(sb, "memory ");
 		print_bytes(sb, (uint64_t)resources->memory_bytes);
@@ -354,11 +353,10 @@ show(struct ctl *ctl, const char *name, bool *down)
 {
 	struct shown_collection selected = {0};
 	struct shown_collection all = {0};
-	int status;
 
 	strbuf_init(&selected.text, OUT_BYTES_MAX);
 	strbuf_init(&all.text, OUT_BYTES_MAX);
-	status = actors_status(ctl, name, true, collect, &selected);
+	int status = actors_status(ctl, name, true, collect, &selected);
 	if (status == 0 && selected.supervisors)
 		status = actors_status(ctl, NULL, false, collect, &all);
 	if (status == 0 && (selected.text.failed || all.text.failed))

@@ -136,14 +136,13 @@ show_output(struct ctl *ctl, struct span path)
 	struct call call = {.method = "Logs", .more = true};
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF(2 * path.len + 2);
 	struct stream_end end;
-	int r;
 
 	span_decode(path, &name);
 	strbuf_addc(&name, '\0');
 	/* With places, so that supd tells of the journal, too. */
 	call.parameters = json_pack("{s:[s], s:i, s:s}", "names", strbuf_str(&name),
 	                            "lines", LINES, "since", "@");
-	r = ctl_stream(ctl, &call, take_line, &output, &end);
+	int r = ctl_stream(ctl, &call, take_line, &output, &end);
 	ctl_call_done(&call);
 	if (r == 1)
 		show_elsewhere(&output, &end.reply);

@@ -54,7 +54,6 @@ print_user(struct strbuf *sb, const char *text, const char *end)
 {
 	static const char mark[] = "uid ";
 	const size_t len = sizeof(mark) - 1;
-	const struct passwd *user;
 	size_t n = len;
 
 	if ((size_t)(end - text) <= len || memcmp(text, mark, len) != 0)
@@ -63,7 +62,7 @@ print_user(struct strbuf *sb, const char *text, const char *end)
 		n++;
 	if (n == len)
 		return 0;
-	user = getpwuid((uid_t)strtoul(text + len, NULL, 10));
+	const struct passwd *user = getpwuid((uid_t)strtoul(text + len, NULL, 10));
 	if (user == NULL)
 		return 0;
 	strbuf_adds(sb, "user ");

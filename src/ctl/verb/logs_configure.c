@@ -19,7 +19,6 @@ parse_time(const char *text, char ret[LOGS_TIME_LEN + 1])
 	struct timespec now;
 	char seconds_text[LOGS_TIME_LEN + 1];
 	uint64_t us;
-	time_t seconds;
 	struct tm tm;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
@@ -27,7 +26,7 @@ parse_time(const char *text, char ret[LOGS_TIME_LEN + 1])
 	        text, (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000,
 	        &us) < 0)
 		return false;
-	seconds = (time_t)(us / 1000000);
+	time_t seconds = (time_t)(us / 1000000);
 	if (gmtime_r(&seconds, &tm) == NULL)
 		return false;
 	(void)strftime(seconds_text, sizeof(seconds_text), "%Y-%m-%dT%H:%M:%S", &tm);

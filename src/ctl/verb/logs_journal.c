@@ -60,8 +60,6 @@ follow_journal(struct log_stream *stream)
 	    .lines = is_past ? 0 : stream->lines,
 	    .follow = true,
 	};
-	pid_t pid;
-	int status;
 
 	if (in->n_children == FOLLOWERS_MAX) {
 		complain(stream->ctl, in->paths[in->n_read],
@@ -71,13 +69,13 @@ follow_journal(struct log_stream *stream)
 		return 0;
 	}
 	in->n_children++;
-	pid = fork();
+	pid_t pid = fork();
 	if (pid != 0)
 		return pid < 0 ? ctl_no_memory(stream->ctl) : 0;
 	(void)signal(SIGTERM, on_term);
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	in->is_child = true;
-	status = journal_open(&in->journal, stream->ctl, &query);
+	int status = journal_open(&in->journal, stream->ctl, &query);
 	journalctl_pid = in->journal.pid;
 	if (status == 0)
 		(void)logs_drain_journal(stream, NULL);
@@ -95,12 +93,11 @@ logs_begin_journal(struct log_stream *stream)
 	                                    .n_paths = in->n,
 	                                    .since = stream->since,
 	                                    .lines = -1};
-	int status;
 
 	if (in->n_read == in->n)
 		return 0;
-	status = stream->follow ? follow_journal(stream)
-	                        : journal_open(&in->journal, stream->ctl, &query);
+	int status = stream->follow ? follow_journal(stream)
+	                            : journal_open(&in->journal, stream->ctl, &query);
 	in->n_read = in->n;
 	return status;
 }

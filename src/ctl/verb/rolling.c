@@ -116,7 +116,6 @@ verb_restart_rolling(struct ctl *ctl, char **names, uint32_t n,
                      int (*restart)(struct ctl *ctl, char *name))
 {
 	struct rolling rolling = {.last = 0};
-	int status;
 	size_t at = 0;
 
 	if ((ctl->options.given & OPTION_NO_WAIT) != 0) {
@@ -128,7 +127,7 @@ verb_restart_rolling(struct ctl *ctl, char **names, uint32_t n,
 	strbuf_init(&rolling.named, PATHS_BYTES_MAX);
 	strbuf_init(&rolling.paths, PATHS_BYTES_MAX);
 	strbuf_init(&rolling.path, PATHS_BYTES_MAX);
-	status = find_actors(ctl, names, n, &rolling);
+	int status = find_actors(ctl, names, n, &rolling);
 	if (ctl->options.json)
 		ctl_array_begin(ctl);
 	while (status == 0 && at < rolling.paths.len && ctl_may_go_on(ctl)) {

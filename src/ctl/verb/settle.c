@@ -131,11 +131,10 @@ has_failed_since(const struct settle *settle, const struct actor_view *actor)
 {
 	bool result = false;
 	uint64_t us;
-	char *at;
 
 	if (actor->failure.at.at == NULL)
 		return false;
-	at = copy_span(actor->failure.at);
+	char *at = copy_span(actor->failure.at);
 	result = at != NULL && moment_parse(at, &us) == 0 && us >= settle->begin_us;
 	free(at);
 	return result;
@@ -146,16 +145,14 @@ void
 settle_add(struct settle *settle, const struct actor_view *actor)
 {
 	const bool is_below = actor_is_supervisor(actor);
-	struct settle_entry *entry;
-	char *path;
 
 	if (settle->ms == 0)
 		return;
 	/* It may have failed before the answer was written: then it has no process. */
 	if (!is_below && is_settled(settle, actor) && !has_failed_since(settle, actor))
 		return;
-	path = copy_span(actor->path);
-	entry = path != NULL ? add(settle, path) : NULL;
+	char *path = copy_span(actor->path);
+	struct settle_entry *entry = path != NULL ? add(settle, path) : NULL;
 	settle->failed = settle->failed || entry == NULL;
 	if (entry != NULL) {
 		entry->is_below = is_below;
@@ -245,10 +242,8 @@ entry_of(struct settle *settle, char *path)
 
 	for (char *slash = strrchr(path, '/');
 	     entry == NULL && slash != NULL && slash != path;) {
-		const struct settle_entry *above;
-
 		*slash = '\0';
-		above = find_settle_entry(settle, path);
+		const struct settle_entry *above = find_settle_entry(settle, path);
 		*slash = '/';
 		if (above != NULL && above->is_below)
 			entry = add(settle, path);
@@ -317,7 +312,6 @@ tell_last_words(struct ctl *ctl, const char *path)
 	CLEANUP(strbuf_done) struct strbuf lines = STRBUF(BYTES_MAX);
 	struct reply reply;
 	json_t *story = NULL;
-	const json_t *words;
 	const json_t *word;
 	size_t i;
 
@@ -326,7 +320,7 @@ tell_last_words(struct ctl *ctl, const char *path)
 	                NULL) == 0 &&
 	    client_next(&ctl->client, &reply, NULL) == 0 && reply.error.at == NULL)
 		story = json_loadb(reply.parameters.at, reply.parameters.len, 0, NULL);
-	words = json_object_get(story, "last_words");
+	const json_t *words = json_object_get(story, "last_words");
 	json_array_foreach(words, i, word)
 	{
 		const char *text = json_string_value(word);
@@ -394,11 +388,10 @@ settle_wait(struct settle *settle)
 		return 0;
 	for (;;) {
 		const uint64_t begin_ms = client_now_ms();
-		uint64_t took_ms;
 		bool failed = false;
 
 		status = look(settle);
-		took_ms = client_now_ms() - begin_ms;
+		uint64_t took_ms = client_now_ms() - begin_ms;
 		for (size_t i = 0; i < settle->n; i++)
 			failed = failed || settle->entries[i].has_failed;
 		if (status != 0 || failed || !settle->pending)

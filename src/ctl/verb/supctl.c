@@ -256,17 +256,13 @@ static int
 run_verb(struct ctl *ctl, const struct verb *verb, struct options *options, int argc,
          char **argv)
 {
-	uint32_t n;
-	int status;
-	int r;
-
 	/* As in kill(1); before the verb it is the socket. */
 	options->is_before_verb = false;
 	options->s_is_signal = (verb->options & OPTION_SIGNAL) != 0;
 	if (options->s_is_signal)
 		argc = take_signals(argc, argv, options);
-	r = take_options(ctl, argc, argv, VERB_OPTIONS, options);
-	n = (uint32_t)(argc - optind);
+	int r = take_options(ctl, argc, argv, VERB_OPTIONS, options);
+	uint32_t n = (uint32_t)(argc - optind);
 
 	if (r != 0)
 		return r;
@@ -278,7 +274,7 @@ run_verb(struct ctl *ctl, const struct verb *verb, struct options *options, int 
 		r = check_arguments(ctl, verb, n);
 	if (r != 0)
 		return r;
-	status = verb->run(ctl, argv + optind, n);
+	int status = verb->run(ctl, argv + optind, n);
 	print_flush(&ctl->out);
 	if (ctl->reader_gone || ctl->out.closed)
 		return CTL_OK;
@@ -293,8 +289,6 @@ static int
 run(struct ctl *ctl, int argc, char **argv)
 {
 	struct options options = {.timeout_ms = CLIENT_FOREVER, .is_before_verb = true};
-	const struct verb *verb;
-	const char *name;
 	int r = take_options(ctl, argc, argv, "+" SHORT_OPTIONS "r:", &options);
 
 	if (r != 0)
@@ -308,11 +302,11 @@ run(struct ctl *ctl, int argc, char **argv)
 	if (optind == argc)
 		return run_verb(ctl, verb_find("list"), &options, argc - optind + 1,
 		                argv + optind - 1);
-	name = argv[optind];
+	const char *name = argv[optind];
 	if (strcmp(name, "help") == 0)
 		return optind + 1 < argc ? print_verb_help(ctl, argv[optind + 1])
 		                         : print_usage(ctl);
-	verb = verb_find(name);
+	const struct verb *verb = verb_find(name);
 	if (verb == NULL)
 		return unknown_verb(ctl, name);
 	return run_verb(ctl, verb, &options, argc - optind, argv + optind);
@@ -338,7 +332,6 @@ int
 supctl_run(int argc, char **argv, const struct terminal *terminal)
 {
 	struct ctl ctl;
-	int status;
 
 	/* A reader that goes away is found out by write(), so that all is cleaned up. */
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -346,7 +339,7 @@ supctl_run(int argc, char **argv, const struct terminal *terminal)
 	ctl_init(&ctl);
 	ctl.argv = argv;
 	ctl.terminal = terminal;
-	status = run(&ctl, argc, argv);
+	int status = run(&ctl, argc, argv);
 	ctl_done(&ctl);
 	return status;
 }

@@ -66,12 +66,11 @@ call_act(struct ctl *ctl, const struct act *act, const char *name)
 	struct roster roster;
 	struct result result = {.ctl = ctl, .roster = &roster};
 	struct reply reply;
-	int status;
 
 	call.parameters = act_parameters(ctl, act, name);
 	ctl_do_once(&call);
 	roster_init_outcome(&roster);
-	status = ctl_call(ctl, &call, &reply);
+	int status = ctl_call(ctl, &call, &reply);
 	if (status == 0)
 		status = actors_each(ctl, &call, &reply, take_result, &result);
 	if (roster_print(&roster, &ctl->out, "") < 0)
@@ -137,11 +136,9 @@ static int
 act_on_names(struct ctl *ctl, char **names, uint32_t n,
              int (*one)(struct ctl *ctl, const char *name))
 {
-	int status;
-
 	if (ctl->options.json)
 		ctl_array_begin(ctl);
-	status = ctl_each(ctl, names, n, one);
+	int status = ctl_each(ctl, names, n, one);
 	if (ctl->options.json)
 		ctl_array_end(ctl);
 	return status;
@@ -219,10 +216,9 @@ do_silently(struct ctl *ctl, const char *method, const char *name, json_t *take,
 {
 	struct call call = {.method = method, .target = name, .parameters = take};
 	struct reply reply;
-	int status;
 
 	ctl_do_once(&call);
-	status = ctl_call(ctl, &call, &reply);
+	int status = ctl_call(ctl, &call, &reply);
 	ctl_call_done(&call);
 	if (status == 0)
 		ctl_remark(ctl, name, done);
@@ -418,13 +414,12 @@ verb_shutdown(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 	struct reply reply;
 	json_t *pong;
 	int status = ctl_call(ctl, &call, &reply);
-	int pidfd;
 
 	if (status == 0)
 		status = ctl_load(ctl, &call, &reply, &pong);
 	if (status != 0)
 		return status;
-	pidfd = open_supd(ctl, pong);
+	int pidfd = open_supd(ctl, pong);
 	json_decref(pong);
 	status = shut_down(ctl, pidfd);
 	if (pidfd >= 0)

@@ -204,10 +204,9 @@ cat_one(struct ctl *ctl, const char *name)
 	struct call call = {.method = "Describe", .target = name, .repeat = true};
 	struct reply reply;
 	json_t *answer;
-	int status;
 
 	call.parameters = json_pack("{s:s}", "name", name);
-	status = ctl_call(ctl, &call, &reply);
+	int status = ctl_call(ctl, &call, &reply);
 	if (status == 0)
 		status = ctl_load(ctl, &call, &reply, &answer);
 	ctl_call_done(&call);

@@ -27,12 +27,11 @@ static bool
 own_directory(char ret[PROGRAM_BYTES_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", ret, PROGRAM_BYTES_MAX - 1);
-	char *slash;
 
 	if (n <= 0)
 		return false;
 	ret[n] = '\0';
-	slash = strrchr(ret, '/');
+	char *slash = strrchr(ret, '/');
 	if (slash == NULL)
 		return false;
 	slash[1] = '\0';
@@ -81,7 +80,6 @@ running_file(struct ctl *ctl)
 {
 	struct call call = {.method = "Ping"};
 	struct reply reply;
-	const char *file;
 	char *copy = NULL;
 	json_t *pong;
 
@@ -90,7 +88,7 @@ running_file(struct ctl *ctl)
 	    client_next(&ctl->client, &reply, NULL) < 0 || reply.error.at != NULL ||
 	    ctl_load(ctl, &call, &reply, &pong) != 0)
 		return NULL;
-	file = json_string_value(json_object_get(pong, "config"));
+	const char *file = json_string_value(json_object_get(pong, "config"));
 	if (file != NULL)
 		copy = strdup(file);
 	json_decref(pong);
@@ -143,14 +141,13 @@ print_source(struct strbuf *sb, const struct remark *remark)
 {
 	char path[PROGRAM_BYTES_MAX];
 	char line[SOURCE_LINE_MAX];
-	FILE *file;
 	long n = 0;
 
 	if (remark->file_len >= sizeof(path) || remark->column < 1)
 		return;
 	memcpy(path, remark->file, remark->file_len);
 	path[remark->file_len] = '\0';
-	file = fopen(path, "re");
+	FILE *file = fopen(path, "re");
 	while (file != NULL && n < remark->line &&
 	       fgets(line, sizeof(line), file) != NULL)
 		n += strchr(line, '\n') != NULL;
@@ -220,7 +217,6 @@ run_supd(struct ctl *ctl, char **argv, struct strbuf *said)
 	int ends[2];
 	ssize_t n;
 	pid_t pid;
-	int r;
 
 	if (pipe(ends) < 0)
 		return ctl_no_memory(ctl);
@@ -231,7 +227,7 @@ run_supd(struct ctl *ctl, char **argv, struct strbuf *said)
 		(void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
 	(void)posix_spawn_file_actions_addclose(&actions, ends[0]);
 	(void)posix_spawn_file_actions_addclose(&actions, ends[1]);
-	r = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+	int r = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	(void)close(ends[1]);
 	while (r == 0 && ((n = read(ends[0], piece, sizeof(piece))) > 0 ||
@@ -258,14 +254,13 @@ verb_check(struct ctl *ctl, char **names, uint32_t n)
 	char *own = n > 0 ? NULL : running_file(ctl);
 	char *file = n > 0 ? names[0] : own;
 	CLEANUP(strbuf_done) struct strbuf said = STRBUF(REMARKS_BYTES_MAX);
-	int status;
 
 	if (file != NULL) {
 		argv[2] = option_file;
 		argv[3] = file;
 	}
 	find_supd(program);
-	status = run_supd(ctl, argv, &said);
+	int status = run_supd(ctl, argv, &said);
 	if (said.failed)
 		status = ctl_no_memory(ctl);
 	else if (status != CTL_FAILED)

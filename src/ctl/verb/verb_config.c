@@ -90,12 +90,11 @@ verb_diff(struct ctl *ctl, char **names, uint32_t n)
 {
 	struct call call = {.method = "Diff", .repeat = true};
 	json_t *plan = NULL;
-	int status;
 
 	call.parameters = plan_parameters(ctl, names, n);
 	if (call.parameters == NULL)
 		return CTL_USAGE;
-	status = ask_for_plan(ctl, &call, false, &plan);
+	int status = ask_for_plan(ctl, &call, false, &plan);
 	if (status == 0 && (ctl->options.given & OPTION_EXIT) != 0 &&
 	    count_changes(plan) > 0)
 		status = CTL_NOT_RUNNING;

@@ -104,8 +104,6 @@ take_event(void *user, const struct call *call, const struct reply *reply)
 	struct reply inner = {0};
 	struct scan scan;
 	json_t *event;
-	int64_t seq;
-	int status;
 
 	if (reply->parameters.at == NULL)
 		return 0;
@@ -115,10 +113,10 @@ take_event(void *user, const struct call *call, const struct reply *reply)
 	if (!scan.bad && (!span_is_object(raw) || raw.len <= 2))
 		return 0;
 	inner.parameters = raw;
-	status = ctl_load(ctl, call, &inner, &event);
+	int status = ctl_load(ctl, call, &inner, &event);
 	if (status != 0)
 		return status;
-	seq = phrase_number(event, "seq");
+	int64_t seq = phrase_number(event, "seq");
 	note_gap(stream, seq);
 	stream->since = seq > stream->since ? seq : stream->since;
 	stream->again = false;
@@ -144,7 +142,6 @@ identify(struct event_stream *stream)
 {
 	struct call call = {.method = "Ping", .repeat = true};
 	struct reply reply;
-	int64_t supd;
 	json_t *pong;
 	int status = ctl_call(stream->ctl, &call, &reply);
 
@@ -152,7 +149,7 @@ identify(struct event_stream *stream)
 		status = ctl_load(stream->ctl, &call, &reply, &pong);
 	if (status != 0)
 		return status;
-	supd = phrase_number(pong, "walker_pid");
+	int64_t supd = phrase_number(pong, "walker_pid");
 	if (supd <= 0)
 		supd = phrase_number(pong, "pid");
 	json_decref(pong);
@@ -186,14 +183,13 @@ subscribe(struct event_stream *stream, bool *again)
 	struct call call = {.method = "Events", .target = stream->pattern, .more = true};
 	struct stream_end end;
 	const int status = follows(ctl) ? identify(stream) : ctl_connect(ctl);
-	int r;
 
 	*again = false;
 	if (status != 0)
 		return status;
 	stream->progress = false;
 	call.parameters = make_parameters(stream);
-	r = ctl_stream(ctl, &call, take_event, stream, &end);
+	int r = ctl_stream(ctl, &call, take_event, stream, &end);
 	ctl_call_done(&call);
 	if (r == -ECONNRESET && follows(ctl)) {
 		r = client_reconnect(&ctl->client, &end.err);
@@ -245,11 +241,10 @@ static int
 read_ring(struct event_stream *stream)
 {
 	const bool follow = stream->follow;
-	int status;
 
 	stream->keeps = true;
 	stream->follow = false;
-	status = read_all(stream);
+	int status = read_all(stream);
 	kept_each(&stream->kept, false, print_kept, stream);
 	event_text_flush(&stream->text, &stream->ctl->out);
 	print_flush(&stream->ctl->out);
@@ -270,10 +265,9 @@ parse_types(struct event_stream *stream, const char *text)
 		const size_t len = strcspn(text, ",");
 		char name[32];
 		struct suggest suggest;
-		int kind;
 
 		(void)snprintf(name, sizeof(name), "%.*s", (int)len, text);
-		kind = names_find(report_names, NOTICE_MAX, name);
+		int kind = names_find(report_names, NOTICE_MAX, name);
 		if (kind < 0) {
 			suggest_init(&suggest, name);
 			for (int i = 0; i < NOTICE_MAX; i++)

@@ -25,10 +25,9 @@ call_and_show(struct ctl *ctl, struct call *call)
 {
 	struct roster roster;
 	struct reply reply;
-	int status;
 
 	ctl_do_once(call);
-	status = ctl_call(ctl, call, &reply);
+	int status = ctl_call(ctl, call, &reply);
 	roster_init_outcome(&roster);
 	if (ctl->options.json)
 		ctl_array_begin(ctl);
@@ -119,11 +118,10 @@ delete_one(struct ctl *ctl, const char *name)
 {
 	struct call call = {.method = "Delete", .target = name};
 	struct reply reply;
-	int status;
 
 	call.parameters = json_pack("{s:s}", "name", name);
 	ctl_do_once(&call);
-	status = ctl_call(ctl, &call, &reply);
+	int status = ctl_call(ctl, &call, &reply);
 	ctl_call_done(&call);
 	if (status == 0)
 		ctl_remark(ctl, name, "deleted");

@@ -25,7 +25,6 @@ struct log_place *
 logs_place(struct log_stream *stream, struct span path)
 {
 	struct strbuf *text = &stream->text;
-	struct log_place *place;
 	uint32_t i;
 
 	strbuf_clear(text);
@@ -34,7 +33,7 @@ logs_place(struct log_stream *stream, struct span path)
 		return &stream->places[i];
 	if (stream->n == LOGS_ACTORS_MAX)
 		return NULL;
-	place = &stream->places[stream->n];
+	struct log_place *place = &stream->places[stream->n];
 	place->path = strdup(strbuf_str(text));
 	if (place->path == NULL ||
 	    map_put_name(&stream->by_path, place->path, stream->n) < 0)
@@ -50,11 +49,10 @@ static int
 take_position(struct log_place *place, struct log_line *line)
 {
 	const char *at = memchr(line->stream.at, '@', line->stream.len);
-	size_t len;
 
 	if (at == NULL)
 		return 0;
-	len = (size_t)(line->stream.at + line->stream.len - at) - 1;
+	size_t len = (size_t)(line->stream.at + line->stream.len - at) - 1;
 	free(place->position);
 	place->position = strndup(at + 1, len);
 	line->stream.len -= len + 1;
@@ -197,9 +195,7 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	struct log_stream *stream = user;
 	struct ctl *ctl = stream->ctl;
 	struct log_line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
-	struct log_place *place;
 	struct scan scan;
-	int status;
 
 	if (reply->parameters.at == NULL)
 		return 0;
@@ -214,7 +210,7 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	/* With nothing logged there is a single reply without a line. */
 	if (line.path.len == 0)
 		return 0;
-	place = logs_place(stream, line.path);
+	struct log_place *place = logs_place(stream, line.path);
 	if (place == NULL || take_position(place, &line) < 0 || stream->text.failed)
 		return ctl_no_memory(ctl);
 	/* No line, but where an actor begins; perhaps the last answer for a while. */
@@ -224,7 +220,7 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 		           : logs_begin_journal(stream);
 	if (span_is(line.stream, "journal"))
 		return logs_note_journal(stream, place, line.text);
-	status = logs_begin_journal(stream);
+	int status = logs_begin_journal(stream);
 	if (status == 0 && !stream->follow && line.time.at != NULL)
 		status = logs_drain_journal(stream, &line.time);
 	return status != 0 ? status : logs_take(stream, place, &line);
@@ -234,20 +230,18 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 static bool
 drop_name(struct log_stream *stream, const struct reply *reply)
 {
-	json_t *parameters;
-	const char *name;
 	uint32_t n = 0;
-	bool dropped;
 
 	if (stream->n == 0 || reply->parameters.at == NULL ||
 	    !span_is(reply->error, "io.supd.Control.NoSuchActor"))
 		return false;
-	parameters = json_loadb(reply->parameters.at, reply->parameters.len, 0, NULL);
-	name = json_string_value(json_object_get(parameters, "name"));
+	json_t *parameters =
+	    json_loadb(reply->parameters.at, reply->parameters.len, 0, NULL);
+	const char *name = json_string_value(json_object_get(parameters, "name"));
 	for (uint32_t i = 0; i < stream->n_names; i++)
 		if (name == NULL || strcmp(stream->names[i], name) != 0)
 			stream->names[n++] = stream->names[i];
-	dropped = n > 0 && n < stream->n_names;
+	bool dropped = n > 0 && n < stream->n_names;
 	if (dropped)
 		stream->n_names = n;
 	json_decref(parameters);
@@ -271,7 +265,6 @@ subscribe(struct log_stream *stream, bool *again)
 	struct call call = {.method = "Logs", .more = true};
 	struct stream_end end;
 	const int status = ctl_connect(ctl);
-	int r;
 
 	*again = false;
 	if (status != 0)
@@ -280,7 +273,7 @@ subscribe(struct log_stream *stream, bool *again)
 		call.target = stream->names[0];
 	stream->progress = false;
 	call.parameters = make_parameters(stream);
-	r = ctl_stream(ctl, &call, take_line, stream, &end);
+	int r = ctl_stream(ctl, &call, take_line, stream, &end);
 	ctl_call_done(&call);
 	if (r == -ECONNRESET) {
 		r = client_reconnect(&ctl->client, &end.err);
@@ -331,13 +324,12 @@ read_past(struct log_stream *stream)
 {
 	const bool reverse = (stream->ctl->options.given & OPTION_REVERSE) != 0;
 	const bool follow = stream->follow;
-	int status;
 
 	stream->keeps = reverse || (selects(stream) && stream->lines >= 0);
 	if (follow && !stream->keeps)
 		return 0;
 	stream->follow = false;
-	status = read_all(stream);
+	int status = read_all(stream);
 	if (stream->kept.left_out > 0)
 		complain(stream->ctl, NULL, "%llu older lines are left out",
 		         (unsigned long long)stream->kept.left_out);
@@ -360,7 +352,6 @@ verb_logs(struct ctl *ctl, char **names, uint32_t n)
 	struct log_stream *stream = calloc(1, sizeof(*stream));
 	char user[] = "/user";
 	char *all[] = {user};
-	int status;
 
 	if (stream == NULL)
 		return ctl_no_memory(ctl);
@@ -371,7 +362,7 @@ verb_logs(struct ctl *ctl, char **names, uint32_t n)
 	stream->n_names = n == 0 ? 1 : n;
 	map_init(&stream->by_path);
 	strbuf_init(&stream->text, TEXT_MAX);
-	status = logs_configure(stream);
+	int status = logs_configure(stream);
 	if (stream->follow)
 		ctl->client.hangup_fd = ctl->out.fd;
 	if (status == 0)

@@ -146,7 +146,6 @@ print_pid(void *user, const struct actor_view *actor)
 	struct pids *pids = user;
 	struct ctl *ctl = pids->ctl;
 	char text[24];
-	int len;
 
 	if (actor->pid <= 0) {
 		complain(ctl, NULL, "%.*s has no process (%.*s)", (int)actor->path.len,
@@ -154,7 +153,7 @@ print_pid(void *user, const struct actor_view *actor)
 		pids->missing = true;
 		return;
 	}
-	len = snprintf(text, sizeof(text), "%lld", (long long)actor->pid);
+	int len = snprintf(text, sizeof(text), "%lld", (long long)actor->pid);
 	if (ctl->options.json)
 		ctl_array_add(ctl, (struct span){text, (size_t)len});
 	else
@@ -256,13 +255,12 @@ static int
 take_figures(void *user, const struct call *call, const struct reply *reply)
 {
 	struct metrics_text *figures = user;
-	const char *text;
 	json_t *piece;
 	int status = ctl_load(figures->ctl, call, reply, &piece);
 
 	if (status != 0)
 		return status;
-	text = json_string_value(json_object_get(piece, "openmetrics"));
+	const char *text = json_string_value(json_object_get(piece, "openmetrics"));
 	strbuf_adds(&figures->text, text != NULL ? text : "");
 	json_decref(piece);
 	return figures->text.failed ? ctl_no_memory(figures->ctl) : 0;
@@ -296,10 +294,9 @@ verb_metrics(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
 	struct metrics_text figures = {.ctl = ctl};
 	struct strbuf *sb = &ctl->out.buf;
-	int status;
 
 	strbuf_init(&figures.text, OUT_BYTES_MAX);
-	status = fetch_figures(ctl, &figures);
+	int status = fetch_figures(ctl, &figures);
 	if (status != 0) {
 		strbuf_done(&figures.text);
 		return status;
@@ -358,10 +355,9 @@ explain(struct ctl *ctl, const char *name)
 	struct reply reply;
 	const char *text;
 	json_t *story;
-	int status;
 
 	call.parameters = json_pack("{s:s}", "name", name);
-	status = ctl_call(ctl, &call, &reply);
+	int status = ctl_call(ctl, &call, &reply);
 	if (status == 0 && ctl->options.json) {
 		print_json(&ctl->out, reply.parameters);
 		strbuf_addc(&ctl->out.buf, '\n');
@@ -403,10 +399,9 @@ static int
 explain_all(struct ctl *ctl)
 {
 	struct sick_list list = {.n_actors = 0};
-	int combined;
 
 	strbuf_init(&list.paths, PATHS_BYTES_MAX);
-	combined = actors_status(ctl, NULL, false, note_sick, &list);
+	int combined = actors_status(ctl, NULL, false, note_sick, &list);
 	if (combined == 0 && list.paths.failed)
 		combined = ctl_no_memory(ctl);
 	if (combined == 0 && list.paths.len == 0 && !ctl->options.json)

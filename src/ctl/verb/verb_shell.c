@@ -145,12 +145,10 @@ verb_shell(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 	(void)signal(SIGQUIT, SIG_IGN);
 	while (!ended && (line = next_line(editor, is_terminal)) != NULL) {
 		struct shell_words words;
-		const char *wrong;
-		size_t first;
 
 		shell_begin_words(ctl, &words);
-		first = words.n;
-		wrong = shell_split(line, &words);
+		size_t first = words.n;
+		const char *wrong = shell_split(line, &words);
 		if (wrong != NULL) {
 			complain(ctl, NULL, "%s", wrong);
 			status = CTL_USAGE;

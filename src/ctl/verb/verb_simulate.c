@@ -52,12 +52,11 @@ static int
 print_answer(struct ctl *ctl, const json_t *answer)
 {
 	struct table table;
-	int r;
 
 	table_init(&table, 4);
 	add_steps(&table, json_object_get(answer, "steps"));
 	add_steps(&table, json_object_get(answer, "summaries"));
-	r = table_print(&table, &ctl->out, "");
+	int r = table_print(&table, &ctl->out, "");
 	table_done(&table);
 	return r < 0 ? ctl_no_memory(ctl) : 0;
 }

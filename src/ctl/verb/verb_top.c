@@ -67,7 +67,6 @@ static int
 print_plain(struct top *top)
 {
 	struct table table;
-	int r;
 
 	table_init(&table, COLUMNS);
 	for (uint32_t i = 0; i < COLUMNS; i++)
@@ -81,7 +80,7 @@ print_plain(struct top *top)
 			          column == 1 ? colour_of(&top->now, row) : COLOUR_NONE);
 		}
 	}
-	r = table_print(&table, &top->ctl->out, "");
+	int r = table_print(&table, &top->ctl->out, "");
 	table_done(&table);
 	return r < 0 ? ctl_no_memory(top->ctl) : 0;
 }

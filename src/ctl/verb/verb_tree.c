@@ -65,11 +65,10 @@ static void
 add_node(void *user, const struct actor_view *actor)
 {
 	struct tree *tree = user;
-	struct tree_node *node;
 
 	if (tree->top != NULL && !actor_is_within(actor->path, tree->top))
 		return;
-	node = new_node(tree);
+	struct tree_node *node = new_node(tree);
 	if (node == NULL || tree->text.failed) {
 		tree->failed = true;
 		return;
@@ -175,7 +174,6 @@ draw(struct tree *tree)
 {
 	struct out *out = &tree->ctl->out;
 	struct table table;
-	int r;
 
 	mark_last(tree);
 	table_init(&table, TREE_COLUMNS);
@@ -195,7 +193,7 @@ draw(struct tree *tree)
 		actor_print_remark(table_begin(&table), &actor);
 		table_end(&table, COLOUR_NONE);
 	}
-	r = tree->failed ? -1 : table_print(&table, out, "");
+	int r = tree->failed ? -1 : table_print(&table, out, "");
 	table_done(&table);
 	return r;
 }

@@ -74,12 +74,11 @@ resolve(struct targets *targets, const char *name, bool unknown_too)
 	struct reply reply;
 	struct err err;
 	bool again;
-	int r;
 
 	if (!unknown_too)
 		return actors_status(ctl, name, false, add_actor, targets);
 	call.parameters = json_pack("{s:[s]}", "names", name);
-	r = ctl_connect(ctl);
+	int r = ctl_connect(ctl);
 	if (r != 0) {
 		ctl_call_done(&call);
 		return r;
@@ -227,10 +226,10 @@ watch_targets(struct targets *targets, bool *again)
 	struct reply reply;
 	struct err err;
 	int status = 0;
-	int r;
 
 	*again = false;
-	r = client_send(&ctl->client, call.method, watch_parameters(targets), true, &err);
+	int r =
+	    client_send(&ctl->client, call.method, watch_parameters(targets), true, &err);
 	while (r == 0 && status == 0) {
 		r = client_next(&ctl->client, &reply, &err);
 		if (r < 0)
@@ -282,7 +281,6 @@ wait_for(struct ctl *ctl, const struct watch_target *target)
 	struct call call = {.method = "Wait", .target = target->path, .repeat = true};
 	int64_t left_ms = ctl_give_timeout_ms(ctl);
 	struct reply reply;
-	int status;
 
 	call.parameters = json_pack("{s:s, s:s, s:I}", "name", target->path, "for",
 	                            ctl->options.for_state, "incarnation",
@@ -290,7 +288,7 @@ wait_for(struct ctl *ctl, const struct watch_target *target)
 	if (left_ms >= 0)
 		(void)json_object_set_new(call.parameters, "timeout_ms",
 		                          json_integer(left_ms));
-	status = ctl_call(ctl, &call, &reply);
+	int status = ctl_call(ctl, &call, &reply);
 	if (status == 0)
 		status = actors_each(ctl, &call, &reply, print_actor, ctl);
 	ctl_call_done(&call);
@@ -303,7 +301,6 @@ verb_wait(struct ctl *ctl, char **names, uint32_t n)
 {
 	static const char *const states[] = {"ready", "stopped", "failed", "done"};
 	struct targets targets = {.ctl = ctl};
-	int status;
 
 	if ((ctl->options.given & OPTION_FOR) == 0)
 		ctl->options.for_state = states[0];
@@ -312,7 +309,7 @@ verb_wait(struct ctl *ctl, char **names, uint32_t n)
 		         "write what to wait for: --for ready|stopped|failed|done");
 		return CTL_USAGE;
 	}
-	status = resolve_all(&targets, names, n, false);
+	int status = resolve_all(&targets, names, n, false);
 	if (ctl->options.json)
 		ctl_array_begin(ctl);
 	for (size_t i = 0; i < targets.n && status == 0; i++)

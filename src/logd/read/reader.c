@@ -64,11 +64,10 @@ static const char *
 next_text(const struct log_reader *reader, size_t *at)
 {
 	const char *text = reader->request + *at;
-	const char *end;
 
 	if (*at >= reader->request_len)
 		return NULL;
-	end = memchr(text, '\0', reader->request_len - *at);
+	const char *end = memchr(text, '\0', reader->request_len - *at);
 	if (end == NULL)
 		return NULL;
 	*at += (size_t)(end - text) + 1;
@@ -83,10 +82,9 @@ parse_source(struct source *source, const char *const texts[FIELDS])
 	const char *socket = "";
 	const char *position = texts[3];
 	char name[16];
-	int format;
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)(blank - texts[2]), texts[2]);
-	format = names_find(reader_format_names, READER_FORMAT_MAX, name);
+	int format = names_find(reader_format_names, READER_FORMAT_MAX, name);
 	if (format == READER_JOURNAL) {
 		socket = owner;
 		owner = "";
@@ -277,7 +275,6 @@ static int
 tell_all(struct log_reader *reader)
 {
 	for (;;) {
-		struct source *source;
 		size_t i;
 		int r = find_earliest(reader, &i);
 
@@ -285,7 +282,7 @@ tell_all(struct log_reader *reader)
 			return r;
 		if (i == reader->n)
 			return flush(reader);
-		source = &reader->sources[i];
+		struct source *source = &reader->sources[i];
 		source_take(source);
 		add_answer(reader, i, &source->head, source->stream);
 		if (reader->out.len >= OUT_BYTES)
@@ -346,11 +343,10 @@ int
 reader_run(int request_fd, int out_fd)
 {
 	struct log_reader reader = {.out_fd = out_fd, .start.lines = -1};
-	int r;
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	strbuf_init(&reader.out, OUT_BYTES + 2 * READER_RECORD_MAX);
-	r = read_request(&reader, request_fd);
+	int r = read_request(&reader, request_fd);
 	if (r == 0)
 		r = parse_request(&reader);
 	if (r < 0)

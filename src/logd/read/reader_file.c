@@ -38,11 +38,10 @@ static int
 unpack(struct reader_file *file)
 {
 	int ends[2];
-	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	pid = gzip_start(GZIP_UNPACK, file->fd, ends[1]);
+	pid_t pid = gzip_start(GZIP_UNPACK, file->fd, ends[1]);
 	(void)close(ends[1]);
 	if (pid < 0) {
 		(void)close(ends[0]);
@@ -135,7 +134,6 @@ static int
 make_room(struct reader_file *file)
 {
 	size_t cap = file->cap == 0 ? CHUNK : 2 * file->cap;
-	char *data;
 
 	if (file->start > 0) {
 		memmove(file->data, file->data + file->start, file->len - file->start);
@@ -148,7 +146,7 @@ make_room(struct reader_file *file)
 		cap = READER_LINE_MAX;
 	if (cap == file->cap)
 		return -EMSGSIZE;
-	data = realloc(file->data, cap);
+	char *data = realloc(file->data, cap);
 	if (data == NULL)
 		return -ENOMEM;
 	file->data = data;
@@ -213,7 +211,6 @@ reader_file_next(struct reader_file *file, const char **ret, size_t *ret_len)
 
 	for (;;) {
 		const char *newline = NULL;
-		int r;
 
 		if (file->len > seen)
 			newline = memchr(file->data + seen, '\n', file->len - seen);
@@ -232,7 +229,7 @@ reader_file_next(struct reader_file *file, const char **ret, size_t *ret_len)
 			return 1;
 		}
 		seen = file->len - file->start;
-		r = fill(file);
+		int r = fill(file);
 		if (r == -EMSGSIZE) {
 			*ret_len = reader_file_rest(file, ret);
 			file->is_cut = true;
@@ -363,14 +360,13 @@ int
 reader_file_seek_tail(struct reader_file *file, uint64_t lines, uint64_t *ret_found)
 {
 	struct stat st;
-	uint64_t at;
 
 	ASSERT(lines > 0);
 	if (file->is_packed)
 		return count_lines(file, ret_found);
 	if (fstat(file->fd, &st) < 0)
 		return -errno;
-	at = seek_back(file, (uint64_t)st.st_size, lines, ret_found);
+	uint64_t at = seek_back(file, (uint64_t)st.st_size, lines, ret_found);
 	return reader_file_seek(file, at);
 }
 

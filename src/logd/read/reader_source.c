@@ -151,11 +151,9 @@ begin_at_tail(struct source *source, uint64_t lines, uint64_t since_us)
 	bool packed;
 
 	for (uint32_t n = 0; next_number(source, &n, &st, &packed); n++) {
-		int r;
-
 		if ((uint64_t)st.st_mtime * 1000000 + MTIME_SLACK_US < since_us)
 			break;
-		r = open_number(source, n, &source->file);
+		int r = open_number(source, n, &source->file);
 		if (r == 0)
 			r = reader_file_seek_tail(&source->file, left, &found);
 		if (r == -ENOENT)
@@ -207,11 +205,9 @@ find_position(struct source *source, const struct position *position, bool by_ma
 	bool packed;
 
 	for (uint32_t n = 0; next_number(source, &n, &st, &packed); n++) {
-		int r;
-
 		if (!by_mark && st.st_ino != position->inode)
 			continue;
-		r = open_number(source, n, &source->file);
+		int r = open_number(source, n, &source->file);
 		if (r < 0 && r != -ENOENT)
 			return r;
 		if (r == 0 && is_at(source, position, by_mark))
@@ -225,13 +221,12 @@ static int
 begin_at_position(struct source *source)
 {
 	struct position position;
-	int r;
 
 	if (strcmp(source->position, READER_END) == 0)
 		return begin_at_end(source);
 	if (!parse_position(source->position, &position))
 		return -EBADMSG;
-	r = find_position(source, &position, false);
+	int r = find_position(source, &position, false);
 	if (r == -ENOENT)
 		r = find_position(source, &position, true);
 	if (r == -ENOENT)
@@ -243,7 +238,6 @@ begin_at_position(struct source *source)
 static int
 begin_in_past(struct source *source, const struct source_start *start)
 {
-	struct reader_file end;
 	int r;
 
 	source->skipping = start->since != NULL && source->format != READER_PLAIN &&
@@ -253,7 +247,7 @@ begin_in_past(struct source *source, const struct source_start *start)
 	 * meanwhile. */
 	if (start->since != NULL)
 		(void)begin_at_end(source);
-	end = source->file;
+	struct reader_file end = source->file;
 	reader_file_init(&source->file);
 	if (start->lines > 0)
 		r = begin_at_tail(source, (uint64_t)start->lines, start->since_us);

@@ -128,10 +128,9 @@ take_events(int inotify_fd, struct source *sources, size_t n)
 		while (p < data + len) {
 			struct inotify_event event;
 			char name[sizeof(event) + NAME_MAX + 1];
-			size_t size;
 
 			memcpy(&event, p, sizeof(event));
-			size = sizeof(event) + event.len;
+			size_t size = sizeof(event) + event.len;
 			if ((event.mask & IN_Q_OVERFLOW) != 0 || size > sizeof(name))
 				mark_all(sources, n);
 			else

@@ -58,11 +58,9 @@ is_at(const struct tail *tail, uint32_t entry, uint64_t key)
 static const struct state_entry *
 find_entry(const struct tail *tail, struct tail_stream *stream)
 {
-	uint32_t used;
-
 	if (tail->head == NULL)
 		return NULL;
-	used = __atomic_load_n(&tail->head->used, __ATOMIC_ACQUIRE);
+	uint32_t used = __atomic_load_n(&tail->head->used, __ATOMIC_ACQUIRE);
 	if (used > STATE_STREAMS_MAX)
 		return NULL;
 	if (stream->entry < used && is_at(tail, stream->entry, stream->key))
@@ -142,12 +140,10 @@ peek_pipe(struct tail *tail, const struct tail_stream *stream, size_t fill, char
           size_t size)
 {
 	const bool is_large = fill > TAIL_MAX - STATE_RING_BYTES;
-	size_t len;
-	int fd;
 
 	if (fill == 0)
 		return 0;
-	fd = fd_reopen(stream->pipe_fd, O_RDONLY | O_NONBLOCK);
+	int fd = fd_reopen(stream->pipe_fd, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
 		return 0;
 	if (tail->copy[0] < 0 && pipe2(tail->copy, O_CLOEXEC | O_NONBLOCK) < 0) {
@@ -157,7 +153,7 @@ peek_pipe(struct tail *tail, const struct tail_stream *stream, size_t fill, char
 	/* A busy one may have been made larger; then so must be its copy. */
 	if (is_large)
 		(void)fcntl(tail->copy[1], F_SETPIPE_SZ, fcntl(fd, F_GETPIPE_SZ));
-	len = copy_pipe(tail, fd, fill, buf, size);
+	size_t len = copy_pipe(tail, fd, fill, buf, size);
 	(void)close(fd);
 	if (is_large)
 		close_copy(tail);

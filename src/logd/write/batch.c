@@ -35,13 +35,11 @@ pipe_fill(int fd)
 static int
 open_scratch(struct batch *batch)
 {
-	int staging;
-
 	if (pipe2(batch->scratch, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
 	/* Refused where a user has used up what pipes may have: then they are smaller. */
 	(void)fcntl(batch->staging[1], F_SETPIPE_SZ, 2 * BATCH_BYTES);
-	staging = fcntl(batch->staging[1], F_GETPIPE_SZ);
+	int staging = fcntl(batch->staging[1], F_GETPIPE_SZ);
 	if (staging < 0)
 		return -errno;
 	if (fcntl(batch->scratch[1], F_SETPIPE_SZ, staging / 2) < 0)
@@ -55,8 +53,6 @@ int
 batch_open(struct batch *batch, struct state *state, const int staging[2],
            struct err *err)
 {
-	int r;
-
 	*batch = (struct batch){
 	    .state = state,
 	    .scratch = {-1, -1},
@@ -67,7 +63,7 @@ batch_open(struct batch *batch, struct state *state, const int staging[2],
 		err_set(err, errno, "open /dev/null");
 		return -err->code;
 	}
-	r = open_scratch(batch);
+	int r = open_scratch(batch);
 	if (r == 0)
 		batch->data = malloc(batch->max);
 	if (r == 0 && batch->data == NULL)
@@ -128,7 +124,6 @@ find_renamed(const struct state_batch *record)
 	char directory[PATH_MAX] = ".";
 	struct dirent *entry;
 	int fd = -1;
-	DIR *names;
 
 	if (slash != NULL) {
 		size_t len = (size_t)(slash - record->path);
@@ -136,7 +131,7 @@ find_renamed(const struct state_batch *record)
 		memcpy(directory, record->path, len);
 		directory[len] = '\0';
 	}
-	names = opendir(slash == record->path ? "/" : directory);
+	DIR *names = opendir(slash == record->path ? "/" : directory);
 	if (names == NULL)
 		return -1;
 	for (unsigned int i = 0; i < NAMES_MAX && fd < 0; i++) {

@@ -49,12 +49,10 @@ read_priority(const char *line, size_t len)
 static int
 connect_sink(struct sink *sink)
 {
-	int fd;
-
 	/* Standard output is not a socket of ours: show.c. */
 	if (sink->fd >= 0 || sink->target == FEED_TO_STDOUT)
 		return 0;
-	fd = sock_connect_unix(sink->path, SOCK_DGRAM);
+	int fd = sock_connect_unix(sink->path, SOCK_DGRAM);
 	if (fd < 0)
 		return fd;
 	sink->fd = fd;
@@ -145,11 +143,10 @@ send_as_file(const struct sink *sink, const struct strbuf *text)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
 	int fd = memfd_create("supd-journal", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int r;
 
 	if (fd < 0)
 		return -errno;
-	r = fd_write_all(fd, text->data, text->len);
+	int r = fd_write_all(fd, text->data, text->len);
 	if (r == 0 && fcntl(fd, F_ADD_SEALS, seals) < 0)
 		r = -errno;
 	if (r == 0)
@@ -165,7 +162,6 @@ send_line(struct delivery *delivery, struct stream *stream, const char *line, si
 	const struct letter letter = read_priority(line, len);
 	struct strbuf *out = &delivery->text;
 	struct sink *sink = stream->sink;
-	int r;
 
 	/* As the journal itself does with the lines of services. */
 	if (letter.len == 0 || sink->target == FEED_TO_STDOUT)
@@ -177,7 +173,7 @@ send_line(struct delivery *delivery, struct stream *stream, const char *line, si
 		write_for_syslog(out, stream, &letter);
 	if (out->failed)
 		return -ENOMEM;
-	r = pass_send(sink->fd, out->data, out->len, NULL, MSG_DONTWAIT);
+	int r = pass_send(sink->fd, out->data, out->len, NULL, MSG_DONTWAIT);
 	if ((r == -EMSGSIZE || r == -ENOBUFS) && sink->target == FEED_TO_JOURNAL)
 		r = send_as_file(sink, out);
 	return r;
@@ -191,13 +187,11 @@ deliver_lines(struct delivery *delivery, struct stream *stream)
 	struct batch *batch = &delivery->batch;
 	struct sink *sink = stream->sink;
 	size_t used = 0;
-	size_t tail;
-	ssize_t n;
 	int r = connect_sink(sink);
 
 	if (r < 0)
 		return r;
-	n = batch_peek(batch, stream->source.fd);
+	ssize_t n = batch_peek(batch, stream->source.fd);
 	if (n > 0)
 		r = batch_load(batch, (size_t)n);
 	if (n <= 0 || r < 0)
@@ -218,7 +212,7 @@ deliver_lines(struct delivery *delivery, struct stream *stream)
 		sink_close(sink);
 	if (used == 0)
 		return r;
-	tail = used < STATE_RING_BYTES ? used : STATE_RING_BYTES;
+	size_t tail = used < STATE_RING_BYTES ? used : STATE_RING_BYTES;
 	state_say(batch->state, stream->source.entry, used - tail,
 	          batch->data + used - tail, tail);
 	batch_set_line(batch, 0, 0);

@@ -241,8 +241,6 @@ static ssize_t
 place_lines(struct delivery *delivery, struct piece *piece)
 {
 	char now[CLOCK_TEXT_MAX];
-	size_t used;
-	int r;
 
 	piece->format = (struct format){
 	    .out = &delivery->text,
@@ -250,10 +248,10 @@ place_lines(struct delivery *delivery, struct piece *piece)
 	    .stream = feed_stream_names[piece->stream->name],
 	    .flush = piece->stream->flush,
 	};
-	r = find_place(delivery, piece);
+	int r = find_place(delivery, piece);
 	if (r < 0)
 		return r;
-	used = make_lines(delivery, piece);
+	size_t used = make_lines(delivery, piece);
 	if (used == 0 && piece->format.is_full) {
 		r = next_file(delivery, piece);
 		if (r < 0)
@@ -408,14 +406,13 @@ deliver_file(struct delivery *delivery, struct stream *stream)
 	struct batch *batch = &delivery->batch;
 	struct sink *sink = stream->sink;
 	struct piece piece = {.stream = stream};
-	ssize_t n;
 	int r = sink_open(sink, &piece.size);
 
 	if (r < 0)
 		return r;
 	if (sink->log.max_age_ms > 0 && clock_mono_ms() - sink->aged_ms >= AGE_MS)
 		sink_tidy(sink);
-	n = batch_peek(batch, stream->source.fd);
+	ssize_t n = batch_peek(batch, stream->source.fd);
 	batch->notes = n >= 0 && deliver_owes(delivery, stream);
 	if (n < 0 || (n == 0 && !batch->notes))
 		return n;

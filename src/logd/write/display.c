@@ -289,14 +289,13 @@ static ssize_t
 write_some(const struct display *display, const char *data, size_t len)
 {
 	struct pollfd room = {.fd = display->fd, .events = POLLOUT};
-	ssize_t n;
 
 	if (display->must_poll) {
 		if (poll(&room, 1, 0) <= 0)
 			return 0;
 		len = len < CAREFUL_BYTES ? len : CAREFUL_BYTES;
 	}
-	n = write(display->fd, data, len);
+	ssize_t n = write(display->fd, data, len);
 	if (n >= 0)
 		return n;
 	return errno == EAGAIN || errno == EINTR ? 0 : -errno;

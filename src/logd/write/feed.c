@@ -87,11 +87,9 @@ feed_pattern(const struct feed_message *message)
 int
 feed_send(int fd, const struct feed_message *message, int pipe_fd)
 {
-	int r;
-
 	ASSERT(message->text_len <= sizeof(message->text));
-	r = pass_send(fd, message, HEAD + message->text_len,
-	              &(struct pass_fds){&pipe_fd, pipe_fd >= 0}, MSG_DONTWAIT);
+	int r = pass_send(fd, message, HEAD + message->text_len,
+	                  &(struct pass_fds){&pipe_fd, pipe_fd >= 0}, MSG_DONTWAIT);
 	return r == -ETOOMANYREFS || r == -ENOBUFS ? -EAGAIN : r;
 }
 
@@ -99,8 +97,6 @@ feed_send(int fd, const struct feed_message *message, int pipe_fd)
 static bool
 is_well_formed(const struct feed_message *message, size_t len)
 {
-	const char *first;
-
 	if (len < HEAD || message->kind >= FEED_KIND_MAX ||
 	    message->stream >= FEED_STREAM_MAX || message->target >= FEED_TARGET_MAX ||
 	    (message->kind == FEED_STREAM && message->show >= FEED_SHOWN_MAX) ||
@@ -108,7 +104,7 @@ is_well_formed(const struct feed_message *message, size_t len)
 		return false;
 	if (message->text_len == 0)
 		return true;
-	first = memchr(message->text, '\0', message->text_len);
+	const char *first = memchr(message->text, '\0', message->text_len);
 	return first != NULL && first + 1 < message->text + message->text_len &&
 	       message->text[message->text_len - 1] == '\0';
 }

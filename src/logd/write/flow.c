@@ -199,12 +199,10 @@ flow_wake(struct logd *logd, uint64_t now_ns)
 static void
 enlarge(struct logd *logd, struct stream *stream)
 {
-	int size;
-
 	if (stream->large || logd->n_large >= LARGE_MAX)
 		return;
 	/* Refused to users with many pipes: then the size stays. */
-	size = fcntl(stream->source.fd, F_SETPIPE_SZ, LARGE_BYTES);
+	int size = fcntl(stream->source.fd, F_SETPIPE_SZ, LARGE_BYTES);
 	stream->large = true;
 	logd->n_large++;
 	if (size > 0)
@@ -306,12 +304,10 @@ do_without(struct logd *logd, struct stream *stream, size_t fill)
 void
 flow_pack(struct logd *logd, struct sink *sink)
 {
-	int r;
-
 	if (!sink->pack_due || sink->packer > 0)
 		return;
 	sink->pack_due = false;
-	r = sink_pack(sink);
+	int r = sink_pack(sink);
 	if (r < 0)
 		trouble_packed(logd, sink, -r);
 }
@@ -323,7 +319,6 @@ deliver_one(struct logd *logd, struct stream *stream)
 	struct sink *sink = stream->sink;
 	const size_t fill = fill_of(stream);
 	const bool owes = deliver_owes(&logd->delivery, stream);
-	ssize_t n;
 
 	measure(stream);
 	if (stream->shown == FEED_SHOWN_ALL && !logd->stopping &&
@@ -335,7 +330,7 @@ deliver_one(struct logd *logd, struct stream *stream)
 		do_without(logd, stream, fill);
 		return;
 	}
-	n = fill > 0 || owes ? deliver(&logd->delivery, stream) : 0;
+	ssize_t n = fill > 0 || owes ? deliver(&logd->delivery, stream) : 0;
 	match_tell(logd, stream);
 	logd_use_sink(logd, sink);
 	if (n == -EMFILE || n == -ENFILE)

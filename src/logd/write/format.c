@@ -26,11 +26,9 @@ line_length(const char *data, size_t len)
 size_t
 format_plain(struct format *format, const char *data, size_t len)
 {
-	const char *last;
-
 	if (len <= format->room)
 		return len;
-	last = memrchr(data, '\n', (size_t)format->room);
+	const char *last = memrchr(data, '\n', (size_t)format->room);
 	if (last != NULL)
 		return (size_t)(last - data) + 1;
 	if (format->in_line && !format->is_new)

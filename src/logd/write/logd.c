@@ -108,11 +108,11 @@ static void
 take_events(struct logd *logd, uint64_t until_ns)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int n;
 
 	if (until_ns != UINT64_MAX)
 		wait_until(logd, until_ns);
-	n = epoll_wait(logd->epoll, events, EVENTS_MAX, until_ns == UINT64_MAX ? -1 : 0);
+	int n =
+	    epoll_wait(logd->epoll, events, EVENTS_MAX, until_ns == UINT64_MAX ? -1 : 0);
 
 	for (int i = 0; i < n; i++) {
 		const uint64_t about = events[i].data.u64;
@@ -177,7 +177,6 @@ watch_fd(struct logd *logd, int fd, uint64_t about)
 static int
 open_loop(struct logd *logd)
 {
-	sigset_t all;
 	sigset_t ours;
 	int r = 0;
 
@@ -185,7 +184,7 @@ open_loop(struct logd *logd)
 	(void)sigaddset(&ours, LOGD_STOP);
 	(void)sigaddset(&ours, SIGUSR1);
 	(void)sigaddset(&ours, SIGCHLD);
-	all = ours;
+	sigset_t all = ours;
 	(void)sigaddset(&all, SIGXFSZ);
 	(void)sigaddset(&all, SIGPIPE);
 	(void)sigaddset(&all, SIGHUP);
@@ -254,7 +253,6 @@ logd_run(const struct logd_fds *fds)
 {
 	struct logd *logd = calloc(1, sizeof(*logd));
 	struct err err = {0};
-	int r;
 
 	if (logd == NULL)
 		return 71;
@@ -268,7 +266,7 @@ logd_run(const struct logd_fds *fds)
 	TAILQ_INIT(&logd->used);
 	for (unsigned int i = 0; i < LOOP_PAUSES; i++)
 		TAILQ_INIT(&logd->pausing[i]);
-	r = start(logd, fds, &err);
+	int r = start(logd, fds, &err);
 	if (r < 0)
 		(void)fprintf(stderr, "supd: log: cannot start: %s: %s\n", strerror(-r),
 		              err.text);

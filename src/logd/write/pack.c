@@ -67,12 +67,11 @@ pack(const struct pack_names *names)
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
 	struct stat st;
 	int in = open(names->plain, O_RDONLY | O_CLOEXEC);
-	int out;
 
 	/* A gzip that was killed may be in the middle of its last write: not into this.
 	 */
 	(void)unlink(names->partial);
-	out = open(names->partial, flags, 0640);
+	int out = open(names->partial, flags, 0640);
 	if (in < 0 || out < 0 || fstat(in, &st) < 0)
 		return 1;
 	times[1] = st.st_mtim;
@@ -94,11 +93,10 @@ sink_pack(struct sink *sink)
 {
 	struct pack_names names;
 	pid_t parent = getpid();
-	pid_t pid;
 
 	if (!sink->log.compress || sink->packer > 0 || !find_plain(sink, &names))
 		return 0;
-	pid = fork();
+	pid_t pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (pid == 0) {

@@ -152,8 +152,6 @@ sink_tidy(struct sink *sink)
 	if (sink->packer > 0)
 		return;
 	for (unsigned int i = 1; i < NUMBERS_MAX; i++) {
-		bool is_old;
-
 		if (!exists(sink, i, name, &st)) {
 			if (i > sink->log.keep || ++n_free == FREE_MAX)
 				return;
@@ -161,8 +159,8 @@ sink_tidy(struct sink *sink)
 		}
 		n_free = 0;
 		sum += (uint64_t)st.st_size;
-		is_old = sink->log.max_age_ms > 0 &&
-		         (uint64_t)st.st_mtime + sink->log.max_age_ms / 1000 < now_s;
+		bool is_old = sink->log.max_age_ms > 0 &&
+		              (uint64_t)st.st_mtime + sink->log.max_age_ms / 1000 < now_s;
 		/* What cannot be removed stays; the next time it may be possible. */
 		if (i > sink->log.keep || is_old ||
 		    (sink->log.total > 0 && sum > sink->log.total))

@@ -72,11 +72,10 @@ int
 sink_ends_in_line(const struct sink *sink, uint64_t size)
 {
 	char last;
-	ssize_t n;
 
 	if (size == 0)
 		return 0;
-	n = pread(sink->fd, &last, 1, (off_t)(size - 1));
+	ssize_t n = pread(sink->fd, &last, 1, (off_t)(size - 1));
 	if (n < 0)
 		return -errno;
 	return n == 1 && last != '\n';

@@ -63,13 +63,12 @@ static char *
 map_front(int fd, int prot)
 {
 	struct stat st;
-	char *map;
 
 	if (fstat(fd, &st) < 0 || (size_t)st.st_size != ALL_BYTES) {
 		errno = EINVAL;
 		return NULL;
 	}
-	map = mmap(NULL, MAPPED_BYTES, prot, MAP_SHARED, fd, 0);
+	char *map = mmap(NULL, MAPPED_BYTES, prot, MAP_SHARED, fd, 0);
 	return map == MAP_FAILED ? NULL : map;
 }
 
@@ -105,13 +104,11 @@ static int
 index_entries(struct state *state)
 {
 	for (uint32_t i = 0; i < state->head->used; i++) {
-		int r;
-
 		if (state->entries[i].key == 0) {
 			state->free[state->n_free++] = i;
 			continue;
 		}
-		r = map_put(&state->by_key, state->entries[i].key, i);
+		int r = map_put(&state->by_key, state->entries[i].key, i);
 		if (r < 0)
 			return r;
 	}
@@ -190,7 +187,6 @@ state_find(struct state *state, uint64_t key, uint32_t *ret)
 {
 	const bool recycled = state->n_free > 0;
 	uint32_t entry = state->head->used;
-	int r;
 
 	ASSERT(key != 0);
 	if (map_get(&state->by_key, key, ret))
@@ -199,7 +195,7 @@ state_find(struct state *state, uint64_t key, uint32_t *ret)
 		entry = state->free[state->n_free - 1];
 	else if (entry == STATE_STREAMS_MAX)
 		return -ENOSPC;
-	r = allocate(state, entry);
+	int r = allocate(state, entry);
 	if (r == 0)
 		r = map_put(&state->by_key, key, entry);
 	if (r < 0)
@@ -243,10 +239,9 @@ void
 state_settle(struct state *state)
 {
 	const struct state_batch *batch = &state->head->batch;
-	struct state_entry *entry;
 
 	ASSERT(batch->entry < state->head->used);
-	entry = &state->entries[batch->entry];
+	struct state_entry *entry = &state->entries[batch->entry];
 	if (entry->key != batch->key)
 		return;
 	entry->total = batch->total;

@@ -109,7 +109,6 @@ static struct sink *
 leave_sink(struct stream_table *table, struct stream *stream)
 {
 	struct sink *sink = stream->sink;
-	struct sink *last;
 	uint32_t at;
 
 	TAILQ_REMOVE(&sink->streams, stream, by_sink);
@@ -118,7 +117,7 @@ leave_sink(struct stream_table *table, struct stream *stream)
 		return NULL;
 	ASSERT(map_get_name(&table->sinks, sink->path, &at));
 	map_remove_name(&table->sinks, sink->path);
-	last = table->sink_at[--table->n_sinks];
+	struct sink *last = table->sink_at[--table->n_sinks];
 	table->sink_at[at] = last;
 	/* The name is in the map already, so this cannot fail. */
 	if (last != sink)
@@ -162,12 +161,11 @@ stream_table_add(struct stream_table *table, const struct feed_message *message,
 	struct stream *stream = calloc(1, sizeof(*stream));
 	struct sink *sink;
 	struct stat st;
-	int r;
 
 	if (stream == NULL)
 		return -ENOMEM;
 	stream->actor = strdup(feed_actor(message));
-	r = stream->actor == NULL ? -ENOMEM : 0;
+	int r = stream->actor == NULL ? -ENOMEM : 0;
 	if (r == 0 && fstat(fd, &st) < 0)
 		r = -errno;
 	if (r == 0)
@@ -203,7 +201,6 @@ stream_table_change(struct stream_table *table, struct stream *stream,
 {
 	struct sink *sink;
 	char *actor = NULL;
-	int r;
 
 	*ret_unused = NULL;
 	if (strcmp(stream->actor, feed_actor(message)) != 0) {
@@ -211,7 +208,7 @@ stream_table_change(struct stream_table *table, struct stream *stream,
 		if (actor == NULL)
 			return -ENOMEM;
 	}
-	r = find_sink(table, message, &sink);
+	int r = find_sink(table, message, &sink);
 	if (r < 0) {
 		free(actor);
 		return r;

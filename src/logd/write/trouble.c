@@ -92,11 +92,10 @@ say(struct logd *logd, const struct sink *sink, uint64_t key, int error,
     const char *sentence)
 {
 	struct feed_message *message = &logd->message;
-	int r;
 
 	*message =
 	    (struct feed_message){.kind = FEED_TROUBLE, .key = key, .error = error};
-	r = feed_set_text(message, sentence, sink->path);
+	int r = feed_set_text(message, sentence, sink->path);
 	return r < 0 ? 0 : feed_send(logd->feed, message, -1);
 }
 
@@ -125,15 +124,14 @@ tell_stream(struct logd *logd, struct sink *sink, const struct stream *stream)
 {
 	int32_t *told = told_of(logd, stream);
 	char sentence[PATH_MAX + 128] = "";
-	int r;
 
 	if (*told == sink->error && sink->told == sink->error)
 		return 0;
 	if (sink->told != sink->error)
 		make_sentence(sink, sentence, sizeof(sentence));
 	/* Of what a log process before this told the words alone are new. */
-	r = say(logd, sink, *told != sink->error ? stream->source.key : 0, sink->error,
-	        sentence);
+	int r = say(logd, sink, *told != sink->error ? stream->source.key : 0,
+	            sink->error, sentence);
 	if (r == 0)
 		*told = sink->told = sink->error;
 	return r;
