@@ -72,7 +72,20 @@ def test_status_prints_an_aligned_line_for_each_actor():
         "/user/app/db   running   100  1m1s    0\n"
         "/user/app/api  failed    -    -       5         killed by SIGSEGV\n"
         "/user/web      running   102  1m1s    1         last: exited with code 1\n"))
-    check(calls == [("Status", {}, True)], calls)
+    check(calls == [("Status", {"brief": True}, True)], calls)
+
+
+def test_a_supd_that_does_not_know_brief_is_asked_without():
+    whole = status_of(TREE)
+
+    def status(parameters, supd):
+        if "brief" in parameters:
+            return [Error("org.varlink.service.InvalidParameter", parameter="brief")]
+        return whole(parameters, supd)
+    calls = one(Supd(Status=status), "list", "web", out=(
+        "PATH       STATE    PID  UPTIME  RESTARTS  REMARK\n"
+        "/user/web  running  102  1m1s    1         last: exited with code 1\n"))
+    check([c[1] for c in calls] == [{"names": ["web"], "brief": True}, {"names": ["web"]}], calls)
 
 
 def test_status_without_names_is_0_whatever_the_states():
@@ -193,7 +206,7 @@ def test_the_block_of_a_supervisor_has_its_children_and_is_degraded():
         "            PATH  STATE    PID  UPTIME  RESTARTS  REMARK\n"
         "            db    running  100  1m1s    0\n"
         "            api   failed   -    -       5         killed by SIGSEGV\n"))
-    check([c[1] for c in calls] == [{"names": ["app"], "details": True, "resources": True}, {}], calls)
+    check([c[1] for c in calls] == [{"names": ["app"], "details": True, "resources": True}, {"brief": True}], calls)
 
 
 def test_status_of_one_that_does_not_run_is_3():

@@ -64,6 +64,75 @@ START_TEST(status_tells_of_the_last_failure)
 }
 END_TEST
 
+/* Is what is told in brief that of the whole, at this depth? */
+static bool
+is_part_of(json_t *brief, const json_t *whole)
+{
+	const char *key;
+	json_t *member;
+
+	json_object_foreach(brief, key, member)
+	{
+		json_t *same = json_object_get(whole, key);
+
+		if (json_is_object(member) ? !is_part_of(member, same)
+		                           : !json_equal(member, same))
+			return false;
+	}
+	return true;
+}
+
+/* null, false, 0 */
+static bool
+says_nothing(const json_t *value)
+{
+	return json_is_null(value) || json_is_false(value) ||
+	       (json_is_integer(value) && json_integer_value(value) == 0);
+}
+
+/* The only members of which a brief answer may have a part, or nothing. */
+static bool
+is_shortened(const char *key)
+{
+	return strcmp(key, "backoff") == 0 || strcmp(key, "last_exit") == 0;
+}
+
+START_TEST(brief_actors_have_what_a_line_of_a_list_is_made_of)
+{
+	static const char *const keys[] = {
+	    "path",     "kind",      "state",          "pid",      "ready",
+	    "held",     "backoff",   "uptime_ms",      "restarts", "sigstopped",
+	    "degraded", "last_exit", "health",         "healthy",  "last_failure",
+	    "status",   "waits_for", "output_blocked",
+	};
+	json_t *brief, *whole;
+
+	fake_dies(fake, "/user/a", -1, SIGSEGV);
+	fake_run(fake);
+	json_decref(check_reply(
+	    client_call(&client, "Stop", "{\"names\":[\"b\"],\"hold\":true}", "")));
+	json_decref(
+	    check_reply(client_call(&client, "Suspend", "{\"names\":[\"api\"]}", "")));
+	brief = check_reply(client_call(&client, "Status", "{\"brief\":true}", ""));
+	whole = check_reply(client_call(&client, "Status", "{}", ""));
+	for (size_t i = 0; actor_of(whole, i) != NULL; i++) {
+		json_t *actor = json_deep_copy(actor_of(brief, i));
+
+		ck_assert(is_part_of(actor, actor_of(whole, i)));
+		for (size_t k = 0; k < ARRAY_SIZE(keys); k++)
+			ck_assert_msg(json_object_del(actor, keys[k]) == 0 ||
+			                  is_shortened(keys[k]) ||
+			                  says_nothing(json_object_get(actor_of(whole, i),
+			                                               keys[k])),
+			              "%s", keys[k]);
+		ck_assert_uint_eq(json_object_size(actor), 0);
+		json_decref(actor);
+	}
+	json_decref(brief);
+	json_decref(whole);
+}
+END_TEST
+
 START_TEST(status_tells_what_the_core_was_not_told_yet)
 {
 	json_t *reply;
@@ -366,6 +435,7 @@ add_tests(TCase *tcase)
 	const TTest *const tests[] = {
 	    status_has_every_field_of_every_actor_in_start_order,
 	    status_tells_of_the_last_failure,
+	    brief_actors_have_what_a_line_of_a_list_is_made_of,
 	    status_tells_what_the_core_was_not_told_yet,
 	    names_are_paths_last_names_globs_and_replicas,
 	    an_unknown_name_gets_the_nearest_names,

@@ -217,7 +217,8 @@ top_look(struct top *top)
 	strbuf_init(&top->now.texts, OUT_BYTES_MAX);
 	if (top->ctl->options.timeout_ms == CLIENT_FOREVER)
 		top->ctl->client.deadline_ms = client_now_ms() + top->answer_ms;
-	int status = actors_status(top->ctl, NULL, true, on_actor_seen, top);
+	int status =
+	    actors_status(top->ctl, NULL, ACTORS_WITH_RESOURCES, on_actor_seen, top);
 	if (status == 0 && (top->now.failed || top->now.texts.failed))
 		status = ctl_no_memory(top->ctl);
 	if (status == 0) {

@@ -156,21 +156,26 @@ actors_each(struct ctl *ctl, const struct call *call, const struct reply *reply,
 
 /* Visit the actors that a name selects (NULL: all), as they come from supd. */
 int
-actors_status(struct ctl *ctl, const char *name, bool resources, on_actor visit,
+actors_status(struct ctl *ctl, const char *name, enum actors_depth depth, on_actor visit,
               void *user)
 {
-	struct call call = {
-	    .method = "Status", .target = name, .more = true, .repeat = true};
+	struct call call = {.method = "Status",
+	                    .target = name,
+	                    .more = true,
+	                    .repeat = true,
+	                    .dispensable = "brief"};
 	struct reply reply;
 
 	call.parameters = json_object();
 	if (name != NULL)
 		(void)json_object_set_new(call.parameters, "names",
 		                          json_pack("[s]", name));
+	if (depth == ACTORS_BRIEF)
+		(void)json_object_set_new(call.parameters, "brief", json_true());
 	/* Of all actors these are too many. */
-	if (resources && name != NULL)
+	if (depth == ACTORS_WITH_RESOURCES && name != NULL)
 		(void)json_object_set_new(call.parameters, "details", json_true());
-	if (resources)
+	if (depth == ACTORS_WITH_RESOURCES)
 		(void)json_object_set_new(call.parameters, "resources", json_true());
 	int r = ctl_call(ctl, &call, &reply);
 	while (r == 0) {
@@ -393,7 +398,8 @@ actors_act(struct ctl *ctl, char **names, uint32_t n,
 		if (strpbrk(names[i], "*?[") == NULL)
 			strbuf_add(&paths, names[i], strlen(names[i]) + 1);
 		else
-			status = actors_status(ctl, names[i], false, note_path, &paths);
+			status =
+			    actors_status(ctl, names[i], ACTORS_BRIEF, note_path, &paths);
 		if (paths.failed)
 			status = ctl_no_memory(ctl);
 		for (size_t at = 0; status == 0 && at < paths.len && ctl_may_go_on(ctl);

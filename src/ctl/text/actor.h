@@ -110,13 +110,17 @@ struct actor_view {
 /* The room for all paths that a single pattern can match. */
 #define PATHS_BYTES_MAX (64 * 1024 * 1024)
 
+/* How much is asked about each actor: what a line of a list is made of; all of it; and
+ * also what it takes of the machine, with the details of those that are named. */
+enum actors_depth { ACTORS_BRIEF, ACTORS_WHOLE, ACTORS_WITH_RESOURCES };
+
 typedef void (*on_actor)(void *user, const struct actor_view *actor);
 
 bool actor_read(struct scan *scan, struct actor_view *ret);
 int actors_each(struct ctl *ctl, const struct call *call, const struct reply *reply,
                 on_actor visit, void *user);
-int actors_status(struct ctl *ctl, const char *name, bool resources, on_actor visit,
-                  void *user);
+int actors_status(struct ctl *ctl, const char *name, enum actors_depth depth,
+                  on_actor visit, void *user);
 
 int actors_act(struct ctl *ctl, char **names, uint32_t n,
                int (*act)(struct ctl *ctl, const char *name));

@@ -356,9 +356,9 @@ show(struct ctl *ctl, const char *name, bool *down)
 
 	strbuf_init(&selected.text, OUT_BYTES_MAX);
 	strbuf_init(&all.text, OUT_BYTES_MAX);
-	int status = actors_status(ctl, name, true, collect, &selected);
+	int status = actors_status(ctl, name, ACTORS_WITH_RESOURCES, collect, &selected);
 	if (status == 0 && selected.supervisors)
-		status = actors_status(ctl, NULL, false, collect, &all);
+		status = actors_status(ctl, NULL, ACTORS_BRIEF, collect, &all);
 	if (status == 0 && (selected.text.failed || all.text.failed))
 		status = ctl_no_memory(ctl);
 	if (status == 0)

@@ -82,13 +82,13 @@ find_actors(struct ctl *ctl, char **names, uint32_t n, struct rolling *rolling)
 	int status = 0;
 
 	for (uint32_t i = 0; i < n && status == 0; i++)
-		status = actors_status(ctl, names[i], false, note_named, rolling);
+		status = actors_status(ctl, names[i], ACTORS_BRIEF, note_named, rolling);
 	for (size_t at = 0; status == 0 && at < rolling->named.len;
 	     at += strlen(rolling->named.data + at) + 1)
 		if (map_put_name(&rolling->tops, rolling->named.data + at, 0) < 0)
 			return ctl_no_memory(ctl);
 	if (status == 0)
-		status = actors_status(ctl, NULL, false, note_actor, rolling);
+		status = actors_status(ctl, NULL, ACTORS_BRIEF, note_actor, rolling);
 	if (rolling->named.failed || rolling->path.failed || rolling->paths.failed)
 		return ctl_no_memory(ctl);
 	return status;

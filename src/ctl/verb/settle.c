@@ -274,7 +274,7 @@ look(struct settle *settle)
 	settle->in_ms = 0;
 	for (size_t i = 0; i < settle->n; i++)
 		settle->entries[i].is_there = false;
-	return actors_status(settle->ctl, NULL, false, take_actor, settle);
+	return actors_status(settle->ctl, NULL, ACTORS_WHOLE, take_actor, settle);
 }
 
 /* ---- what failed ------------------------------------------------------------------- */

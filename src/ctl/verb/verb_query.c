@@ -55,7 +55,7 @@ ask(struct ctl *ctl, char **names, uint32_t n, struct state_question *question)
 	int status = 0;
 
 	for (uint32_t i = 0; i < n && status == 0; i++)
-		status = actors_status(ctl, names[i], false, ask_actor, question);
+		status = actors_status(ctl, names[i], ACTORS_BRIEF, ask_actor, question);
 	return status;
 }
 
@@ -126,9 +126,9 @@ verb_is_healthy(struct ctl *ctl, char **names, uint32_t n)
 	if (n == 0)
 		strbuf_add(&question.tops, "/", sizeof("/"));
 	for (uint32_t i = 0; i < n && status == 0; i++)
-		status = actors_status(ctl, names[i], false, note_top, &question);
+		status = actors_status(ctl, names[i], ACTORS_BRIEF, note_top, &question);
 	if (status == 0)
-		status = actors_status(ctl, NULL, false, ask_health, &question);
+		status = actors_status(ctl, NULL, ACTORS_BRIEF, ask_health, &question);
 	if (status == 0 && question.tops.failed)
 		status = ctl_no_memory(ctl);
 	strbuf_done(&question.tops);
@@ -203,7 +203,7 @@ verb_pid(struct ctl *ctl, char **names, uint32_t n)
 	if (ctl->options.json)
 		ctl_array_begin(ctl);
 	for (uint32_t i = 0; i < n && ctl_may_go_on(ctl); i++) {
-		int r = actors_status(ctl, names[i], false, print_pid, &pids);
+		int r = actors_status(ctl, names[i], ACTORS_BRIEF, print_pid, &pids);
 
 		status = r > status ? r : status;
 	}
@@ -401,7 +401,7 @@ explain_all(struct ctl *ctl)
 	struct sick_list list = {.n_actors = 0};
 
 	strbuf_init(&list.paths, PATHS_BYTES_MAX);
-	int combined = actors_status(ctl, NULL, false, note_sick, &list);
+	int combined = actors_status(ctl, NULL, ACTORS_BRIEF, note_sick, &list);
 	if (combined == 0 && list.paths.failed)
 		combined = ctl_no_memory(ctl);
 	if (combined == 0 && list.paths.len == 0 && !ctl->options.json)

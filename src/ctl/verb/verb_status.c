@@ -34,21 +34,25 @@ worse(int a, int b)
 	return a > b ? a : b;
 }
 
-/* List what each name selects, or everything; of what was named its resources, too. */
+/* List what each name selects, or everything; in JSON of what was named its resources,
+ * too. */
 static int
 list_all(struct ctl *ctl, char **names, uint32_t n, bool resources)
 {
 	struct listing listing = {.ctl = ctl};
+	enum actors_depth depth = ACTORS_BRIEF;
 	int status = 0;
 
 	roster_init(&listing.roster);
-	if (ctl->options.json)
+	if (ctl->options.json) {
+		depth = resources && n > 0 ? ACTORS_WITH_RESOURCES : ACTORS_WHOLE;
 		ctl_array_begin(ctl);
+	}
 	if (n == 0)
-		status = actors_status(ctl, NULL, false, list_actor, &listing);
+		status = actors_status(ctl, NULL, depth, list_actor, &listing);
 	for (uint32_t i = 0; i < n && ctl_may_go_on(ctl); i++)
-		status = worse(status, actors_status(ctl, names[i], resources, list_actor,
-		                                     &listing));
+		status = worse(status,
+		               actors_status(ctl, names[i], depth, list_actor, &listing));
 	if (ctl->options.json)
 		ctl_array_end(ctl);
 	else if (roster_print(&listing.roster, &ctl->out, "") < 0)

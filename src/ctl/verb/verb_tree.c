@@ -294,10 +294,10 @@ verb_tree(struct ctl *ctl, char **names, uint32_t n)
 
 	strbuf_init(&tree.text, OUT_BYTES_MAX);
 	if (n > 0)
-		status = actors_status(ctl, names[0], false, take_path, &top);
+		status = actors_status(ctl, names[0], ACTORS_BRIEF, take_path, &top);
 	tree.top = n > 0 ? strbuf_str(&top) : NULL;
 	if (status == 0)
-		status = actors_status(ctl, NULL, false, add_node, &tree);
+		status = actors_status(ctl, NULL, ACTORS_WHOLE, add_node, &tree);
 	if (status == 0 && !tree.failed && ctl->options.json)
 		list_json(&tree);
 	else if (status == 0 && (ctl->options.given & OPTION_DOT) != 0)

@@ -76,7 +76,7 @@ resolve(struct targets *targets, const char *name, bool unknown_too)
 	bool again;
 
 	if (!unknown_too)
-		return actors_status(ctl, name, false, add_actor, targets);
+		return actors_status(ctl, name, ACTORS_WHOLE, add_actor, targets);
 	call.parameters = json_pack("{s:[s]}", "names", name);
 	int r = ctl_connect(ctl);
 	if (r != 0) {

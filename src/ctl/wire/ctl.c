@@ -182,6 +182,15 @@ ctl_connect(struct ctl *ctl)
 	return complain_unreachable(ctl, r);
 }
 
+/* Was it refused for a parameter that supd does not know yet?  Then it is left out. */
+static bool
+dispense(const struct call *call, const struct reply *reply)
+{
+	return call->dispensable != NULL &&
+	       span_is(reply->error, "org.varlink.service.InvalidParameter") &&
+	       json_object_del(call->parameters, call->dispensable) == 0;
+}
+
 /*
  * Call, and wait for the (first) reply.  When the connection is lost a call that may be
  * repeated is made again with a supd that came back.
@@ -199,6 +208,8 @@ ctl_call(struct ctl *ctl, const struct call *call, struct reply *ret)
 		                call->more, &err);
 		if (r == 0)
 			r = client_next(&ctl->client, ret, &err);
+		if (r == 0 && ret->error.at != NULL && dispense(call, ret))
+			continue;
 		if (r == 0 && ret->error.at != NULL)
 			return complain_refusal(ctl, call, ret);
 		if (r != -ECONNRESET || !call->repeat)

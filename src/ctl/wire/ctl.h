@@ -119,6 +119,8 @@ struct call {
 	bool more;
 	bool repeat; /* harmless when supd gets it twice */
 	bool once;   /* … because it has a token */
+	/* a parameter that an older supd refuses, and answers without it, or NULL */
+	const char *dispensable;
 };
 
 void ctl_init(struct ctl *ctl);

@@ -11,7 +11,7 @@ static const struct param interface_params[] = {
 };
 static const struct param status_params[] = {
 	{"names", PARAM_NAMES, false}, {"resources", PARAM_BOOL, false},
-	{"details", PARAM_BOOL, false}, {.name = NULL},
+	{"details", PARAM_BOOL, false}, {"brief", PARAM_BOOL, false}, {.name = NULL},
 };
 static const struct param start_params[] = {
 	{"names", PARAM_NAMES, true}, {"wait", PARAM_BOOL, false},

@@ -23,6 +23,7 @@ handle_status(struct conn *conn)
 
 	call->wanted = param_bool(conn, "resources", false) ? VIEW_RESOURCES : 0;
 	call->wanted |= param_bool(conn, "details", false) ? VIEW_DETAILS : 0;
+	call->wanted |= param_bool(conn, "brief", false) ? VIEW_BRIEF : 0;
 	if (param_get(conn, "names") == NULL) {
 		if (resolve_all(conn->control->uses.engine->core, &call->list) < 0) {
 			reply_limit(conn, call->method->name, 0);

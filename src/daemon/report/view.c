@@ -28,6 +28,12 @@
 /* Append a key and the value. */
 #define ADD_BOOL(sb, key, value) \
 	((value) ? ADD(sb, ",\"" key "\":true") : ADD(sb, ",\"" key "\":false"))
+/* Append a key of what is true. */
+#define ADD_IF(sb, key, value)                        \
+	do {                                          \
+		if (value)                            \
+			ADD(sb, ",\"" key "\":true"); \
+	} while (0)
 #define ADD_NUMBER(sb, key, value) \
 	(ADD(sb, ",\"" key "\":"), strbuf_add_number(sb, value))
 
@@ -131,13 +137,19 @@ add_failure(struct strbuf *sb, const struct reporter *reporter,
 	strbuf_addc(sb, '}');
 }
 
+static bool
+has_uptime(const struct node_view *view)
+{
+	return view->state == STATE_RUNNING || view->state == STATE_SUSPENDED;
+}
+
 static void
 add_uptime(struct strbuf *sb, const struct actor *actor, const struct node_view *view,
            uint64_t now_ms)
 {
 	uint64_t since_ms = view->since_ms;
 
-	if (view->state != STATE_RUNNING && view->state != STATE_SUSPENDED) {
+	if (!has_uptime(view)) {
 		ADD(sb, "null");
 		return;
 	}
@@ -329,7 +341,84 @@ add_bounds(struct strbuf *sb, const struct node_view *view)
 		ADD(sb, "null");
 }
 
-/* An object of type Actor, every field of it; the actor must be there. */
+/* What a line says of how the actor fares, where there is something to be said. */
+static void
+add_brief_remarks(struct strbuf *sb, const struct reporter *reporter,
+                  const struct actor *actor, const struct node_view *view,
+                  uint64_t now_ms)
+{
+	const struct cause *cause = &view->failure.cause;
+
+	if (view->backoff.failures > 0 && view->backoff.due_ms != 0) {
+		ADD(sb, ",\"backoff\":");
+		add_backoff(sb, view, now_ms);
+	}
+	if (view->has_failure) {
+		ADD(sb, ",\"last_failure\":{\"cause\":{\"text\":");
+		cause_text_json(
+		    sb, cause,
+		    cause_about(reporter->actors, cause, view->failure.origin));
+		ADD(sb, "}}");
+	}
+	if (view->process.last_end.is_known && view->process.last_end.overdue &&
+	    actor != NULL && actor->conf != NULL) {
+		ADD(sb, ",\"last_exit\":{\"killed_after_ms\":");
+		strbuf_add_number(sb, actor->conf->spec.stop.shutdown_ms);
+		strbuf_addc(sb, '}');
+	}
+	if (actor != NULL && actor->status != NULL) {
+		ADD(sb, ",\"status\":");
+		strbuf_add_json(sb, actor->status);
+	}
+	if (!ref_is_none(view->waits_for) || view->unmet != 0) {
+		ADD(sb, ",\"waits_for\":");
+		waiting_json(sb, reporter, view);
+	}
+}
+
+/* The members of type Actor that a line of a list is made of; those that would be null,
+ * false or 0 are left out. */
+static void
+add_brief(struct strbuf *sb, const struct reporter *reporter, const struct actor *actor,
+          const struct node_view *view, uint64_t now_ms)
+{
+	const char *path = actors_path(reporter->actors, view->ref);
+	uint64_t lost = 0;
+	const int error = output_blocked(reporter->messages->output, path, &lost);
+
+	ADD(sb, "{\"path\":");
+	strbuf_add_json(sb, path);
+	ADD(sb, ",\"kind\":\"");
+	strbuf_adds(sb, node_kind_names[view->kind]);
+	ADD(sb, "\",\"state\":\"");
+	strbuf_adds(sb, node_state_names[view->state]);
+	strbuf_addc(sb, '"');
+	if (actor != NULL && actor->pid != 0)
+		ADD_NUMBER(sb, "pid", (uint64_t)actor->pid);
+	ADD_IF(sb, "ready", view->ready);
+	ADD_IF(sb, "held", view->held);
+	ADD_IF(sb, "sigstopped", actor != NULL && actor->sigstopped);
+	if (has_uptime(view)) {
+		ADD(sb, ",\"uptime_ms\":");
+		add_uptime(sb, actor, view, now_ms);
+	}
+	if (view->run.restarts > 0)
+		ADD_NUMBER(sb, "restarts", view->run.restarts);
+	ADD_IF(sb, "degraded", view->degraded);
+	add_brief_remarks(sb, reporter, actor, view, now_ms);
+	if (error != 0) {
+		ADD(sb, ",\"output_blocked\":");
+		add_string(sb, view_output_trouble(reporter, view->ref, error));
+	}
+	if (view->has_health)
+		view->is_unwell ? ADD(sb, ",\"health\":\"bad\"")
+		                : ADD(sb, ",\"health\":\"good\"");
+	ADD_BOOL(sb, "healthy", view_is_well(view, error != 0));
+	strbuf_addc(sb, '}');
+}
+
+/* An object of type Actor, every field of it unless it is to be brief; the actor must be
+ * there. */
 void
 view_actor_json(struct strbuf *sb, const struct reporter *reporter,
                 const struct view_clock *clock, struct ref ref)
@@ -338,6 +427,10 @@ view_actor_json(struct strbuf *sb, const struct reporter *reporter,
 	struct node_view view;
 
 	core_view(reporter->engine->core, ref, clock->mono_ms, &view);
+	if ((clock->wanted & VIEW_BRIEF) != 0) {
+		add_brief(sb, reporter, actor, &view, clock->mono_ms);
+		return;
+	}
 	add_identity(sb, reporter, actor, &view);
 	ADD(sb, ",\"since\":");
 	add_time(sb, view_wall_us(clock, view.since_ms));

@@ -12,9 +12,11 @@ struct actor;
 struct reporter;
 
 /* What is told of an actor on top: what its processes take of the machine, which costs a
- * few system calls; and what the configuration says of it, in short. */
+ * few system calls; and what the configuration says of it, in short.  Or it is told only
+ * what a line of a list has. */
 #define VIEW_RESOURCES 0x1u
 #define VIEW_DETAILS   0x2u
+#define VIEW_BRIEF     0x4u
 
 /* Both clocks at one moment, to tell when something happened that the core timed. */
 struct view_clock {

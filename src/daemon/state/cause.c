@@ -216,6 +216,18 @@ cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
 	}
 }
 
+/* The phrase as a string of JSON. */
+void
+cause_text_json(struct strbuf *sb, const struct cause *cause, const char *about)
+{
+	struct strbuf text;
+	char memory[512];
+
+	strbuf_borrow(&text, memory, sizeof(memory));
+	cause_text(&text, cause, about);
+	strbuf_add_json(sb, strbuf_str(&text));
+}
+
 /* One word for a program: "exit:3", "signal:KILL", "exec:ENOENT", "watchdog"; "" for a
  * normal end. */
 void
@@ -241,9 +253,6 @@ cause_key(struct strbuf *sb, const struct cause *cause)
 void
 cause_json(struct strbuf *sb, const struct cause *cause, const char *about)
 {
-	struct strbuf text;
-	char memory[512];
-
 	ASSERT(cause->kind < CAUSE_KIND_MAX);
 	strbuf_adds(sb, "{\"kind\":\"");
 	strbuf_adds(sb, cause_kind_names[cause->kind]);
@@ -269,9 +278,7 @@ cause_json(struct strbuf *sb, const struct cause *cause, const char *about)
 	else
 		strbuf_adds(sb, "null");
 	strbuf_adds(sb, ",\"text\":");
-	strbuf_borrow(&text, memory, sizeof(memory));
-	cause_text(&text, cause, about);
-	strbuf_add_json(sb, strbuf_str(&text));
+	cause_text_json(sb, cause, about);
 	strbuf_addc(sb, '}');
 }
 

@@ -21,6 +21,7 @@ const char *cause_about(const struct actors *actors, const struct cause *cause,
                         struct ref origin);
 void cause_step(char ret[CAUSE_KEY_MAX], enum spawn_step step, int which);
 void cause_text(struct strbuf *sb, const struct cause *cause, const char *about);
+void cause_text_json(struct strbuf *sb, const struct cause *cause, const char *about);
 void cause_json(struct strbuf *sb, const struct cause *cause, const char *about);
 void rule_name(struct strbuf *sb, const struct conf *conf, enum preset preset,
                struct place place, enum decision_reason reason);
