@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "ctl/text/actor.h"
 #include "ctl/text/story.h"
 #include "ctl/verb/verb.h"
@@ -254,15 +255,20 @@ struct metrics_text {
 static int
 take_figures(void *user, const struct call *call, const struct reply *reply)
 {
+	static const struct scan_field fields[] = {
+	    SCAN_MEMBER("openmetrics", SCAN_STRING, 0),
+	};
 	struct metrics_text *figures = user;
-	json_t *piece;
-	int status = ctl_load(figures->ctl, call, reply, &piece);
+	struct span text = {NULL, 0};
+	struct scan scan;
 
-	if (status != 0)
-		return status;
-	const char *text = json_string_value(json_object_get(piece, "openmetrics"));
-	strbuf_adds(&figures->text, text != NULL ? text : "");
-	json_decref(piece);
+	scan_init(&scan, reply->parameters);
+	scan_fields(&scan, fields, ARRAY_SIZE(fields), &text);
+	if (scan.bad) {
+		complain(figures->ctl, call->target, "supd's answer is malformed");
+		return CTL_FAILED;
+	}
+	span_decode(text, &figures->text);
 	return figures->text.failed ? ctl_no_memory(figures->ctl) : 0;
 }
 
@@ -297,21 +303,17 @@ verb_metrics(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 
 	strbuf_init(&figures.text, OUT_BYTES_MAX);
 	int status = fetch_figures(ctl, &figures);
-	if (status != 0) {
-		strbuf_done(&figures.text);
-		return status;
-	}
-	if (ctl->options.json) {
+	if (status == 0 && ctl->options.json) {
 		strbuf_adds(sb, "{\"openmetrics\":");
 		print_quoted(&ctl->out, strbuf_str(&figures.text));
 		strbuf_adds(sb, "}\n");
-	} else if (ctl->out.terminal) {
+	} else if (status == 0 && ctl->out.terminal) {
 		print_lines(sb, strbuf_str(&figures.text), figures.text.len, "");
-	} else {
+	} else if (status == 0) {
 		strbuf_add(sb, strbuf_str(&figures.text), figures.text.len);
 	}
 	strbuf_done(&figures.text);
-	return 0;
+	return status;
 }
 
 /* Both versions; that no supd runs is an answer too. */
