@@ -5,6 +5,7 @@ import os
 import pwd
 import signal
 import socket
+import stat
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
@@ -249,6 +250,80 @@ def socket_mixed(box):
     equal(entries(root), before, "the directory of root")
     s.stop()
     equal(os.listdir(own + "/roots") + os.listdir(open_ + "/roots"), [], "what is left")
+
+
+def modes(directory):
+    """The names in a directory, each with its mode."""
+    return {name: stat.S_IMODE(os.lstat(f"{directory}/{name}").st_mode) for name in sorted(os.listdir(directory))}
+
+
+@test("a name that a user takes from one socket and gives to another is no way to the other's mode, nor to its end",
+      root=True)
+def names_exchanged(box):
+    shared = box.path("shared")
+    os.mkdir(shared)
+    os.chmod(shared, 0o777)
+
+    def tree(mode):
+        return {name: {"sockets": {kind: {"listen": f"{kind}:{shared}/{name}.{kind}", "mode": mode_of}
+                                   for kind in ("unix", "fifo")}}
+                for name, mode_of in (("db", "0600"), ("web", mode))}
+
+    s = box.supd(tree("0660"))
+    s.started("db")
+    pid = s.started("web")
+    # What every user may do who may write to the directory.
+    for kind in ("unix", "fifo"):
+        os.rename(f"{shared}/web.{kind}", f"{shared}/old.{kind}")
+        os.rename(f"{shared}/db.{kind}", f"{shared}/web.{kind}")
+        os.unlink(f"{shared}/.web.{kind}.supd")
+        os.link(f"{shared}/web.{kind}", f"{shared}/.web.{kind}.supd")
+    s.write(tree("0666"))
+    s.ctl_ok("apply")
+    expected = {f"{prefix}.{kind}": mode for kind in ("fifo", "unix")
+                for prefix, mode in (("web", 0o600), ("old", 0o666))}
+    seen = modes(shared)
+    equal({name: mode for name, mode in seen.items() if name in expected}, expected, "after an apply")
+    with open(s.stderr, encoding="utf8") as text:
+        has(text.read(), f"{shared}/web.unix is another file by now: its clients do not find the socket", "what supd says")
+    s.crash()
+    equal({name: mode for name, mode in modes(shared).items() if name in expected}, expected, "after an adoption")
+    os.unlink(f"{shared}/web.unix")
+    os.kill(pid, signal.SIGKILL)
+    s.started("web", 2)
+    check(not os.path.exists(f"{shared}/web.unix"), "another's socket is restored under the name")
+    os.rename(f"{shared}/.web.unix.supd", f"{shared}/web.unix")
+    s.stop()
+    equal(modes(shared), {**expected, ".web.fifo.supd": 0o600}, "what is left: the names that supd did not give")
+
+
+@test("a directory that users exchange while supd runs: sockets of other programs in it stay as they are", root=True)
+def directory_exchanged(box):
+    open_ = box.path("open")
+    os.makedirs(open_ + "/sub")
+    os.makedirs(open_ + "/other")
+    os.chmod(open_, 0o777)
+
+    def tree(mode):
+        return {"a": {"sockets": {"web": {"listen": f"unix:{open_}/sub/x", "mode": mode}}}}
+
+    s = box.supd(tree("0600"))
+    pid = s.started("a")
+    with socket.socket(socket.AF_UNIX) as foreign:
+        foreign.bind(open_ + "/other/x")
+        foreign.listen()
+        os.chmod(open_ + "/other/x", 0o640)
+        before = entries(open_ + "/other")
+        os.rename(open_ + "/sub", open_ + "/away")
+        os.rename(open_ + "/other", open_ + "/sub")
+        s.write(tree("0666"))
+        s.ctl_ok("apply")
+        equal(entries(open_ + "/sub"), before, "after an apply")
+        os.kill(pid, signal.SIGKILL)
+        s.started("a", 2)
+        equal(entries(open_ + "/sub"), before, "after a restart")
+        s.stop()
+        equal(entries(open_ + "/sub"), before, "at the end")
 
 
 @test("supd of root runs where its runtime directory lies in one of another user", root=True)

@@ -250,7 +250,8 @@ def no_link(box):
     s.ctl_ok("apply")
     equal(stat.S_IMODE(os.stat(victim).st_mode), 0o600, "the mode of what is linked")
     with open(s.stderr, encoding="utf8") as text:
-        has(text.read(), f"mode and owner of {path}", "what supd says")
+        has(text.read(), f"mode and owner: {path} is another file by now: its clients do not find the socket",
+            "what supd says")
 
 
 @test("what a dead owner left is replaced, a fifo is taken as it is")

@@ -37,8 +37,10 @@ set_up(void)
 	(void)fake_add(fake, "/user/a", NODE_WORKER);
 	fake_boot(fake);
 	control_free(fake->supd.control);
-	fake->control_file = (struct control_file){
-	    .bounded = &fake->supd.bounded, .path = path, .timeout_ms = PATIENCE_MS};
+	fake->control_file = (struct control_file){.fd = -1,
+	                                           .bounded = &fake->supd.bounded,
+	                                           .path = path,
+	                                           .timeout_ms = PATIENCE_MS};
 	fake->conf.control_mode = 0600;
 	fake->supd.control = control_new(&fake->uses, &err);
 	ck_assert_msg(fake->supd.control != NULL, "%s", err.text);
@@ -77,10 +79,14 @@ END_TEST
 
 START_TEST(a_live_socket_is_never_taken_over)
 {
+	struct control_file file = fake->control_file;
+	struct control_uses uses = fake->uses;
 	struct err err = {0};
 	struct client client;
 
-	ck_assert_ptr_null(control_new(&fake->uses, &err));
+	file.fd = -1;
+	uses.file = &file;
+	ck_assert_ptr_null(control_new(&uses, &err));
 	ck_assert_int_eq(err.code, EADDRINUSE);
 	/* The holder of the socket still serves. */
 	connect_client(&client);

@@ -110,6 +110,7 @@ static void
 open_control(struct fake *fake)
 {
 	fake->supd.control_file = &fake->control_file;
+	fake->control_file.fd = -1;
 	scraper_open(fake->supd.loop, &(struct scraped){
 	                                  .engine = &fake->supd.engine,
 	                                  .actors = &fake->supd.actors,

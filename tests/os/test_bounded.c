@@ -168,6 +168,7 @@ START_TEST(a_socket_is_made_adjusted_restored_and_removed)
 	ck_assert(is_there(path, is_fifo ? S_IFIFO : S_IFSOCK));
 	ck_assert_int_eq(fstat(fd, &st), 0);
 	ck_assert((st.st_mode & S_IFMT) == (is_fifo ? S_IFIFO : S_IFSOCK));
+	file.fd = fd;
 	file.mode = 0666;
 	ck_assert_int_eq(sockwork_do(&work, 1, SOCKWORK_ADJUST, &file, &err), 0);
 	ck_assert_int_eq(lstat(path, &st), 0);

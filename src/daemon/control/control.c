@@ -92,7 +92,7 @@ accept_one(struct control *control)
 
 	if (!rights_tend(control))
 		return -EMFILE;
-	fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = accept4(control->uses.file->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	fd = fd_raise(fd);
@@ -134,7 +134,6 @@ control_alloc(const struct control_uses *uses)
 		return NULL;
 	control->uses = *uses;
 	control->interfaces = control_interfaces;
-	control->listen_fd = -1;
 	control->reserve_fd = -1;
 	control->free_waiter = UINT32_MAX;
 	TAILQ_INIT(&control->conns);
@@ -180,7 +179,7 @@ listen_at(struct control *control, struct err *err)
 	}
 	if (fd < 0)
 		fd = open_socket(control, err);
-	control->listen_fd = fd;
+	control->uses.file->fd = fd;
 	return fd < 0 ? fd : 0;
 }
 
@@ -211,8 +210,8 @@ control_listen_again(struct control *control, struct err *err)
 	if (fd < 0)
 		return fd;
 	ev_io_stop(uses->loop, &control->accept_io);
-	(void)close(control->listen_fd);
-	control->listen_fd = fd;
+	(void)close(uses->file->fd);
+	uses->file->fd = fd;
 	ev_io_set(&control->accept_io, fd, EV_READ);
 	if (!is_paused)
 		ev_io_start(uses->loop, &control->accept_io);
@@ -240,7 +239,7 @@ control_new(const struct control_uses *uses, struct err *err)
 	}
 	tokens_init(control);
 	conn_hold_reserve(control);
-	ev_io_init(&control->accept_io, on_accept, control->listen_fd, EV_READ);
+	ev_io_init(&control->accept_io, on_accept, uses->file->fd, EV_READ);
 	control->accept_io.data = control;
 	ev_io_start(uses->loop, &control->accept_io);
 	return control;
@@ -250,22 +249,23 @@ control_new(const struct control_uses *uses, struct err *err)
 void
 control_free(struct control *control)
 {
+	struct control_file *file;
 	struct err err;
 
 	if (control == NULL)
 		return;
+	file = control->uses.file;
 	control->closing = true;
 	while (!TAILQ_EMPTY(&control->conns))
 		conn_free(TAILQ_FIRST(&control->conns));
 	logs_free_all(control);
-	if (control->listen_fd >= 0) {
+	if (file->fd >= 0)
 		ev_io_stop(control->uses.loop, &control->accept_io);
-		fd_close(&control->listen_fd);
-	}
 	ev_timer_stop(control->uses.loop, &control->accept_timer);
-	if (control->owns_path && control_file_do(control->uses.file, SOCKWORK_REMOVE,
-	                                          NULL, (gid_t)-1, &err) < 0)
+	if (control->owns_path &&
+	    control_file_do(file, SOCKWORK_REMOVE, NULL, (gid_t)-1, &err) < 0)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
+	fd_close(&file->fd);
 	fd_close(&control->reserve_fd);
 	free(control->waiters);
 	free(control);

@@ -300,6 +300,7 @@ rooms_open(struct supd *supd, struct start *start, const struct keeper_news *new
 	open_reporter(supd);
 	open_upgrader(supd);
 	open_reloader(supd);
+	supd->control_file->fd = -1;
 	supd->control_file->bounded = &supd->bounded;
 	supd->control_file->path = supd->origin.control_path;
 	if (supd->origin.control_path == NULL) {

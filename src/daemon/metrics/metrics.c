@@ -204,7 +204,7 @@ metrics_open(struct metrics *metrics, const struct conf *conf, int *ret_fd,
 static void
 close_socket(struct metrics *metrics, uint64_t key, const char *unix_path, int *fd)
 {
-	const struct sock_file file = {.path = unix_path, .type = SOCK_STREAM};
+	const struct sock_file file = {.fd = *fd, .path = unix_path, .type = SOCK_STREAM};
 	struct err err;
 
 	if (*fd < 0)
@@ -262,9 +262,10 @@ metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 	if (metrics->unix_path == NULL)
 		return;
 	file = file_of(metrics->unix_path, conf);
+	file.fd = metrics->fd;
 	r = sockwork_once(metrics->bounded, metrics->key, SOCKWORK_ADJUST, &file, &err);
 	if (r < 0)
-		(void)log_errno(r, "mode of %s", metrics->unix_path);
+		log_line(LOG_LEVEL_ERROR, "mode and group: %s", err.text);
 }
 
 static void

@@ -145,7 +145,7 @@ set_control_mode(struct reloader *reloader)
 	                        &err);
 
 	if (r < 0)
-		(void)log_errno(r, "mode of %s", reloader->origin->control_path);
+		log_line(LOG_LEVEL_ERROR, "mode and group: %s", err.text);
 }
 
 void

@@ -152,7 +152,7 @@ conn_hold_reserve(struct control *control)
 static void
 conn_closed(struct control *control)
 {
-	if (control->closing || control->listen_fd < 0)
+	if (control->closing || control->uses.file->fd < 0)
 		return;
 	conn_hold_reserve(control);
 	if (ev_is_active(&control->accept_timer)) {

@@ -309,7 +309,6 @@ struct left {
 struct control {
 	struct control_uses uses;
 	const struct interface *interfaces;
-	int listen_fd;
 	int reserve_fd; /* given up to serve one more when descriptors ran out */
 	bool owns_path;
 	/* The file of the socket; ino 0: not known to be there. */

@@ -38,7 +38,7 @@ struct control_uses {
 	struct trial *trial;
 	struct spawner *spawner;
 	struct bounded *closers; /* of descriptors that clients send */
-	const struct control_file *file;
+	struct control_file *file;
 	const struct reporter *reporter;
 	const struct upgrader *upgrader;
 	struct reloader *reloader;

@@ -26,6 +26,7 @@ control_file_do(const struct control_file *file, enum sockwork_kind kind,
                 const struct conf *conf, gid_t gid, struct err *err)
 {
 	const struct sock_file wanted = {
+	    .fd = file->fd,
 	    .path = file->path,
 	    .type = SOCK_STREAM,
 	    .backlog = CONTROL_CONNS_MAX,

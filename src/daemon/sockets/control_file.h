@@ -23,6 +23,7 @@ struct bounded;
 struct conf;
 
 struct control_file {
+	int fd; /* of the socket, owned by the control server; -1: not open */
 	struct bounded *bounded; /* the child is of these; borrowed */
 	const char *path;        /* borrowed; NULL: not known yet */
 	/* The most connections that leave the actors their descriptors; 0:

@@ -72,7 +72,7 @@ adjust(struct sockwork *work, const struct mailbox *mailbox, const struct mailbo
 		return;
 	r = mailbox_do_file(work, mailbox, SOCKWORK_ADJUST, &err);
 	if (r < 0)
-		(void)log_errno(r, "mode and owner of %s", socket->address);
+		log_line(LOG_LEVEL_ERROR, "mode and owner: %s", err.text);
 }
 
 /*

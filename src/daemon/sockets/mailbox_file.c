@@ -38,10 +38,11 @@ int
 mailbox_do_file(struct sockwork *work, const struct mailbox *mailbox,
                 enum sockwork_kind kind, struct err *err)
 {
-	const struct sock_file file = file_of(mailbox->socket);
+	struct sock_file file = file_of(mailbox->socket);
 
 	if (socket_has_port(mailbox->socket->kind))
 		return 0;
+	file.fd = mailbox->fd;
 	return sockwork_do(work, mailbox->key, kind, &file, err);
 }
 
@@ -73,8 +74,8 @@ mailboxes_mend(struct sockets *sockets, const struct actor *actor)
 			         "%s: socket %s: %s was removed: restored", actor->path,
 			         socket->name, socket->address);
 		else if (r < 0)
-			(void)log_errno(r, "%s: socket %s: restore %s, which was removed",
-			                actor->path, socket->name, socket->address);
+			log_line(LOG_LEVEL_ERROR, "%s: socket %s is not restored: %s",
+			         actor->path, socket->name, err.text);
 	}
 	sockwork_done(&work);
 }

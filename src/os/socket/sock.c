@@ -195,6 +195,30 @@ sock_unix_is_live(const char *path)
 	return fd != -ECONNREFUSED && fd != -ENOENT;
 }
 
+/* In doubt the answer is yes. */
+static bool
+fifo_has_reader(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+
+	if (fd < 0)
+		return errno != ENXIO;
+	(void)close(fd);
+	return true;
+}
+
+/* Is there certainly a unix socket that no process holds, or a fifo that none reads? */
+bool
+sock_is_left(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return false;
+	return (S_ISSOCK(st.st_mode) && !sock_unix_is_live(path)) ||
+	       (S_ISFIFO(st.st_mode) && !fifo_has_reader(path));
+}
+
 /* Take away what a dead owner left; -EADDRINUSE if it lives or is no socket. */
 static int
 remove_leftover(const char *path)
@@ -261,14 +285,18 @@ static int
 own_and_listen(int fd, const struct sock_file *file)
 {
 	const bool has_owner = file->uid != (uid_t)-1 || file->gid != (gid_t)-1;
+	int at = -1;
 	int r = 0;
 
-	/* Until listen(2) every connection is refused.  Nothing but a socket is given
+	/* Until listen(2) every connection is refused.  Nothing but this socket is given
 	 * away, whatever others may have put there meanwhile. */
 	if (file->refuses_rights)
 		rights_refuse(fd);
 	if (has_owner)
-		r = sockfile_adjust(place_of(file), file->mode, file->uid, file->gid);
+		at = sockfile_find(fd, place_of(file), !file->is_contested);
+	if (has_owner)
+		r = at < 0 ? at : sockfile_adjust(at, file->mode, file->uid, file->gid);
+	fd_close(&at);
 	if (r == 0 && file->type != SOCK_DGRAM && listen(fd, file->backlog) < 0)
 		r = -errno;
 	return r;
@@ -318,16 +346,11 @@ make_fifo(const char *path, mode_t mode)
 {
 	mode_t old = umask(~mode & 0777);
 	int r = mkfifo(path, mode) == 0 ? 0 : -errno;
-	int reader;
 
 	(void)umask(old);
 	if (r != -EEXIST)
 		return r;
-	reader = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
-	if (reader < 0)
-		return errno == ENXIO ? 0 : -EADDRINUSE;
-	(void)close(reader);
-	return -EADDRINUSE;
+	return fifo_has_reader(path) ? -EADDRINUSE : 0;
 }
 
 /*

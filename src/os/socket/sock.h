@@ -33,6 +33,7 @@ struct sock_name {
 
 /* A socket or a fifo that has a name in the file system. */
 struct sock_file {
+	int fd; /* borrowed: what is open already, not looked at to open it */
 	const char *path;
 	/* What it has instead below the current directory, the user that can lead the
 	 * path elsewhere, and if several can; as sockplace_find().  NULL and 0: nothing,
@@ -58,6 +59,7 @@ int sock_open_unix(const struct sock_file *file, struct err *err);
 int sock_open_fifo(const struct sock_file *file, struct err *err);
 int sock_connect_unix(const char *path, int type);
 bool sock_unix_is_live(const char *path);
+bool sock_is_left(const char *path);
 int sock_name(int fd, struct sock_name *ret);
 int sock_set_blocking(int fd, bool blocking);
 int sock_peer(int fd, struct sock_peer *ret);

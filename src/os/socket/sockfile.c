@@ -14,12 +14,17 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <linux/un.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "os/self/fd.h"
+#include "os/socket/sock.h"
 
 /* "/run/app/web.sock" has "/run/app/.web.sock.supd"; false: too long. */
 static bool
@@ -38,60 +43,125 @@ is_sockfile(mode_t mode)
 	return S_ISSOCK(mode) || S_ISFIFO(mode);
 }
 
-/*
- * Give the file this mode and owner ((uid_t)-1 and (gid_t)-1: unchanged).  A link is not
- * followed, and another kind of file is left alone: -ENOTSOCK.  Returns 0 or -errno.
- */
-int
-sockfile_adjust(const char *path, mode_t mode, uid_t uid, gid_t gid)
+/* What is under the first name, or else under the second. */
+static int
+open_by_name(const char *path)
 {
-	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	char self[32];
+	char second[PATH_MAX];
 	struct stat st;
+	int file = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	int r = 0;
 
-	if (fd < 0)
-		return -errno;
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if (fstat(fd, &st) < 0)
+	if (file < 0 && errno == ENOENT && second_name(path, second))
+		file = open(second, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (file < 0 || fstat(file, &st) < 0)
 		r = -errno;
 	else if (!is_sockfile(st.st_mode))
 		r = -ENOTSOCK;
-	else if (fchownat(fd, "", uid, gid, AT_EMPTY_PATH) < 0 || chmod(self, mode) < 0)
-		r = -errno;
-	(void)close(fd);
-	return r;
+	if (r < 0)
+		fd_close(&file);
+	return r < 0 ? r : file;
 }
 
 /*
- * Give the file its second name, if the file is new in place of a dead owner's.  Returns
- * 0, also if the second name exists, or -errno.
+ * Find the file of an open socket or fifo, whatever name it has by now: others may have
+ * given that to another file.  The kernel tells it of a socket to a process with
+ * CAP_NET_ADMIN.  To others it does not: then it is what has the name, if that
+ * `may_decide`.
+ *
+ * Returns a descriptor for the functions below, to be closed by the caller, or -errno:
+ * -ENOENT: it has no file; -EPERM: the kernel does not tell, and the name may not decide.
  */
 int
-sockfile_secure(const char *path, bool is_new)
+sockfile_find(int fd, const char *path, bool may_decide)
+{
+	struct stat st;
+	int file;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	file = S_ISFIFO(st.st_mode) ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
+	                            : ioctl(fd, SIOCUNIXFILE);
+	if (file >= 0 || errno == ENOENT)
+		return file >= 0 ? file : -errno;
+	return may_decide ? open_by_name(path) : -EPERM;
+}
+
+/* Is this a name of the file? */
+static bool
+is_name(int file, const char *path)
+{
+	struct stat named, st;
+
+	return lstat(path, &named) == 0 && fstat(file, &st) == 0 &&
+	       named.st_dev == st.st_dev && named.st_ino == st.st_ino;
+}
+
+/* The link by which the kernel finds the file without a name. */
+struct self_link {
+	char path[32];
+};
+
+static struct self_link
+self_link(int file)
+{
+	struct self_link ret;
+
+	(void)snprintf(ret.path, sizeof(ret.path), "/proc/self/fd/%d", file);
+	return ret;
+}
+
+/* Give the file this mode and owner ((uid_t)-1 and (gid_t)-1: unchanged).  Returns 0 or
+ * -errno. */
+int
+sockfile_adjust(int file, mode_t mode, uid_t uid, gid_t gid)
+{
+	if (fchownat(file, "", uid, gid, AT_EMPTY_PATH) < 0 ||
+	    chmod(self_link(file).path, mode) < 0)
+		return -errno;
+	return 0;
+}
+
+static int
+give_name(int file, const char *path)
+{
+	return linkat(AT_FDCWD, self_link(file).path, AT_FDCWD, path, AT_SYMLINK_FOLLOW) <
+	               0
+	           ? -errno
+	           : 0;
+}
+
+/*
+ * Give the file its second name where it has the first.  If the file is new, a second
+ * name that a dead owner left is taken from what has it.  Returns 0, or -errno: -ENOENT:
+ * the first name is another file's by now; -EEXIST: the second one is.
+ */
+int
+sockfile_secure(int file, const char *path, bool is_new)
 {
 	char second[PATH_MAX];
-	struct stat st;
 
 	if (!second_name(path, second))
 		return -ENAMETOOLONG;
-	if (lstat(second, &st) == 0 && is_sockfile(st.st_mode)) {
-		if (!is_new)
-			return 0;
+	if (!is_name(file, path))
+		return -ENOENT;
+	if (is_name(file, second))
+		return 0;
+	if (is_new && sock_is_left(second))
 		(void)unlink(second);
-	}
-	return link(path, second) < 0 ? -errno : 0;
+	return give_name(file, second);
 }
 
 /*
- * If there is nothing any more under the first name, it is what is under the second.
- * Returns 1: so it is; 0: there is something, perhaps not ours; -errno.
+ * If there is nothing any more under the first name, and the file has the second one, it
+ * gets the first.  Returns 1: so it is; 0: there is something, perhaps not ours; -errno.
  */
 int
-sockfile_restore(const char *path)
+sockfile_restore(int file, const char *path)
 {
 	char second[PATH_MAX];
 	struct stat st;
+	int r;
 
 	if (lstat(path, &st) == 0)
 		return 0;
@@ -99,11 +169,10 @@ sockfile_restore(const char *path)
 		return -errno;
 	if (!second_name(path, second))
 		return -ENAMETOOLONG;
-	if (lstat(second, &st) < 0)
-		return -errno;
-	if (!is_sockfile(st.st_mode))
-		return -ENOTSOCK;
-	return link(second, path) < 0 ? -errno : 1;
+	if (!is_name(file, second))
+		return -ENOENT;
+	r = give_name(file, path);
+	return r < 0 ? r : 1;
 }
 
 /*
@@ -124,13 +193,14 @@ sockfile_is_there(const char *path)
 	return fd >= 0;
 }
 
-/* Both names go. */
+/* Both names go, unless they are another file's by now. */
 void
-sockfile_remove(const char *path)
+sockfile_remove(int file, const char *path)
 {
 	char second[PATH_MAX];
 
-	(void)unlink(path);
-	if (second_name(path, second))
+	if (is_name(file, path))
+		(void)unlink(path);
+	if (second_name(path, second) && is_name(file, second))
 		(void)unlink(second);
 }

@@ -8,10 +8,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-int sockfile_adjust(const char *path, mode_t mode, uid_t uid, gid_t gid);
-int sockfile_secure(const char *path, bool is_new);
-int sockfile_restore(const char *path);
+int sockfile_find(int fd, const char *path, bool may_decide);
+int sockfile_adjust(int file, mode_t mode, uid_t uid, gid_t gid);
+int sockfile_secure(int file, const char *path, bool is_new);
+int sockfile_restore(int file, const char *path);
+void sockfile_remove(int file, const char *path);
 bool sockfile_is_there(const char *path);
-void sockfile_remove(const char *path);
 
 #endif

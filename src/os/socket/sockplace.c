@@ -36,6 +36,15 @@ is_root(uid_t uid)
 	return uid == 0 || (uid == DROP_UID && !fsuser_exists(uid));
 }
 
+static bool
+is_root_s_alone(int dir_fd)
+{
+	struct stat st;
+
+	return fstat(dir_fd, &st) == 0 && is_root(st.st_uid) &&
+	       (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 /* May the walk go on through this entry of the directory?  0; -EPERM: it is a link, and
  * not only root could make it. */
 static int
@@ -167,6 +176,7 @@ sockplace_find(const char *path, struct sockplace *ret, struct err *err)
 		fd_close(&approach.at);
 	*ret = (struct sockplace){approach.at, slash == NULL ? path : slash + 1,
 	                          approach.is_contested ? 0 : approach.uid,
-	                          approach.is_contested};
+	                          approach.is_contested,
+	                          r == 0 && is_root_s_alone(approach.at)};
 	return r;
 }

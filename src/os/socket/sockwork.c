@@ -34,12 +34,22 @@ struct order {
 	char path[PATH_MAX];
 	char user[OWNER_MAX]; /* "": file.uid says it */
 	char group[OWNER_MAX];
+	/* Where the kernel does not tell which file is the socket's, what has its name is
+	 * … */
+	bool name_decides;  /* … to get a name, or to be removed */
+	bool name_may_give; /* … to get another mode or owner, too */
 };
 
 struct answer {
 	int r;
 	struct err err;
 };
+
+static const char *
+kind_of(const struct sock_file *file)
+{
+	return file->type == 0 ? "fifo" : "unix socket";
+}
 
 /* ---- the child --------------------------------------------------------------------- */
 
@@ -51,21 +61,60 @@ has_second_name(const struct sock_file *file)
 }
 
 static int
-open_file(const struct sock_file *file, struct err *err)
+open_file(const struct order *order, struct err *err)
 {
+	const struct sock_file *file = &order->file;
 	int fd = file->type == 0 ? sock_open_fifo(file, err) : sock_open_unix(file, err);
+	int at = -1;
 
 	if (fd >= 0 && has_second_name(file))
-		(void)sockfile_secure(file->name, true);
+		at = sockfile_find(fd, file->name, order->name_decides);
+	if (at >= 0)
+		(void)sockfile_secure(at, file->name, true);
+	fd_close(&at);
 	return fd;
 }
 
 static int
-adjust(const struct sock_file *file)
+adjust(int at, const struct sock_file *file, struct err *err)
 {
-	if (has_second_name(file) && sockfile_restore(file->name) >= 0)
-		(void)sockfile_secure(file->name, false);
-	return sockfile_adjust(file->name, file->mode, file->uid, file->gid);
+	int r = sockfile_adjust(at, file->mode, file->uid, file->gid);
+
+	if (!has_second_name(file) || sockfile_restore(at, file->name) < 0 ||
+	    sockfile_secure(at, file->name, false) != -ENOENT)
+		return r;
+	err_set(err, 0, "%s is another file by now: its clients do not find the socket",
+	        file->path);
+	return -ENOENT;
+}
+
+/* Do it with the file of what is open, and with no other. */
+static int
+change(const struct order *order, struct err *err)
+{
+	const struct sock_file *file = &order->file;
+	const bool gives = order->kind == SOCKWORK_ADJUST;
+	int at = sockfile_find(file->fd, file->name,
+	                       gives ? order->name_may_give : order->name_decides);
+	int r = 0;
+
+	if (at == -EPERM)
+		err_set(err, 0,
+		        "%s: supd cannot tell its file from others without "
+		        "CAP_NET_ADMIN, and others than root can change the directory",
+		        order->path);
+	if (at < 0)
+		return at;
+	if (gives)
+		r = adjust(at, file, err);
+	else if (order->kind == SOCKWORK_RESTORE)
+		r = sockfile_restore(at, file->name);
+	else
+		sockfile_remove(at, file->name);
+	if (r == -ENOENT && order->kind == SOCKWORK_RESTORE)
+		err_set(err, 0, "%s and its second name were removed", order->path);
+	fd_close(&at);
+	return r;
 }
 
 /* Set the owner from the names, which may take as long as the user database does; 0, or
@@ -122,6 +171,7 @@ go_there(struct order *order, struct err *err)
 	int r;
 
 	file->name = file->path;
+	order->name_decides = order->name_may_give = true;
 	if (geteuid() != 0 || file->path[0] != '/')
 		return 0;
 	r = sockplace_find(file->path, &place, err);
@@ -137,6 +187,9 @@ go_there(struct order *order, struct err *err)
 	file->name = place.name;
 	file->chooser = place.uid;
 	file->is_contested = place.is_contested;
+	order->name_decides = !place.is_contested;
+	order->name_may_give =
+	    place.is_root_s_alone && place.uid == 0 && !place.is_contested;
 	/* What that user's rights have made is supd's own all the same. */
 	if (place.uid != 0 && file->uid == (uid_t)-1)
 		file->uid = geteuid();
@@ -161,23 +214,10 @@ carry_out_there(struct order *order, int *ret_fd, struct err *err)
 		r = find_owner(order, err);
 	if (r < 0)
 		return r;
-	switch (order->kind) {
-	case SOCKWORK_OPEN:
-		r = *ret_fd = open_file(&order->file, err);
-		break;
-	case SOCKWORK_ADJUST:
-		r = adjust(&order->file);
-		break;
-	case SOCKWORK_RESTORE:
-		r = sockfile_restore(order->file.name);
-		break;
-	case SOCKWORK_REMOVE:
-		sockfile_remove(order->file.name);
-		break;
-	case SOCKWORK_WATCH:
-		break;
-	}
-	return r;
+	if (order->kind == SOCKWORK_OPEN)
+		return *ret_fd = open_file(order, err);
+	r = change(order, err);
+	return r == -ENOENT && order->kind == SOCKWORK_REMOVE ? 0 : r;
 }
 
 static void
@@ -187,6 +227,9 @@ carry_out(int fd, struct order *order)
 	int opened = -1;
 
 	answer.r = carry_out_there(order, &opened, &answer.err);
+	if (answer.r < 0 && answer.err.text[0] == '\0')
+		err_set(&answer.err, -answer.r, "%s %s", kind_of(&order->file),
+		        order->path);
 	(void)pass_send(fd, &answer, sizeof(answer),
 	                &(struct pass_fds){&opened, opened >= 0}, 0);
 	if (opened >= 0)
@@ -197,10 +240,14 @@ static void
 serve(int fd, void *data UNUSED)
 {
 	struct order order;
+	int given = -1;
 
-	while (pass_receive(fd, 0, &order, sizeof(order), NULL) == sizeof(order)) {
+	while (pass_receive(fd, 0, &order, sizeof(order),
+	                    &(struct pass_fds){&given, 1}) == sizeof(order)) {
 		order.file.path = order.path;
+		order.file.fd = given;
 		carry_out(fd, &order);
+		fd_close(&given);
 	}
 }
 
@@ -262,12 +309,19 @@ until(const struct sockwork *work)
 	return until_ms < work->until_ms ? until_ms : work->until_ms;
 }
 
+/* The child is to know what is open already. */
+static bool
+gives_fd(const struct order *order)
+{
+	return order->kind != SOCKWORK_OPEN && order->kind != SOCKWORK_WATCH;
+}
+
 /* The answer of the child, which is made if there is none. */
 static int
 ask(struct sockwork *work, uint64_t owner, const struct order *order,
     struct answer *ret_answer, int *ret_fd)
 {
-	int r;
+	int fd, r;
 
 	if (bounded_hangs(work->bounded, owner) || clock_mono_ms() >= work->until_ms)
 		return -ETIMEDOUT;
@@ -276,7 +330,9 @@ ask(struct sockwork *work, uint64_t owner, const struct order *order,
 		    work->bounded, &(struct bounded_task){owner, serve, NULL}, &work->fd);
 	if (work->id < 0)
 		return work->id;
-	r = pass_send(work->fd, order, sizeof(*order), NULL, MSG_DONTWAIT);
+	fd = order->file.fd;
+	r = pass_send(work->fd, order, sizeof(*order),
+	              &(struct pass_fds){&fd, gives_fd(order)}, MSG_DONTWAIT);
 	if (r == 0)
 		r = bounded_answer(work->fd, until(work), ret_answer, sizeof(*ret_answer),
 		                   ret_fd);
@@ -297,8 +353,8 @@ ask(struct sockwork *work, uint64_t owner, const struct order *order,
  *
  * Returns what the function in enum sockwork_kind does; -ETIMEDOUT: it was not done in
  * time, or there is no time left; after that the owner, which is a number for the path,
- * is not tried for some seconds, nor as long as its child hangs.  On an error of
- * SOCKWORK_OPEN and _WATCH and on -ETIMEDOUT err has a sentence.
+ * is not tried for some seconds, nor as long as its child hangs.  On an error err has a
+ * sentence.
  */
 int
 sockwork_do(struct sockwork *work, uint64_t owner, enum sockwork_kind kind,
@@ -315,8 +371,7 @@ sockwork_do(struct sockwork *work, uint64_t owner, enum sockwork_kind kind,
 	        ? ask(work, owner, &order, &answer, &fd)
 	        : -ENAMETOOLONG;
 	if (r < 0) {
-		err_set(err, -r, "%s %s", file->type == 0 ? "fifo" : "unix socket",
-		        file->path);
+		err_set(err, -r, "%s %s", kind_of(file), file->path);
 		return r;
 	}
 	*err = answer.err;
