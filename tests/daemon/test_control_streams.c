@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/assert.h"
+#include "daemon/report/report.h"
 #include "daemon/state/post.h"
 #include "tests/lib/fake_rooms.h"
 
@@ -437,6 +438,22 @@ START_TEST(a_watcher_that_goes_away_watches_no_more)
 }
 END_TEST
 
+/* A guardian that wrote at random may have spoiled a record of the ring. */
+START_TEST(an_event_without_a_sentence_that_is_to_have_a_line_ends_no_guardian)
+{
+	const struct event_head head = {NOTICE_SUPD, "/", 0, 0};
+	struct events *events = &fake->supd.events;
+
+	report_lines(&fake->reporter);
+	events_begin(events, &head);
+	events->record.log_level = LOG_LEVEL_ERROR + 1;
+	events_end(events);
+	ck_assert_uint_eq(events_behind(events), 1);
+	report_lines(&fake->reporter);
+	ck_assert_uint_eq(events_behind(events), 0);
+}
+END_TEST
+
 static void
 add_tests(TCase *tcase)
 {
@@ -457,6 +474,7 @@ add_tests(TCase *tcase)
 	    of_ends_in_one_turn_children_come_before_their_supervisor,
 	    a_temporary_actor_is_gone_with_its_end_and_its_watcher_hears_why,
 	    a_watcher_that_goes_away_watches_no_more,
+	    an_event_without_a_sentence_that_is_to_have_a_line_ends_no_guardian,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
