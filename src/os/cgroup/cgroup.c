@@ -156,11 +156,10 @@ static bool
 is_stale(const char *name)
 {
 	char *end;
-	long pid;
 
 	if (strncmp(name, "supd-", 5) != 0 || name[5] < '1' || name[5] > '9')
 		return false;
-	pid = strtol(name + 5, &end, 10);
+	long pid = strtol(name + 5, &end, 10);
 	return *end == '\0' && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
@@ -176,14 +175,12 @@ remove_stale(const char *own)
 		return;
 	while ((entry = readdir(dir)) != NULL) {
 		char path[CGROUP_PATH_MAX + 2 * CGROUP_LEAF_MAX];
-		size_t len;
-		int fd;
 
 		if (!is_stale(entry->d_name))
 			continue;
-		len = (size_t)snprintf(path, sizeof(path), "%s/%s/actors", own,
-		                       entry->d_name);
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		size_t len = (size_t)snprintf(path, sizeof(path), "%s/%s/actors", own,
+		                              entry->d_name);
+		int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0 && errno != ENOENT)
 			continue;
 		path[len - strlen("/actors")] = '\0';
@@ -270,12 +267,11 @@ static void
 move_into_leaf(struct cgroup_root *root)
 {
 	char path[CGROUP_PATH_MAX + 32];
-	int fd;
 
 	(void)snprintf(path, sizeof(path), "%s" LEAF, root->path);
 	if (mkdir(path, 0755) < 0 && errno != EEXIST)
 		return;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	/* Staying outside matters only for actors with controllers. */
@@ -396,10 +392,9 @@ follow(struct cgroup_root *root)
 	char link[32], actors[CGROUP_PATH_MAX];
 	const size_t own = strlen(root->path);
 	const size_t name_len = strcmp(root->name, "/") == 0 ? 0 : strlen(root->name);
-	ssize_t len;
 
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", root->fd);
-	len = readlink(link, actors, sizeof(actors) - 1);
+	ssize_t len = readlink(link, actors, sizeof(actors) - 1);
 	if (len < 0)
 		return -errno;
 	actors[len] = '\0';

@@ -192,13 +192,12 @@ cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid)
 	char *line = NULL;
 	size_t size = 0, len;
 	bool has = false;
-	FILE *cgroups;
 
 	(void)snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
 	len = (size_t)snprintf(wanted, sizeof(wanted), "0::%s/%s%s", parent,
 	                       is_limited ? "limited/" : "actors/",
 	                       is_limited ? leaf + LIMITED_LEN : leaf);
-	cgroups = fopen(file, "re");
+	FILE *cgroups = fopen(file, "re");
 	if (cgroups == NULL)
 		return false;
 	while (!has && getline(&line, &size, cgroups) > 0)

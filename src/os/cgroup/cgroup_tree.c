@@ -23,12 +23,11 @@ int
 cgroup_read(int directory, const char *file, char *ret, size_t size)
 {
 	int fd = openat(directory, file, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
 	int r;
 
 	if (fd < 0)
 		return -errno;
-	n = read(fd, ret, size - 1);
+	ssize_t n = read(fd, ret, size - 1);
 	r = n < 0 ? -errno : (int)n;
 	(void)close(fd);
 	if (r >= 0)

@@ -391,11 +391,10 @@ add_below_main(const struct containment *c, struct proc_sweep *sweep)
 int
 containment_stop(const struct containment *c, struct proc_sweep *sweep)
 {
-	int moved;
 
 	if (c->session == 0)
 		return 0;
-	moved = c->is_main_alive && !proc_is_stopped(c->session);
+	int moved = c->is_main_alive && !proc_is_stopped(c->session);
 	moved += c->told > 0 && !proc_is_stopped(c->told);
 	if (leader_lives(c) && !proc_is_stopped(c->session)) {
 		moved++;
@@ -475,14 +474,13 @@ containment_has(const struct containment *c, const struct cgroup_root *root, pid
 int
 containment_watch(struct containment *c, struct cgroup_root *root, uint64_t token)
 {
-	int r;
 
 	if (!c->is_cgroup || c->is_watched)
 		return 0;
 	if (c->events_fd < 0)
 		c->events_fd = cgroup_leaf_events(root, leaf_of(c).text);
-	r = c->events_fd < 0 ? c->events_fd
-	                     : cgroup_leaf_watch(root, c->events_fd, token);
+	int r = c->events_fd < 0 ? c->events_fd
+	                         : cgroup_leaf_watch(root, c->events_fd, token);
 	c->is_watched = r == 0;
 	return r;
 }

@@ -102,13 +102,12 @@ is_executing(pid_t pid)
 static bool
 is_marked(struct hunt *hunt, pid_t pid)
 {
-	const char *value;
+	const char *variable = hunt->of->variable, *value;
 	char path[64];
 	ssize_t n;
-	int fd;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	n = read(fd, hunt->environment, ENVIRON_MAX - 1);
@@ -117,7 +116,11 @@ is_marked(struct hunt *hunt, pid_t pid)
 	hunt->environment[hunt->environment_len] = '\0';
 	if (n == 0 && is_executing(pid))
 		hunt->n_unsure++;
-	value = value_of(hunt, hunt->of->variable);
+	/* Most have it nowhere, and need not be taken apart. */
+	value = memmem(hunt->environment, hunt->environment_len, variable,
+	               strlen(variable)) != NULL
+	            ? value_of(hunt, variable)
+	            : NULL;
 	return value != NULL && *value == '\0' && value_of(hunt, "SUPD_ID=") != NULL;
 }
 
@@ -183,12 +186,11 @@ put_down(struct hunt *hunt, pid_t pid)
 {
 	const char *path = value_of(hunt, "SUPD_PATH=");
 	struct findings *found = hunt->found;
-	struct leftover *left;
 	pid_t parent;
 
 	if (found->n == KILLED_MAX)
 		return true;
-	left = &found->killed[found->n].process;
+	struct leftover *left = &found->killed[found->n].process;
 	*left = (struct leftover){.pid = pid};
 	if (proc_look(pid, &parent, &left->start) < 0 ||
 	    proc_uid_read(pid, &left->uid) < 0 ||

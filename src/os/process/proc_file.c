@@ -17,9 +17,11 @@
 
 #include "os/self/fd.h"
 
-#define NAME_BYTES  64
-#define MARK_NAME   "SUPD_ID="
-#define ENVIRON_MAX ((size_t)2 << 20)
+#define NAME_BYTES   64
+#define MARK_NAME    "SUPD_ID="
+#define STATUS_BYTES 4096
+#define UID_LINE     "\nUid:\t"
+#define ENVIRON_MAX  ((size_t)2 << 20)
 /* Of the kernel (PF_KTHREAD), and of a process that ends. */
 #define FLAGS_WITHOUT_MEMORY (0x200000 | PROC_IS_EXITING)
 
@@ -30,11 +32,10 @@ static ssize_t
 read_file(const char *name, char *buf, size_t size)
 {
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
 
 	if (fd < 0)
 		return -errno;
-	n = read(fd, buf, size - 1);
+	ssize_t n = read(fd, buf, size - 1);
 	if (n < 0)
 		n = -errno;
 	else
@@ -52,14 +53,13 @@ static void
 take_last_fields(const char *stat, uint64_t code, struct proc_stat *ret)
 {
 	const char *at[3] = {NULL};
-	uint64_t end;
 
 	for (const char *space = stat; space != NULL; space = strchr(space + 1, ' ')) {
 		at[0] = at[1];
 		at[1] = at[2];
 		at[2] = space;
 	}
-	end = at[1] == NULL ? 0 : strtoull(at[1], NULL, 10);
+	uint64_t end = at[1] == NULL ? 0 : strtoull(at[1], NULL, 10);
 	ret->exit_code = at[2] == NULL ? 0 : (int)strtol(at[2], NULL, 10);
 	ret->is_bare =
 	    code != 0 && end != 0 && at[0] != NULL && strtoull(at[0], NULL, 10) == end;
@@ -72,7 +72,6 @@ proc_stat_direct(pid_t pid, struct proc_stat *ret)
 {
 	uint64_t user, system, user_of_reaped, system_of_reaped, code;
 	char name[NAME_BYTES], buf[1024];
-	const char *at;
 	ssize_t r;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/stat", pid);
@@ -80,7 +79,7 @@ proc_stat_direct(pid_t pid, struct proc_stat *ret)
 	if (r < 0)
 		return (int)r;
 	/* The name of the program may contain anything, also a parenthesis. */
-	at = strrchr(buf, ')');
+	const char *at = strrchr(buf, ')');
 	if (at == NULL ||
 	    sscanf(at + 1,
 	           " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
@@ -104,6 +103,16 @@ number_of(const char *status, const char *name)
 	return at == NULL ? 0 : (int)strtol(at + strlen(name), NULL, 10);
 }
 
+/* Read /proc/PID/status, which the kernel always tells; its length, or -errno. */
+static int
+read_status(pid_t pid, char buf[STATUS_BYTES])
+{
+	char name[NAME_BYTES];
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/status", pid);
+	return (int)read_file(name, buf, STATUS_BYTES);
+}
+
 /*
  * What /proc/PID/status has of proc_stat_read(): the kernel always tells it.  The time of
  * the start is not in it (0), nor the flags and what was used.  Returns as that.
@@ -111,22 +120,19 @@ number_of(const char *status, const char *name)
 int
 proc_stat_rough(pid_t pid, struct proc_stat *ret)
 {
-	char name[NAME_BYTES], buf[4096];
-	const char *state;
-	ssize_t r;
+	char buf[STATUS_BYTES];
+	const int r = read_status(pid, buf);
 
-	(void)snprintf(name, sizeof(name), "/proc/%d/status", pid);
-	r = read_file(name, buf, sizeof(buf));
 	if (r < 0)
-		return (int)r;
+		return r;
 	/* A line break in the name of the program is written as two characters. */
-	state = strstr(buf, "\nState:\t");
+	const char *state = strstr(buf, "\nState:\t");
 	if (state == NULL)
 		return -EBADMSG;
 	*ret = (struct proc_stat){.state = state[8],
 	                          .parent = number_of(buf, "\nPPid:\t"),
 	                          .session = number_of(buf, "\nNSsid:\t"),
-	                          .uid = (uid_t)number_of(buf, "\nUid:\t"),
+	                          .uid = (uid_t)number_of(buf, UID_LINE),
 	                          .tracer = number_of(buf, "\nTracerPid:\t"),
 	                          /* cut off behind many groups: there may be more */
 	                          .threads = strstr(buf, "\nThreads:\t") == NULL
@@ -156,12 +162,15 @@ proc_resident_read(pid_t pid, uint64_t *ret)
 int
 proc_uid_read(pid_t pid, uid_t *ret)
 {
-	struct proc_stat line;
-	int r = proc_stat_rough(pid, &line);
+	char buf[STATUS_BYTES];
+	const int r = read_status(pid, buf);
+	/* Asked of all processes of the machine: no other line is understood. */
+	const char *at = r < 0 ? NULL : strstr(buf, UID_LINE);
 
-	if (r == 0)
-		*ret = line.uid;
-	return r;
+	if (at == NULL)
+		return r < 0 ? r : -EBADMSG;
+	*ret = (uid_t)strtol(at + strlen(UID_LINE), NULL, 10);
+	return 0;
 }
 
 /* The name of the program that a process runs, as it calls itself; false: not known. */
@@ -214,10 +223,9 @@ static int
 open_list(pid_t pid, pid_t thread)
 {
 	char name[NAME_BYTES];
-	int fd;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/task/%d/children", pid, thread);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -247,11 +255,10 @@ proc_children(pid_t pid, proc_take_child *take, void *arg)
 	char name[NAME_BYTES];
 	struct dirent *entry;
 	bool found = false;
-	DIR *threads;
 	int fd, r = 0;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
-	threads = opendir(name);
+	DIR *threads = opendir(name);
 	if (threads == NULL)
 		return errno == ENOENT ? 0 : -errno;
 	while (r != -ENOMEM && (entry = readdir(threads)) != NULL) {
@@ -321,10 +328,9 @@ read_mark_of_threads(pid_t pid, char ret[PROC_MARK_MAX])
 	char name[NAME_BYTES];
 	struct dirent *entry;
 	bool found = false;
-	DIR *threads;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
-	threads = opendir(name);
+	DIR *threads = opendir(name);
 	while (threads != NULL && !found && (entry = readdir(threads)) != NULL) {
 		(void)snprintf(name, sizeof(name), "/proc/%d/task/%.10s/environ", pid,
 		               entry->d_name);

@@ -257,13 +257,12 @@ sweep_children(struct proc_sweep *sweep, pid_t parent, const struct map *known)
 	for (size_t i = 0; i < sweep->n_pids && r == 0; i++) {
 		const pid_t pid = sweep->pids[i];
 		struct swept orphan;
-		enum life life;
 
 		if (pid == sweep->self || is_left(sweep, pid) ||
 		    map_get(known, (uint64_t)pid, &value) ||
 		    map_get(&sweep->dead, (uint64_t)pid, &value))
 			continue;
-		life = look_at_orphan(pid, &orphan);
+		enum life life = look_at_orphan(pid, &orphan);
 		/* An orphan that ends after the listing may leave us another orphan. */
 		is_stable = is_stable && (life == LIVES || life == EXECUTES);
 		orphan.executes = life == EXECUTES;
@@ -341,11 +340,10 @@ proc_sweep_add_tree(struct proc_sweep *sweep, pid_t main_pid, const char *mark)
 	    .origin_session = main_pid,
 	};
 	const size_t first = sweep->n;
-	int r;
 
 	ASSERT(strlen(mark) < sizeof(main.mark));
 	memcpy(main.mark, mark, strlen(mark) + 1);
-	r = add_swept(sweep, &main);
+	int r = add_swept(sweep, &main);
 	if (r < 0)
 		return r;
 	r = add_descendants(sweep, first);
@@ -409,11 +407,10 @@ proc_sweep_signal(const struct proc_sweep *sweep, pid_t session, const char *mar
 	int count = 0, code = 0;
 
 	for (size_t i = sweep->n; i-- > 0;) {
-		int r;
 
 		if (!belongs(&sweep->all[i], session, mark))
 			continue;
-		r = signal_one(&sweep->all[i], signo);
+		int r = signal_one(&sweep->all[i], signo);
 		if (r < 0)
 			code = r;
 		else

@@ -38,7 +38,6 @@ add_descriptors(struct look *look, pid_t pid)
 	char name[NAME_BYTES];
 	struct dirent *entry;
 	struct stat status;
-	DIR *all;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/fd", pid);
 	/* Since Linux 6.2 the size says how many there are. */
@@ -46,7 +45,7 @@ add_descriptors(struct look *look, pid_t pid)
 		look->usage.descriptors += (uint32_t)status.st_size;
 		return;
 	}
-	all = opendir(name);
+	DIR *all = opendir(name);
 	if (all == NULL)
 		return;
 	while ((entry = readdir(all)) != NULL)

@@ -196,7 +196,6 @@ begin_child(struct bounded *bounded, struct job *job)
 	_Alignas(64) char stack[STACK_BYTES];
 	const int place = find_place(bounded, job->task->owner);
 	sigset_t all, before;
-	pid_t pid;
 
 	if (place < 0)
 		return place;
@@ -205,9 +204,9 @@ begin_child(struct bounded *bounded, struct job *job)
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	/* Our memory it has as a copy, so a stack of ours will do. */
-	pid = job->fd >= 0
-	          ? fork()
-	          : clone(work, stack + sizeof(stack), CLONE_FILES | SIGCHLD, job);
+	pid_t pid = job->fd >= 0
+	                ? fork()
+	                : clone(work, stack + sizeof(stack), CLONE_FILES | SIGCHLD, job);
 	if (pid == 0)
 		work_alone(job);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -239,11 +238,10 @@ int
 bounded_open(struct bounded *bounded, const struct bounded_task *task, int *ret_fd)
 {
 	int ends[2];
-	int id;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	id = begin_child(bounded, &(struct job){.task = task, .fd = ends[1]});
+	int id = begin_child(bounded, &(struct job){.task = task, .fd = ends[1]});
 	fd_close(&ends[1]);
 	if (id < 0)
 		fd_close(&ends[0]);
@@ -364,12 +362,11 @@ bounded_run(struct bounded *bounded, const struct bounded_task *task, int timeou
 	const uint64_t until_ms = clock_mono_ms() + (uint64_t)timeout_ms;
 	ssize_t n;
 	int fd = -1;
-	int id;
 
 	if (bounded_hangs(bounded, task->owner) &&
 	    !bounded_has_room(bounded, task->owner))
 		return -ETIMEDOUT;
-	id = bounded_open(bounded, task, &fd);
+	int id = bounded_open(bounded, task, &fd);
 	if (id < 0)
 		return id;
 	n = bounded_take(fd, until_ms, buf, size);
