@@ -202,6 +202,13 @@ add_key(struct key_list *collection, const struct schema_key *key,
 	}
 }
 
+/* A bit for the first letter of a key: most keys of the table are not in a mapping. */
+static uint32_t
+letter_of(const char *key)
+{
+	return UINT32_C(1) << (key[0] & 31);
+}
+
 /*
  * List all keys that an actor has from this view of the table, those of `map` with the
  * place where they were written, the others with their defaults.  The actor's spec is
@@ -212,7 +219,10 @@ keys_make(struct reader *reader, const struct yaml *map, const struct schema_typ
           struct conf_actor *actor)
 {
 	struct key_list collection;
+	uint32_t letters = 0;
 
+	for (size_t i = 0; i < map->n; i++)
+		letters |= letter_of(map->pairs[i].key->text);
 	/* Its long array is not cleared. */
 	collection.reader = reader;
 	collection.actor = actor;
@@ -222,7 +232,9 @@ keys_make(struct reader *reader, const struct yaml *map, const struct schema_typ
 		const struct schema_key *key = &view->table->keys[i];
 
 		if (!key->is_structure && (key->where & view->where) != 0)
-			add_key(&collection, key, node_get(map, key->name));
+			add_key(&collection, key,
+			        letters & letter_of(key->name) ? node_get(map, key->name)
+			                                       : NULL);
 	}
 	actor->keys = arena_alloc(reader->keep, collection.n, sizeof(*actor->keys));
 	if (actor->keys != NULL && collection.n > 0) {
