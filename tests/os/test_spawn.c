@@ -154,13 +154,12 @@ START_TEST(signals_are_at_their_defaults_whatever_ours_are)
 	char text[8192];
 	sigset_t some, now;
 
-	/* Ignored before the start: any; after it: one of the usual. */
 	os_spawn_done(&spawner);
 	(void)signal(SIGXFSZ, SIG_IGN);
 	(void)signal(SIGRTMIN + 3, SIG_IGN);
-	begin_spawner();
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
+	begin_spawner();
 	(void)sigemptyset(&some);
 	(void)sigaddset(&some, SIGTERM);
 	(void)sigaddset(&some, SIGCHLD);

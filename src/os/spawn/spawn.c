@@ -39,11 +39,6 @@ enum { KILL_MS = 200, END_MS = 1000 };
 
 const char *const spawn_step_names[] = {SPAWN_STEP_MAP(AS_NAME)};
 
-/* Signals that programs like to ignore: reset always, whatever was seen at the start. */
-static const int often_ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE,
-                                    SIGALRM, SIGUSR1, SIGUSR2, SIGCHLD,
-                                    SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH};
-
 static uint64_t
 find_ignored(void)
 {
@@ -52,8 +47,6 @@ find_ignored(void)
 	for (int signo = 1; signo <= SPAWN_SIGNAL_MAX; signo++)
 		if (spawn_signal_is_ignored(signo))
 			ignored |= UINT64_C(1) << (signo - 1);
-	for (size_t i = 0; i < ARRAY_SIZE(often_ignored); i++)
-		ignored |= UINT64_C(1) << (often_ignored[i] - 1);
 	return ignored;
 }
 
@@ -62,8 +55,8 @@ find_ignored(void)
 /*
  * Find out what the kernel offers and get ready.  To be called when the process has
  * arranged its signals and before it opens descriptors that it keeps: from now on those
- * are born at or above FD_WINDOW.  A signal outside the usual ones that is ignored only
- * later stays ignored in children.
+ * are born at or above FD_WINDOW.  A signal that is ignored only later stays ignored in
+ * children: each that is reset there is a system call more of every start.
  *
  * Returns 0 or -errno with a sentence; after a failure only os_spawn_done() may follow,
  * and need not.
