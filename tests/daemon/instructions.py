@@ -89,14 +89,14 @@ def count(box, most, **spec):
     check(sum(each.values()) <= most, str(each))
 
 
-@test("a restart takes at most 45,000 instructions with a cgroup and a log", timeout=120)
+@test("a restart takes at most 40,000 instructions with a cgroup and a log", timeout=120)
 def defaults(box):
-    count(box, 45000)
+    count(box, 40000)
 
 
-@test("one without either takes at most 43,000", timeout=120)
+@test("one without either takes at most 38,000", timeout=120)
 def lean(box):
-    count(box, 43000, containment="session", output="inherit")
+    count(box, 38000, containment="session", output="inherit")
 
 
 main()

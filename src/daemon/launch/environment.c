@@ -95,10 +95,11 @@ environment_done(struct environment *environment)
 	*environment = (struct environment){0};
 }
 
+/* A variable, from this number of variables on. */
 static char **
-find(const struct environment *environment, const char *key, size_t len)
+find(const struct environment *environment, size_t from, const char *key, size_t len)
 {
-	for (size_t i = 0; i < environment->n; i++)
+	for (size_t i = from; i < environment->n; i++)
 		if (environment->vars[i][0] == key[0] &&
 		    strncmp(environment->vars[i], key, len) == 0 &&
 		    environment->vars[i][len] == '=')
@@ -107,9 +108,9 @@ find(const struct environment *environment, const char *key, size_t len)
 }
 
 static void
-put(struct environment *environment, char *var, size_t key_len)
+put(struct environment *environment, size_t from, char *var, size_t key_len)
 {
-	char **old = find(environment, var, key_len);
+	char **old = find(environment, from, var, key_len);
 
 	if (old != NULL)
 		*old = var;
@@ -122,17 +123,39 @@ put(struct environment *environment, char *var, size_t key_len)
 static void
 inherit(struct environment *environment)
 {
-	for (size_t i = 0; i < environment->n_base && i < ENVIRONMENT_VARS_MAX; i++)
-		environment->vars[environment->n++] = environment->base[i];
+	environment->n = environment->n_base < ENVIRONMENT_VARS_MAX
+	                     ? environment->n_base
+	                     : ENVIRONMENT_VARS_MAX;
+	memcpy(environment->vars, environment->base,
+	       environment->n * sizeof(environment->vars[0]));
 }
 
 static void
 drop(struct environment *environment, const char *key)
 {
-	char **var = find(environment, key, strlen(key));
+	char **var = find(environment, 0, key, strlen(key));
 
 	if (var != NULL)
 		*var = environment->vars[--environment->n];
+}
+
+/* Set KEY: among the variables from this number on, or behind all. */
+static char *
+set(struct environment *environment, size_t from, const char *key, const char *value)
+{
+	const size_t key_len = strlen(key), value_len = strlen(value);
+	char *var = environment->bytes + environment->used;
+
+	if (key_len + value_len + 2 > ENVIRONMENT_BYTES_MAX - environment->used) {
+		environment->failed = -E2BIG;
+		return NULL;
+	}
+	memcpy(var, key, key_len);
+	var[key_len] = '=';
+	memcpy(var + key_len + 1, value, value_len + 1);
+	environment->used += key_len + value_len + 2;
+	put(environment, from, var, key_len);
+	return var + key_len + 1;
 }
 
 /* What the user database says, or, of a number that it does not know, nothing: supd's own
@@ -147,7 +170,7 @@ add_user(struct environment *environment, const struct conf_process *process)
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (process->identity.user_name != NULL)
-			(void)environment_set(environment, keys[i], values[i]);
+			(void)set(environment, 0, keys[i], values[i]);
 		else if (process->identity.has_user && process->identity.uid != geteuid())
 			drop(environment, keys[i]);
 	}
@@ -166,28 +189,18 @@ environment_begin(struct environment *environment, const struct conf_process *pr
 	if (!process->world.clear_environment)
 		inherit(environment);
 	add_user(environment, process);
+	environment->n_inherited = environment->n;
 	for (char **var = process->world.environment; var != NULL && *var != NULL; var++)
-		put(environment, *var, key_length(*var));
+		put(environment, 0, *var, key_length(*var));
 	environment->own_from = environment->used;
 }
 
-/* Set KEY to this value; returns where the value is, NULL if it did not fit. */
+/* Set KEY, of supd's own protocols, to this value; returns where the value is, NULL if it
+ * did not fit.  None is inherited: it is looked for among what was added only. */
 char *
 environment_set(struct environment *environment, const char *key, const char *value)
 {
-	const size_t key_len = strlen(key), value_len = strlen(value);
-	char *var = environment->bytes + environment->used;
-
-	if (key_len + value_len + 2 > ENVIRONMENT_BYTES_MAX - environment->used) {
-		environment->failed = -E2BIG;
-		return NULL;
-	}
-	memcpy(var, key, key_len);
-	var[key_len] = '=';
-	memcpy(var + key_len + 1, value, value_len + 1);
-	environment->used += key_len + value_len + 2;
-	put(environment, var, key_len);
-	return var + key_len + 1;
+	return set(environment, environment->n_inherited, key, value);
 }
 
 /* As environment_set(), with a number as the value, formatted by `fmt`. */
@@ -221,11 +234,11 @@ static void
 put_file_variable(void *data, const char *key, const char *value)
 {
 	struct environment *environment = data;
-	char **old = find(environment, key, strlen(key));
+	char **old = find(environment, 0, key, strlen(key));
 
 	if (old == NULL || *old < environment->bytes + environment->own_from ||
 	    *old >= environment->bytes + environment->own_until)
-		(void)environment_set(environment, key, value);
+		(void)set(environment, 0, key, value);
 }
 
 /*
@@ -249,7 +262,7 @@ const char *
 environment_get(const struct environment *environment, const char *key)
 {
 	size_t len = strlen(key);
-	char **var = find(environment, key, len);
+	char **var = find(environment, 0, key, len);
 
 	return var == NULL ? NULL : *var + len + 1;
 }

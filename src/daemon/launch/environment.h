@@ -19,7 +19,8 @@ struct environment {
 	size_t n_base;
 	char **vars; /* ENVIRONMENT_VARS_MAX + 1 */
 	size_t n;
-	char *bytes; /* ENVIRONMENT_BYTES_MAX, for variables that supd makes up */
+	size_t n_inherited; /* the first ones: none of them is of supd's protocols */
+	char *bytes;        /* ENVIRONMENT_BYTES_MAX, for variables that supd makes up */
 	size_t used;
 	int failed;       /* -E2BIG: something did not fit */
 	size_t own_from;  /* what is behind this in bytes is supd's own … */

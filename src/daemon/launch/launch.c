@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -339,9 +338,14 @@ void
 launch_mark(const struct ledger_facts *facts, uint32_t slot, uint32_t life,
             char ret[PROC_MARK_MAX])
 {
+	struct strbuf rest;
+
 	launch_mark_begin(facts, ret);
-	(void)snprintf(ret + 2 * HEX_DIGITS, PROC_MARK_MAX - 2 * HEX_DIGITS, "-%u-%u",
-	               slot, life);
+	strbuf_borrow(&rest, ret + 2 * HEX_DIGITS, PROC_MARK_MAX - 2 * HEX_DIGITS);
+	strbuf_addc(&rest, '-');
+	strbuf_add_number(&rest, slot);
+	strbuf_addc(&rest, '-');
+	strbuf_add_number(&rest, life);
 }
 
 /* Clone into the containment, which was prepared. */

@@ -39,7 +39,9 @@ say_number(const struct event_view *event, struct strbuf *sb, enum field field)
 	if (number <= 0 &&
 	    (field == FIELD_PID || field == FIELD_SHORTAGES || field == FIELD_LIMIT))
 		return false;
-	strbuf_addf(sb, "%lld", (long long)number);
+	if (number < 0)
+		strbuf_addc(sb, '-');
+	strbuf_add_number(sb, number < 0 ? -(uint64_t)number : (uint64_t)number);
 	return true;
 }
 
@@ -63,10 +65,10 @@ explain_value(const void *user, struct strbuf *sb, const char *name)
 	const struct event_view *event = user;
 	int field;
 
-	if (strcmp(name, "elsewhere") == 0)
+	if (name[0] == 'e' && strcmp(name, "elsewhere") == 0)
 		return strcmp(event_text(event, FIELD_ORIGIN), event->path) != 0 &&
 		       say_text(sb, event_text(event, FIELD_ORIGIN));
-	if (strcmp(name, "overruled") == 0)
+	if (name[0] == 'o' && strcmp(name, "overruled") == 0)
 		return say_text(sb, report_overruled_by(event_text(event, FIELD_RULE),
 		                                        event_text(event, FIELD_REASON)));
 	field = names_find(field_names, FIELD_MAX, name);

@@ -119,7 +119,7 @@ say_value(const void *user, struct strbuf *sb, const char *name)
 	const struct line *line = user;
 
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
-		if (strcmp(values[i].name, name) == 0)
+		if (values[i].name[0] == name[0] && strcmp(values[i].name, name) == 0)
 			return values[i].say(line, sb);
 	return explain_value(line->event, sb, name);
 }
