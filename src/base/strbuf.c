@@ -202,11 +202,10 @@ strbuf_add_json(struct strbuf *sb, const char *s)
 static char *
 put_escape(char *to, unsigned char c)
 {
-	const char code[] = {
-	    '\\', 'u', '0', '0', (char)('0' + (c >> 4)), "0123456789abcdef"[c & 15]};
-
 	if (c == '"' || c == '\\')
 		return mempcpy(to, (const char[]){'\\', (char)c}, 2);
+	const char code[] = {
+	    '\\', 'u', '0', '0', (char)('0' + (c >> 4)), "0123456789abcdef"[c & 15]};
 	return c > 0 && c < 0x20 ? mempcpy(to, code, sizeof(code))
 	                         : mempcpy(to, "\xef\xbf\xbd", 3);
 }
@@ -252,8 +251,17 @@ strbuf_add_json_bytes(struct strbuf *sb, const char *text, size_t len)
 	while (text < end) {
 		const size_t n = plain_length(text, end);
 
-		to = n > 0 ? mempcpy(to, text, n) : put_escape(to, (unsigned char)*text);
-		text += n > 0 ? n : 1;
+		if (n == 0) {
+			to = put_escape(to, (unsigned char)*text++);
+		} else {
+			/* One move copies eight, for which there is room. */
+			if (end - text >= 8)
+				memcpy(to, text, 8);
+			else
+				memcpy(to, text, n);
+			to += n;
+			text += n;
+		}
 		if (text == end || to - block > JSON_BLOCK) {
 			strbuf_add(sb, block, (size_t)(to - block));
 			to = block;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Instructions of a restart in the guardian, counted by callgrind.
+"""Instructions of a restart in the guardian, and of an actor in answers, counted by callgrind.
 
-What the guardian decides, puts down, tells and starts is counted, not the turns of its
+Of a restart what the guardian decides, puts down, tells and starts is counted, not the turns of its
 loop: under valgrind, which has no clone3, a start is slow, and the guardian looks at it
 several times.  The log process cannot run there, so that starts of it are among those that
-are counted.
+are counted.  Of an answer all is counted, the loop, too.
 """
 import collections
 import os
@@ -39,7 +39,9 @@ def read_calls(text):
         if known:
             names[known] = callee
     names.update((known, number) for number, known in re.findall(r"fn=\((\d+)\) (\S+)", text))
-    return {name: (calls[number], instructions[number]) for name, number in names.items()}
+    found = {name: (calls[number], instructions[number]) for name, number in names.items()}
+    found["all"] = 1, int(re.search(r"(?m)^totals: (\d+)$", text)[1])
+    return found
 
 
 def dump(box, guardian, k):
@@ -59,6 +61,20 @@ def dump(box, guardian, k):
 
 
 def count(box, most, **spec):
+    s, guardian = begin(box, **spec)
+    dump(box, guardian, 1)
+    for name in NAMES:
+        os.kill(s.pids[name], signal.SIGKILL)
+        s.started(name, 2)
+    found = dump(box, guardian, 2)
+    starts = found[START][0]
+    each = {name: found[name][1] // starts for name in COUNTED}
+    comment(f"{sum(each.values())} instructions a restart, of {starts}")
+    check(starts >= RESTARTS, f"{starts} starts")
+    check(sum(each.values()) <= most, str(each))
+
+
+def begin(box, **spec):
     natives = program("tests/lib/natives.so")
     if INSTRUMENTED or not shutil.which("callgrind_control") or subprocess.run(
             ["make", "-s", "tests/lib/natives.so"], cwd=TOP_BUILD, check=False,
@@ -76,17 +92,7 @@ def count(box, most, **spec):
     s.follow = False
     s.stream.close()
     s.stream = None
-    guardian = s.guardian()
-    dump(box, guardian, 1)
-    for name in NAMES:
-        os.kill(s.pids[name], signal.SIGKILL)
-        s.started(name, 2)
-    found = dump(box, guardian, 2)
-    starts = found[START][0]
-    each = {name: found[name][1] // starts for name in COUNTED}
-    comment(f"{sum(each.values())} instructions a restart, of {starts}")
-    check(starts >= RESTARTS, f"{starts} starts")
-    check(sum(each.values()) <= most, str(each))
+    return s, s.guardian()
 
 
 @test("a restart takes at most 40,000 instructions with a cgroup and a log", timeout=120)
@@ -97,6 +103,22 @@ def defaults(box):
 @test("one without either takes at most 38,000", timeout=120)
 def lean(box):
     count(box, 38000, containment="session", output="inherit")
+
+
+@test("of an actor that has failed the figures take at most 48,000 instructions, a line 3,500", timeout=120)
+def answers(box):
+    s, guardian = begin(box)
+    for name in NAMES:
+        os.kill(s.pids[name], signal.SIGKILL)
+        s.started(name, 2)
+    for k, (method, parameters, most) in enumerate((("Metrics", {}, 48000),
+                                                    ("Status", {"brief": True}, 3500))):
+        dump(box, guardian, 2 * k + 1)
+        for _ in range(10):
+            s.call(method, **parameters)
+        each = dump(box, guardian, 2 * k + 2)["all"][1] // (10 * len(NAMES))
+        comment(f"{each} instructions in the guardian for an actor by {method}")
+        check(each <= most, f"{each} instructions for an actor by {method}")
 
 
 main()

@@ -48,191 +48,35 @@ add_decimal(struct strbuf *sb, uint64_t n, uint64_t unit)
 
 enum figure_form { FORM_WHOLE, FORM_MS, FORM_US };
 
-/* What one family says of an actor; false: nothing. */
-typedef bool figure_fn(const struct sample *sample, uint64_t *ret);
+/* Where a family has nothing to say of an actor. */
+#define NO_FIGURE UINT64_MAX
 
-static bool
-is_up(const struct sample *sample, uint64_t *ret)
+/* What one family says of an actor for the i-th value of its label, or NO_FIGURE. */
+typedef uint64_t labelled_fn(const struct sample *sample, size_t i);
+
+static uint64_t
+is_in_state(const struct sample *sample, size_t i)
 {
-	*ret = sample->view.state == STATE_RUNNING;
-	return true;
+	return sample->state == i ? 1 : NO_FIGURE;
 }
 
-static bool
-is_ready(const struct sample *sample, uint64_t *ret)
+static uint64_t
+count_failures_of(const struct sample *sample, size_t i)
 {
-	*ret = sample->view.ready;
-	return true;
+	return sample->failures[i] > 0 ? sample->failures[i] : NO_FIGURE;
 }
 
-static bool
-is_failed(const struct sample *sample, uint64_t *ret)
+static uint64_t
+count_restarts_by(const struct sample *sample, size_t i)
 {
-	*ret = sample->view.state == STATE_FAILED;
-	return true;
+	return sample->has_process ? sample->restarts_by[i] : NO_FIGURE;
 }
 
-static bool
-count_restarts(const struct sample *sample, uint64_t *ret)
+static uint64_t
+get_failure_time(const struct sample *sample, size_t i)
 {
-	*ret = sample->view.run.restarts;
-	return true;
-}
-
-static bool
-count_starts(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->view.run.generation;
-	return sample->view.kind != NODE_SUPERVISOR;
-}
-
-static bool
-count_window(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->view.counted.window;
-	return true;
-}
-
-static bool
-count_failures(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->view.backoff.failures;
-	return true;
-}
-
-static bool
-get_delay(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->view.backoff.failures > 0 ? sample->view.backoff.delay_ms : 0;
-	return true;
-}
-
-static bool
-count_dead_letters(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->dead_letters;
-	return sample->view.kind != NODE_SUPERVISOR;
-}
-
-static bool
-is_blocked(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->is_blocked;
-	return sample->view.kind != NODE_SUPERVISOR;
-}
-
-static bool
-count_lost(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->lost;
-	return sample->view.kind != NODE_SUPERVISOR;
-}
-
-static bool
-get_uptime(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->uptime_ms;
-	return sample->has_uptime;
-}
-
-static bool
-get_memory(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->usage.memory_bytes;
-	return sample->has_usage;
-}
-
-static bool
-get_cpu(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->usage.cpu_usec;
-	return sample->has_usage;
-}
-
-static bool
-count_processes(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->usage.processes;
-	return sample->has_usage;
-}
-
-static bool
-count_descriptors(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->usage.descriptors;
-	return sample->has_usage;
-}
-
-static bool
-get_read(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->usage.read_bytes;
-	return sample->has_usage && sample->usage.has_io;
-}
-
-static bool
-get_written(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->usage.write_bytes;
-	return sample->has_usage && sample->usage.has_io;
-}
-
-static bool
-get_limit(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->view.counted.limit;
-	return sample->view.counted.has_limit;
-}
-
-static bool
-is_healthy(const struct sample *sample, uint64_t *ret)
-{
-	*ret = sample->view.process.main_alive && !sample->view.is_unwell;
-	return sample->view.has_health;
-}
-
-static bool
-get_exit_code(const struct sample *sample, uint64_t *ret)
-{
-	*ret = (uint64_t)sample->view.failure.cause.code;
-	return sample->view.has_failure && sample->view.failure.cause.kind == CAUSE_EXIT;
-}
-
-/* What one family says of an actor for the i-th value of its label; false: nothing. */
-typedef bool labelled_fn(const struct sample *sample, const struct tally *tally, size_t i,
-                         uint64_t *ret);
-
-static bool
-is_in_state(const struct sample *sample, const struct tally *tally UNUSED, size_t i,
-            uint64_t *ret)
-{
-	*ret = 1;
-	return sample->view.state == i;
-}
-
-static bool
-count_failures_of(const struct sample *sample UNUSED, const struct tally *tally, size_t i,
-                  uint64_t *ret)
-{
-	*ret = tally->failures[i];
-	return *ret > 0;
-}
-
-static bool
-count_restarts_by(const struct sample *sample, const struct tally *tally UNUSED, size_t i,
-                  uint64_t *ret)
-{
-	*ret = sample->view.run.restarts_by[i];
-	return sample->view.kind != NODE_SUPERVISOR;
-}
-
-static bool
-get_failure_time(const struct sample *sample, const struct tally *tally UNUSED, size_t i,
-                 uint64_t *ret)
-{
-	*ret = sample->failed_at_us;
-	return sample->failed_at_us > 0 && sample->view.has_failure &&
-	       sample->view.failure.cause.kind == i;
+	return sample->failed_at_us > 0 && sample->failure == i ? sample->failed_at_us
+	                                                        : NO_FIGURE;
 }
 
 static const struct family {
@@ -241,53 +85,54 @@ static const struct family {
 	const char *unit;
 	const char *help;
 	enum figure_form form;
-	figure_fn *figure; /* NULL: see labelled_families */
-} families[] = {
-    {"supd_actor_up", false, NULL, "1 while the actor is running.", FORM_WHOLE, is_up},
-    {"supd_actor_ready", false, NULL, "1 while the actor is ready.", FORM_WHOLE,
-     is_ready},
-    {"supd_actor_failed", false, NULL, "1 if a failure has stopped the actor for good.",
-     FORM_WHOLE, is_failed},
-    {"supd_actor_restarts", true, NULL, "Automatic restarts.", FORM_WHOLE,
-     count_restarts},
-    {"supd_actor_starts", true, NULL, "Processes that were started.", FORM_WHOLE,
-     count_starts},
-    {"supd_actor_window", false, NULL,
-     "Restarts that count now for its intensity or limit.", FORM_WHOLE, count_window},
-    {"supd_actor_consecutive_failures", false, NULL,
-     "Failures since its backoff was reset.", FORM_WHOLE, count_failures},
-    {"supd_actor_backoff_delay_seconds", false, "seconds",
-     "The delay after its last failure.", FORM_MS, get_delay},
-    {"supd_actor_dead_letters", true, NULL,
-     "Clients that no process of the actor served.", FORM_WHOLE, count_dead_letters},
-    {"supd_actor_output_blocked", false, NULL, "1 while its log files cannot be written.",
-     FORM_WHOLE, is_blocked},
-    {"supd_actor_output_lost_bytes", true, "bytes",
-     "Output that was dropped while its log files could not be written.", FORM_WHOLE,
-     count_lost},
-    {"supd_actor_uptime_seconds", false, "seconds", "How long its process has lived.",
-     FORM_MS, get_uptime},
-    {"supd_actor_memory_bytes", false, "bytes", "Memory of its processes.", FORM_WHOLE,
-     get_memory},
-    {"supd_actor_cpu_seconds", true, "seconds", "Processor time of its processes.",
-     FORM_US, get_cpu},
-    {"supd_actor_processes", false, NULL, "Number of its processes.", FORM_WHOLE,
-     count_processes},
-    {"supd_actor_open_descriptors", false, NULL, "Open descriptors of its processes.",
-     FORM_WHOLE, count_descriptors},
-    {"supd_actor_read_bytes", true, "bytes",
-     "Read from disks, where the kernel counts that.", FORM_WHOLE, get_read},
-    {"supd_actor_written_bytes", true, "bytes",
-     "Written to disks, where the kernel counts that.", FORM_WHOLE, get_written},
-    {"supd_actor_window_limit", false, NULL,
-     "How many restarts in the window its intensity or limit allows.", FORM_WHOLE,
-     get_limit},
-    {"supd_actor_healthy", false, NULL,
-     "1 if its last health check was good; for actors that have a check.", FORM_WHOLE,
-     is_healthy},
-    {"supd_actor_last_failure_exit_code", false, NULL,
-     "The exit status of its last failure, if that was an exit.", FORM_WHOLE,
-     get_exit_code},
+} families[FIGURE_MAX] = {
+    [FIGURE_UP] = {"supd_actor_up", false, NULL, "1 while the actor is running.",
+                   FORM_WHOLE},
+    [FIGURE_READY] = {"supd_actor_ready", false, NULL, "1 while the actor is ready.",
+                      FORM_WHOLE},
+    [FIGURE_FAILED] = {"supd_actor_failed", false, NULL,
+                       "1 if a failure has stopped the actor for good.", FORM_WHOLE},
+    [FIGURE_RESTARTS] = {"supd_actor_restarts", true, NULL, "Automatic restarts.",
+                         FORM_WHOLE},
+    [FIGURE_STARTS] = {"supd_actor_starts", true, NULL, "Processes that were started.",
+                       FORM_WHOLE},
+    [FIGURE_WINDOW] = {"supd_actor_window", false, NULL,
+                       "Restarts that count now for its intensity or limit.", FORM_WHOLE},
+    [FIGURE_CONSECUTIVE_FAILURES] = {"supd_actor_consecutive_failures", false, NULL,
+                                     "Failures since its backoff was reset.", FORM_WHOLE},
+    [FIGURE_BACKOFF_DELAY] = {"supd_actor_backoff_delay_seconds", false, "seconds",
+                              "The delay after its last failure.", FORM_MS},
+    [FIGURE_DEAD_LETTERS] = {"supd_actor_dead_letters", true, NULL,
+                             "Clients that no process of the actor served.", FORM_WHOLE},
+    [FIGURE_OUTPUT_BLOCKED] = {"supd_actor_output_blocked", false, NULL,
+                               "1 while its log files cannot be written.", FORM_WHOLE},
+    [FIGURE_OUTPUT_LOST] =
+        {"supd_actor_output_lost_bytes", true, "bytes",
+         "Output that was dropped while its log files could not be written.", FORM_WHOLE},
+    [FIGURE_UPTIME] = {"supd_actor_uptime_seconds", false, "seconds",
+                       "How long its process has lived.", FORM_MS},
+    [FIGURE_MEMORY] = {"supd_actor_memory_bytes", false, "bytes",
+                       "Memory of its processes.", FORM_WHOLE},
+    [FIGURE_CPU] = {"supd_actor_cpu_seconds", true, "seconds",
+                    "Processor time of its processes.", FORM_US},
+    [FIGURE_PROCESSES] = {"supd_actor_processes", false, NULL, "Number of its processes.",
+                          FORM_WHOLE},
+    [FIGURE_DESCRIPTORS] = {"supd_actor_open_descriptors", false, NULL,
+                            "Open descriptors of its processes.", FORM_WHOLE},
+    [FIGURE_READ] = {"supd_actor_read_bytes", true, "bytes",
+                     "Read from disks, where the kernel counts that.", FORM_WHOLE},
+    [FIGURE_WRITTEN] = {"supd_actor_written_bytes", true, "bytes",
+                        "Written to disks, where the kernel counts that.", FORM_WHOLE},
+    [FIGURE_WINDOW_LIMIT] =
+        {"supd_actor_window_limit", false, NULL,
+         "How many restarts in the window its intensity or limit allows.", FORM_WHOLE},
+    [FIGURE_HEALTHY] =
+        {"supd_actor_healthy", false, NULL,
+         "1 if its last health check was good; for actors that have a check.",
+         FORM_WHOLE},
+    [FIGURE_EXIT_CODE] = {"supd_actor_last_failure_exit_code", false, NULL,
+                          "The exit status of its last failure, if that was an exit.",
+                          FORM_WHOLE},
 };
 
 /* Those of which an actor has a figure for each value of one more label. */
@@ -299,27 +144,27 @@ static const struct labelled_family {
 	labelled_fn *figure;
 } labelled_families[] = {
     {{"supd_actor_last_failure_time_seconds", false, "seconds",
-      "Time of its last failure since the Epoch, by cause.", FORM_US, NULL},
-     "cause",
+      "Time of its last failure since the Epoch, by cause.", FORM_US},
+     ",cause=\"",
      cause_kind_names,
      CAUSE_KIND_MAX,
      get_failure_time},
     {{"supd_actor_state", false, NULL, "1 for the state in which the actor is.",
-      FORM_WHOLE, NULL},
-     "state",
+      FORM_WHOLE},
+     ",state=\"",
      node_state_names,
      NODE_STATE_MAX,
      is_in_state},
-    {{"supd_actor_failures", true, NULL, "Failures by cause.", FORM_WHOLE, NULL},
-     "cause",
+    {{"supd_actor_failures", true, NULL, "Failures by cause.", FORM_WHOLE},
+     ",cause=\"",
      cause_kind_names,
      CAUSE_KIND_MAX,
      count_failures_of},
     {{"supd_actor_restarts_by_reason", true, NULL,
       "Starts after the first: for its own failure or normal end, that of a sibling, a "
       "restart of its supervisor, the end of an actor it watches, a resume, a command.",
-      FORM_WHOLE, NULL},
-     "reason",
+      FORM_WHOLE},
+     ",reason=\"",
      restart_kind_names,
      RESTART_KIND_MAX,
      count_restarts_by},
@@ -335,59 +180,97 @@ add_head(struct strbuf *sb, const char *name, const char *type, const char *unit
 	strbuf_addf(sb, "# HELP %s %s\n", name, help);
 }
 
-/* What a line of a family says of an actor. */
-struct figure {
-	const char *label; /* NULL: without a label of its own */
-	const char *value; /* of the label */
-	uint64_t n;
+/* The lines of a family: how each begins, and its label of its own, or NULL. */
+struct lines {
+	struct strbuf begin;
+	const char *label;
+	enum figure_form form;
 };
 
 static void
-add_line(struct strbuf *sb, const struct scraped *about, const struct family *family,
-         const struct sample *sample, const struct figure *figure)
+add_line(struct strbuf *sb, const struct lines *lines, const char *labels,
+         const char *value, uint64_t n)
 {
-	strbuf_adds(sb, family->name);
-	strbuf_adds(sb, family->is_counter ? "_total{path=\"" : "{path=\"");
-	add_label(sb, actors_path(about->actors, sample->ref));
-	if (sample->view.depth > 1) {
-		strbuf_adds(sb, "\",supervisor=\"");
-		add_label(sb, actors_path(about->actors, sample->view.parent));
+	if (n == NO_FIGURE)
+		return;
+	strbuf_add_fixed(sb, lines->begin.data, lines->begin.len);
+	strbuf_add_fixed(sb, labels, strlen(labels));
+	if (lines->label != NULL) {
+		strbuf_adds(sb, lines->label);
+		strbuf_adds(sb, value);
+		strbuf_addc(sb, '"');
 	}
-	if (figure->label != NULL) {
-		strbuf_adds(sb, "\",");
-		strbuf_adds(sb, figure->label);
-		strbuf_adds(sb, "=\"");
-		strbuf_adds(sb, figure->value);
-	}
-	strbuf_adds(sb, "\"} ");
-	if (family->form == FORM_WHOLE)
-		strbuf_add_number(sb, figure->n);
+	strbuf_add_fixed(sb, "} ", 2);
+	if (lines->form == FORM_WHOLE)
+		strbuf_add_number(sb, n);
 	else
-		add_decimal(sb, figure->n, family->form == FORM_MS ? 1000 : 1000000);
+		add_decimal(sb, n, lines->form == FORM_MS ? 1000 : 1000000);
 	strbuf_addc(sb, '\n');
 }
 
-/* What one family says of an actor; `labelled` NULL: without a label of its own. */
-static void
-add_figures(struct strbuf *sb, const struct scraped *about, const struct family *family,
-            const struct labelled_family *labelled, const struct sample *sample)
-{
-	const struct actor *actor = actors_get(about->actors, sample->ref);
-	struct figure figure = {.label = NULL};
+#define IF(condition, figure) ((condition) ? (uint64_t)(figure) : NO_FIGURE)
 
-	if (!core_valid(about->engine->core, sample->ref) || actor == NULL)
-		return;
-	if (labelled == NULL) {
-		if (family->figure(sample, &figure.n))
-			add_line(sb, about, family, sample, &figure);
-		return;
+/* From what was found out about an actor to its figures. */
+void
+families_measure(struct sample *sample, const struct observation *found)
+{
+	const struct node_view *view = &found->view;
+	const struct usage *usage = &found->usage;
+	const bool has_process = view->kind != NODE_SUPERVISOR;
+	const bool has_io = found->has_usage && usage->has_io;
+	const uint64_t figures[FIGURE_MAX] = {
+	    [FIGURE_UP] = view->state == STATE_RUNNING,
+	    [FIGURE_READY] = view->ready,
+	    [FIGURE_FAILED] = view->state == STATE_FAILED,
+	    [FIGURE_RESTARTS] = view->run.restarts,
+	    [FIGURE_STARTS] = IF(has_process, view->run.generation),
+	    [FIGURE_WINDOW] = view->counted.window,
+	    [FIGURE_CONSECUTIVE_FAILURES] = view->backoff.failures,
+	    [FIGURE_BACKOFF_DELAY] =
+	        view->backoff.failures > 0 ? view->backoff.delay_ms : 0,
+	    [FIGURE_DEAD_LETTERS] = IF(has_process, found->dead_letters),
+	    [FIGURE_OUTPUT_BLOCKED] = IF(has_process, found->is_blocked),
+	    [FIGURE_OUTPUT_LOST] = IF(has_process, found->lost),
+	    [FIGURE_UPTIME] = IF(found->has_uptime, found->uptime_ms),
+	    [FIGURE_MEMORY] = IF(found->has_usage, usage->memory_bytes),
+	    [FIGURE_CPU] = IF(found->has_usage, usage->cpu_usec),
+	    [FIGURE_PROCESSES] = IF(found->has_usage, usage->processes),
+	    [FIGURE_DESCRIPTORS] = IF(found->has_usage, usage->descriptors),
+	    [FIGURE_READ] = IF(has_io, usage->read_bytes),
+	    [FIGURE_WRITTEN] = IF(has_io, usage->write_bytes),
+	    [FIGURE_WINDOW_LIMIT] = IF(view->counted.has_limit, view->counted.limit),
+	    [FIGURE_HEALTHY] =
+	        IF(view->has_health, view->process.main_alive && !view->is_unwell),
+	    [FIGURE_EXIT_CODE] =
+	        IF(view->has_failure && view->failure.cause.kind == CAUSE_EXIT,
+	           view->failure.cause.code),
+	};
+
+	*sample = (struct sample){
+	    .state = view->state,
+	    .is_well = view_is_well(view, found->is_blocked),
+	    .has_process = has_process,
+	    .failed_at_us = view->has_failure ? found->failed_at_us : 0,
+	    .failure = view->failure.cause.kind,
+	};
+	memcpy(sample->figures, figures, sizeof(figures));
+	memcpy(sample->failures, found->tally.failures, sizeof(sample->failures));
+	memcpy(sample->restarts_by, view->run.restarts_by, sizeof(sample->restarts_by));
+}
+
+/* The labels that all lines about an actor have, ended by a NUL: they stand there once.
+ */
+void
+families_add_labels(struct strbuf *sb, const struct actors *actors,
+                    const struct node_view *view)
+{
+	strbuf_adds(sb, "{path=\"");
+	add_label(sb, actors_path(actors, view->ref));
+	if (view->depth > 1) {
+		strbuf_adds(sb, "\",supervisor=\"");
+		add_label(sb, actors_path(actors, view->parent));
 	}
-	figure.label = labelled->label;
-	for (size_t i = 0; i < labelled->n_values; i++) {
-		figure.value = labelled->values[i];
-		if (labelled->figure(sample, &actor->tally, i, &figure.n))
-			add_line(sb, about, family, sample, &figure);
-	}
+	strbuf_add(sb, "\"", 2);
 }
 
 /* How often supd itself failed, and for how long nothing was supervised. */
@@ -412,7 +295,7 @@ add_unhealthy(struct strbuf *sb, const struct sample *samples, size_t n_samples)
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < n_samples; i++)
-		n += !view_is_well(&samples[i].view, samples[i].is_blocked);
+		n += !samples[i].is_well;
 	add_head(sb, "supd_actors_unhealthy", "gauge", NULL,
 	         "Actors that are not healthy, with the supervisors above failed ones.");
 	strbuf_addf(sb, "supd_actors_unhealthy %" PRIu32 "\n", n);
@@ -439,7 +322,7 @@ families_write_own(struct strbuf *sb, const struct scraped *about,
 	strbuf_addf(sb, "supd_events_total %" PRIu64 "\n",
 	            about->events->next_seq > 0 ? about->events->next_seq - 1 : 0);
 	for (size_t i = 0; i < n_samples; i++)
-		counts[samples[i].view.state]++;
+		counts[samples[i].state]++;
 	add_guardians(sb, about->origin);
 	add_unhealthy(sb, samples, n_samples);
 	add_head(sb, "supd_actors", "gauge", NULL, "Actors in each state.");
@@ -449,25 +332,39 @@ families_write_own(struct strbuf *sb, const struct scraped *about,
 }
 
 /*
- * What one family says of one actor, with the head of the family before the first;
- * `sample` NULL: there are no actors, the head alone.  false: there is no such family.
+ * What one family says of some actors, with the head of the family before the first of
+ * all, or without any.  false: there is no such family.
  */
 bool
 families_write(struct strbuf *sb, size_t place, bool is_first,
-               const struct scraped *about, const struct sample *sample)
+               const struct sampled *sampled, size_t n)
 {
-	const size_t n = ARRAY_SIZE(families);
 	const struct labelled_family *labelled =
-	    place < n ? NULL : &labelled_families[place - n];
+	    place < FIGURE_MAX ? NULL : &labelled_families[place - FIGURE_MAX];
 	const struct family *family;
+	struct lines lines;
+	char memory[128];
 
-	if (place >= n + ARRAY_SIZE(labelled_families))
+	if (place >= FIGURE_MAX + ARRAY_SIZE(labelled_families))
 		return false;
 	family = labelled == NULL ? &families[place] : &labelled->family;
 	if (is_first)
 		add_head(sb, family->name, family->is_counter ? "counter" : "gauge",
 		         family->unit, family->help);
-	if (sample != NULL)
-		add_figures(sb, about, family, labelled, sample);
+	lines = (struct lines){.label = labelled == NULL ? NULL : labelled->label,
+	                       .form = family->form};
+	strbuf_borrow(&lines.begin, memory, sizeof(memory));
+	strbuf_adds(&lines.begin, family->name);
+	strbuf_adds(&lines.begin, family->is_counter ? "_total" : "");
+	for (size_t i = 0; i < n; i++) {
+		const struct sample *sample = &sampled->samples[i];
+		const char *labels = sampled->labels + sample->labels;
+
+		if (labelled == NULL)
+			add_line(sb, &lines, labels, NULL, sample->figures[place]);
+		for (size_t k = 0; labelled != NULL && k < labelled->n_values; k++)
+			add_line(sb, &lines, labels, labelled->values[k],
+			         labelled->figure(sample, k));
+	}
 	return true;
 }

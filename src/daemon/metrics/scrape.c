@@ -2,8 +2,8 @@
 /* scrape.c - the figures about supd and its actors, as OpenMetrics text.
  *
  * First every actor is looked at, a few of them a turn; then the families are written,
- * each with all of its actors, as OpenMetrics wants it.  Actors that are gone by then
- * are left out.
+ * each with all of its actors, as OpenMetrics wants it: of each actor what it was when it
+ * was looked at.
  */
 #include "config.h"
 
@@ -41,9 +41,10 @@ static struct scraper {
 	struct requests served;  /* the requests that the text under way will answer */
 	struct ref_list list;
 	struct sample *samples;
-	size_t n_looked;  /* of the list */
-	size_t n_samples; /* samples of actors that exist */
-	size_t n_written; /* of the family that is being written */
+	struct strbuf labels; /* of the samples */
+	size_t n_looked;      /* of the list */
+	size_t n_samples;     /* samples of actors that exist */
+	size_t n_written;     /* of the family that is being written */
 	size_t family;
 	uint64_t now_ms;    /* when it began */
 	struct strbuf text; /* the one being made */
@@ -101,7 +102,7 @@ text_take(struct scraper *scraper)
 {
 	struct scrape_text *text;
 
-	if (scraper->samples == NULL || scraper->text.failed)
+	if (scraper->samples == NULL || scraper->text.failed || scraper->labels.failed)
 		return NULL;
 	text = calloc(1, sizeof(*text));
 	if (text == NULL)
@@ -119,28 +120,32 @@ scrape_actor(struct scraper *scraper, struct ref ref)
 {
 	const struct scraped *about = &scraper->about;
 	const struct actor *actor = actors_get(about->actors, ref);
+	struct observation found;
 	struct sample *sample;
 
 	if (!core_valid(about->engine->core, ref) || actor == NULL)
 		return;
-	sample = &scraper->samples[scraper->n_samples++];
-	*sample = (struct sample){.ref = ref,
-	                          .dead_letters = actor->dead_letters,
-	                          .failed_at_us = actor->failed_at_wall_us};
-	core_view(about->engine->core, ref, scraper->now_ms, &sample->view);
-	sample->is_blocked =
-	    about->output != NULL &&
-	    output_blocked(about->output, actor->path, &sample->lost) != 0;
-	sample->has_uptime = actor->pid != 0;
+	found = (struct observation){.tally = actor->tally,
+	                             .dead_letters = actor->dead_letters,
+	                             .failed_at_us = actor->failed_at_wall_us,
+	                             .has_uptime = actor->pid != 0};
+	core_view(about->engine->core, ref, scraper->now_ms, &found.view);
+	found.is_blocked = about->output != NULL &&
+	                   output_blocked(about->output, actor->path, &found.lost) != 0;
 	if (scraper->now_ms > actor->process_started_ms)
-		sample->uptime_ms = scraper->now_ms - actor->process_started_ms;
-	sample->has_usage = procs_usage(about->procs, ref, &sample->usage);
+		found.uptime_ms = scraper->now_ms - actor->process_started_ms;
+	found.has_usage = procs_usage(about->procs, ref, &found.usage);
+	sample = &scraper->samples[scraper->n_samples++];
+	families_measure(sample, &found);
+	sample->labels = scraper->labels.len;
+	families_add_labels(&scraper->labels, about->actors, &found.view);
 }
 
 static void
 scraper_forget(struct scraper *scraper)
 {
 	strbuf_done(&scraper->text);
+	strbuf_done(&scraper->labels);
 	free(scraper->samples);
 	scraper->samples = NULL;
 	ref_list_done(&scraper->list);
@@ -173,6 +178,7 @@ scraper_begin(struct scraper *scraper)
 	if (scraper->samples == NULL)
 		return false;
 	strbuf_init(&scraper->text, SCRAPE_BYTES_MAX);
+	strbuf_init(&scraper->labels, SCRAPE_BYTES_MAX);
 	scraper->now_ms = clock_mono_ms();
 	return true;
 }
@@ -182,20 +188,25 @@ static bool
 scraper_write(struct scraper *scraper)
 {
 	struct strbuf *sb = &scraper->text;
+	size_t n;
 
+	if (scraper->labels.failed)
+		return true;
 	if (scraper->family == 0 && scraper->n_written == 0)
 		families_write_own(sb, &scraper->about, scraper->samples,
 		                   scraper->n_samples);
-	for (size_t n = 0; n < WRITTEN_AT_ONCE && !sb->failed; n++) {
-		const size_t i = scraper->n_written;
+	for (size_t left = WRITTEN_AT_ONCE; left > 0 && !sb->failed; left -= n) {
+		const size_t from = scraper->n_written;
+		const struct sampled sampled = {&scraper->samples[from],
+		                                scraper->labels.data};
 
-		if (!families_write(sb, scraper->family, i == 0, &scraper->about,
-		                    i < scraper->n_samples ? &scraper->samples[i]
-		                                           : NULL)) {
+		n = scraper->n_samples - from < left ? scraper->n_samples - from : left;
+		if (!families_write(sb, scraper->family, from == 0, &sampled, n)) {
 			strbuf_adds(sb, "# EOF\n");
 			return true;
 		}
-		if (++scraper->n_written >= scraper->n_samples) {
+		scraper->n_written += n;
+		if (scraper->n_written == scraper->n_samples) {
 			scraper->n_written = 0;
 			scraper->family++;
 		}
