@@ -30,8 +30,7 @@ take_digits(const char **p, int n, int max)
 static int
 take_fraction(const char **p)
 {
-	int scale = 100000;
-	int us = 0;
+	int scale = 100000, us = 0;
 
 	if (**p != '.' || !isdigit((unsigned char)(*p)[1]))
 		return 0;
@@ -120,8 +119,7 @@ moment_parse(const char *text, uint64_t *ret_us)
 {
 	struct tm tm = {0};
 	const char *p = text;
-	int zone;
-	int us;
+	int zone, us;
 
 	if (!take_date(&p, &tm) || (*p != 'T' && *p != 't' && *p != ' '))
 		return -EINVAL;

@@ -165,8 +165,7 @@ static const char size_suffixes[] = "KMGT";
 int
 size_parse(const char *text, uint64_t *ret_bytes)
 {
-	const char *p = text;
-	const char *suffix;
+	const char *p = text, *suffix;
 	unsigned int shift = 0;
 	uint64_t n;
 	int r = read_number(&p, &n);

@@ -232,8 +232,7 @@ place_processes(const struct packer *packer, const struct conf *copy)
 static int
 pack_all(struct packer *packer, const struct conf *conf)
 {
-	size_t head;
-	size_t at;
+	size_t head, at;
 	int r = add_room(packer, sizeof(struct packed_head), &head);
 
 	if (r == 0)

@@ -173,8 +173,7 @@ visit_things(struct packed_visitor *visitor, const struct packed_shape *shape, s
 
 	for (size_t i = 0; r == 0 && i < n * shape->n_arrays; i++) {
 		const size_t thing = at + i / shape->n_arrays * shape->size;
-		size_t below;
-		size_t n_below;
+		size_t below, n_below;
 
 		r = visit_array(visitor, &shape->arrays[i % shape->n_arrays], thing,
 		                &below, &n_below);
@@ -199,8 +198,7 @@ visit_actor(struct packed_visitor *visitor, size_t at)
 
 	for (size_t i = 0; r == 0 && i < packed_actor.n_arrays; i++) {
 		const struct packed_array *array = &packed_actor.arrays[i];
-		size_t below;
-		size_t n;
+		size_t below, n;
 
 		r = visit_array(visitor, array, at, &below, &n);
 		if (r == 0)
@@ -216,8 +214,7 @@ visit_actor(struct packed_visitor *visitor, size_t at)
 int
 packed_visit(struct packed_visitor *visitor, size_t at)
 {
-	size_t below = 0;
-	size_t n = 0;
+	size_t below = 0, n = 0;
 	int r = visitor->on_things(visitor, &packed_conf, at, 1);
 
 	for (size_t i = 0; r == 0 && i < packed_conf.n_arrays; i++) {

@@ -307,14 +307,13 @@ conf_unpack(int fd, struct err *err)
 struct conf *
 conf_unpack_block(const void *block, size_t bytes, struct err *err)
 {
-	struct conf *conf;
 	struct packed_head head = {0};
 
 	if (bytes >= sizeof(head))
 		memcpy(&head, block, sizeof(head));
 	if (check_head(&head, bytes, err) < 0)
 		return NULL;
-	conf = calloc(1, sizeof(*conf));
+	struct conf *conf = calloc(1, sizeof(*conf));
 	if (conf != NULL) {
 		conf->block.sealed_fd = -1;
 		conf->block.at = malloc(bytes);

@@ -191,8 +191,7 @@ take_value(struct envfile *file, char **ret)
 static int
 take_all(struct envfile *file, envfile_fn *on_variable, void *data)
 {
-	char *key;
-	char *value;
+	char *key, *value;
 	int r = 0;
 
 	while (r == 0 && find_line(file)) {

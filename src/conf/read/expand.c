@@ -235,7 +235,6 @@ copy_all(struct expansion *expansion, struct expansion_step *steps, size_t n)
 
 	while (n > 0) {
 		struct expansion_step *step = &steps[n - 1];
-		struct trail *trail;
 
 		if (step->next == step->from->n) {
 			n--;
@@ -248,7 +247,7 @@ copy_all(struct expansion *expansion, struct expansion_step *steps, size_t n)
 			put_part(step, part);
 			continue;
 		}
-		trail = arena_alloc(arena, 1, sizeof(*trail));
+		struct trail *trail = arena_alloc(arena, 1, sizeof(*trail));
 		if (trail == NULL)
 			return false;
 		*trail = (struct trail){step->trail, NULL, step->next};
@@ -284,7 +283,6 @@ expand(struct reader *reader, const struct yaml *node, const struct scope *scope
 {
 	struct expansion expansion = {.reader = reader, .scope = scope};
 	const struct yaml *copy = NULL;
-	struct expansion_step *steps;
 
 	if (!node->dollar)
 		return node;
@@ -294,7 +292,7 @@ expand(struct reader *reader, const struct yaml *node, const struct scope *scope
 		strbuf_done(&expansion.out);
 		return copy;
 	}
-	steps = calloc(NODE_HEIGHT_MAX, sizeof(*steps));
+	struct expansion_step *steps = calloc(NODE_HEIGHT_MAX, sizeof(*steps));
 	if (steps != NULL) {
 		steps[0] = (struct expansion_step){node, open_copy(reader->scratch, node),
 		                                   0, trail};

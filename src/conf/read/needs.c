@@ -45,7 +45,6 @@ read_needs(struct reader *reader, const struct yaml *node, void *target,
            const struct trail *trail)
 {
 	struct conf_actor *actor = target;
-	struct need_spec *specs;
 
 	if (node->n > SPEC_NEEDS_MAX) {
 		reader_error(
@@ -55,7 +54,7 @@ read_needs(struct reader *reader, const struct yaml *node, void *target,
 		    node->n, SPEC_NEEDS_MAX);
 		return;
 	}
-	specs = arena_alloc(reader->keep, node->n, sizeof(*specs));
+	struct need_spec *specs = arena_alloc(reader->keep, node->n, sizeof(*specs));
 	actor->needs = arena_alloc(reader->keep, node->n, sizeof(*actor->needs));
 	if (specs == NULL || actor->needs == NULL)
 		return;

@@ -66,12 +66,11 @@ count_cpus(void)
 const struct rights *
 rights_get(struct reader *reader)
 {
-	struct rights *rights;
 	char line[64];
 
 	if (reader->rights != NULL)
 		return reader->rights;
-	rights = arena_alloc(reader->scratch, 1, sizeof(*rights));
+	struct rights *rights = arena_alloc(reader->scratch, 1, sizeof(*rights));
 	if (rights == NULL)
 		return NULL;
 	get_capabilities(rights);

@@ -20,8 +20,6 @@ void
 read_words(struct reader *reader, const struct yaml *node, const struct trail *trail,
            char ***ret_argv)
 {
-	char **argv;
-
 	if (node->type != NODE_LIST)
 		return;
 	if (node->n == 0 || node->items[0]->text[0] == '\0') {
@@ -30,7 +28,7 @@ read_words(struct reader *reader, const struct yaml *node, const struct trail *t
 		    "the command is empty; its first word is the program to execute");
 		return;
 	}
-	argv = arena_alloc(reader->keep, node->n + 1, sizeof(*argv));
+	char **argv = arena_alloc(reader->keep, node->n + 1, sizeof(*argv));
 	if (argv == NULL)
 		return;
 	for (size_t i = 0; i < node->n; i++)

@@ -340,8 +340,6 @@ static void
 read_rules(struct reader *reader, const struct yaml *node, struct decider *decider,
            bool is_last, const struct trail *trail)
 {
-	struct rule *rules;
-
 	*decider = (struct decider){0};
 	if (node->type == NODE_TEXT) {
 		decider->preset = read_preset(node);
@@ -352,7 +350,7 @@ read_rules(struct reader *reader, const struct yaml *node, struct decider *decid
 		             node->n, SPEC_RULES_MAX);
 		return;
 	}
-	rules = arena_alloc(reader->keep, node->n, sizeof(*rules));
+	struct rule *rules = arena_alloc(reader->keep, node->n, sizeof(*rules));
 	if (rules == NULL)
 		return;
 	for (size_t i = 0; i < node->n; i++) {

@@ -87,8 +87,7 @@ read_output(struct reader *reader, const struct yaml *node, void *target,
 {
 	struct conf_actor *actor = target;
 	struct conf_process *process = actor->process;
-	const struct yaml *out = node;
-	const struct yaml *err = node;
+	const struct yaml *out = node, *err = node;
 
 	if (node->type == NODE_MAP) {
 		out = node_get(node, "stdout");

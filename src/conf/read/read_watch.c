@@ -127,7 +127,6 @@ read_watch(struct reader *reader, const struct yaml *node, void *target,
            const struct trail *trail)
 {
 	struct conf_actor *actor = target;
-	struct watch_spec *specs;
 
 	if (node->n > SPEC_WATCHES_MAX) {
 		reader_error(reader, node, trail,
@@ -135,7 +134,7 @@ read_watch(struct reader *reader, const struct yaml *node, void *target,
 		             SPEC_WATCHES_MAX);
 		return;
 	}
-	specs = arena_alloc(reader->keep, node->n, sizeof(*specs));
+	struct watch_spec *specs = arena_alloc(reader->keep, node->n, sizeof(*specs));
 	actor->watches = arena_alloc(reader->keep, node->n, sizeof(*actor->watches));
 	if (specs == NULL || actor->watches == NULL)
 		return;

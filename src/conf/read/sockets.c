@@ -205,8 +205,7 @@ refuse(struct reader *reader, const struct conf_actor *actor,
 {
 	struct spot spot = {reader->conf->files[socket->place.file], socket->place.line,
 	                    socket->column};
-	char message[512];
-	char key[256];
+	char message[512], key[256];
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF(65536);
 	va_list ap;
 

@@ -96,8 +96,7 @@ address_parse(const char *text, struct address *ret, struct err *why)
 {
 	struct address address = {.kind = SOCKET_KIND_MAX};
 	const char *colon = strchr(text, ':');
-	int kind = -1;
-	int r;
+	int kind = -1, r;
 
 	for (int i = 0; colon != NULL && i < SOCKET_KIND_MAX; i++)
 		if (strlen(socket_kind_names[i]) == (size_t)(colon - text) &&

@@ -127,8 +127,7 @@ scan_decimal(struct text_scan *scan)
 int
 scan_duration(struct text_scan *scan)
 {
-	uint64_t ms;
-	uint64_t bare;
+	uint64_t ms, bare;
 	int r = duration_parse(scan->text, &ms);
 
 	if (r < 0) {
@@ -204,8 +203,7 @@ parse_range(const char *text, uint64_t max, uint64_t *ret, struct err *why)
 {
 	const char *dash = strchr(text, '-');
 	char first[16] = "";
-	uint64_t from;
-	uint64_t to;
+	uint64_t from, to;
 
 	if (dash != NULL && (size_t)(dash - text) < sizeof(first)) {
 		memcpy(first, text, (size_t)(dash - text));

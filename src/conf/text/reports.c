@@ -120,8 +120,7 @@ file_rank(const struct file_order *order, const char *file)
 static int
 compare(const void *left, const void *right, void *data)
 {
-	const struct conf_report *a = left;
-	const struct conf_report *b = right;
+	const struct conf_report *a = left, *b = right;
 	size_t a_rank = file_rank(data, a->file);
 	size_t b_rank = file_rank(data, b->file);
 

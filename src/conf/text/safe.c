@@ -40,8 +40,7 @@ static void
 look_up(char *at, const struct stat *below, const struct trust *trust,
         struct safety_report *ret)
 {
-	struct stat kept;
-	struct stat now;
+	struct stat kept, now;
 
 	while (lstat(at, &now) == 0) {
 		const enum safety safety = look_at(&now, below, trust);

@@ -105,7 +105,6 @@ words_split(struct arena *arena, const char *text, char ***ret_words, size_t *re
 {
 	struct splitter splitter = {.from = text};
 	char *all = arena_alloc(arena, strlen(text) + 2, 1);
-	char **words;
 	size_t n = 0;
 
 	if (all == NULL)
@@ -122,7 +121,7 @@ words_split(struct arena *arena, const char *text, char ***ret_words, size_t *re
 		err_set(err, 0, "more than %d words", WORDS_MAX);
 		return -EINVAL;
 	}
-	words = arena_alloc(arena, n + 1, sizeof(*words));
+	char **words = arena_alloc(arena, n + 1, sizeof(*words));
 	if (words == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {

@@ -96,8 +96,7 @@ static void
 locate_offset(const struct yaml_source *source, size_t offset, size_t *ret_line,
               size_t *ret_column)
 {
-	size_t line = 1;
-	size_t column = 1;
+	size_t line = 1, column = 1;
 
 	for (size_t i = 0; i < offset && i < source->len; i++) {
 		unsigned char c = (unsigned char)source->text[i];

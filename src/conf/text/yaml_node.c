@@ -194,14 +194,12 @@ merge_pairs(const struct merge *merge, struct arena *arena, struct merge *work,
 const struct yaml *
 node_merge(struct arena *arena, const struct yaml *base, const struct yaml *over)
 {
-	struct merge *work;
-	size_t n_work = 0;
-	size_t cap = 64;
+	size_t n_work = 0, cap = 64;
 
 	if (base == NULL || over == NULL)
 		return base != NULL ? base : over;
 	struct yaml *top = node_new(arena, NODE_MAP, over);
-	work = calloc(cap, sizeof(*work));
+	struct merge *work = calloc(cap, sizeof(*work));
 	if (top == NULL || work == NULL) {
 		free(work);
 		return NULL;

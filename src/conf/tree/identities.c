@@ -166,7 +166,6 @@ conf_take_identity(struct conf *conf, struct conf_process *process, const void *
                    size_t size)
 {
 	struct identity_answer head;
-	struct conf_found *found;
 
 	if (size < sizeof(head))
 		return -EBADMSG;
@@ -179,7 +178,7 @@ conf_take_identity(struct conf *conf, struct conf_process *process, const void *
 		process->identity.unknown_is_group = head.is_group;
 		return -ENOENT;
 	}
-	found = malloc(sizeof(*found) + size + 1);
+	struct conf_found *found = malloc(sizeof(*found) + size + 1);
 	if (found == NULL)
 		return -ENOMEM;
 	memcpy(found->bytes, (const char *)answer + sizeof(head), size);

@@ -100,8 +100,7 @@ warn_unreachable(const struct lint *lint, const struct conf_actor *supervisor,
 	const struct intensity_spec *intensity = &supervisor->spec.policy.intensity;
 	const struct conf_key *written = conf_keys_find(supervisor, "intensity.within");
 	const char *key = "intensity.within";
-	char within[DURATION_TEXT_MAX];
-	char span[DURATION_TEXT_MAX];
+	char within[DURATION_TEXT_MAX], span[DURATION_TEXT_MAX];
 	CLEANUP(strbuf_done) struct strbuf sum = STRBUF(256);
 
 	if (written == NULL)
@@ -202,8 +201,7 @@ static void
 check_shutdown(const struct lint *lint, const struct conf_actor *actor,
                uint64_t needed_ms)
 {
-	char own[DURATION_TEXT_MAX];
-	char needed[DURATION_TEXT_MAX];
+	char own[DURATION_TEXT_MAX], needed[DURATION_TEXT_MAX];
 
 	if (actor->spec.kind != NODE_SUPERVISOR ||
 	    actor->spec.stop.mode != SHUTDOWN_TIMEOUT ||

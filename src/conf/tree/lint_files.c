@@ -160,13 +160,12 @@ lint_file(const char *name, const struct stat *stat_buf,
 	struct spot spot = {name, 0, 0};
 	struct safety_report report = {.safety = SAFE};
 	char message[MESSAGE_MAX];
-	bool is_error;
 
 	if (geteuid() == 0)
 		(void)safety_of(name, &TRUST_ROOT, &report);
 	else
 		safety_of_file(name, stat_buf, &own, &report);
-	is_error =
+	bool is_error =
 	    geteuid() == 0 && (report.safety != SAFE_BUT_FOR_OWNER || options->look);
 	if (report.safety != SAFE && (is_error || options->warn))
 		reports_add(reports, is_error ? CONF_ERROR : CONF_WARNING, &spot, "",

@@ -146,7 +146,6 @@ include_entry(struct file_load *load, const struct yaml *entry, const char *main
 {
 	const char *slash = strrchr(main_file, '/');
 	int dir_len = slash != NULL ? (int)(slash - main_file) + 1 : 0;
-	char *path;
 
 	if (entry->text[0] == '/')
 		dir_len = 0;
@@ -154,7 +153,7 @@ include_entry(struct file_load *load, const struct yaml *entry, const char *main
 		report_at(load, entry, "an empty path");
 		return;
 	}
-	path =
+	char *path =
 	    arena_printf(load->reader.scratch, "%.*s%s", dir_len, main_file, entry->text);
 	if (path == NULL)
 		return;

@@ -16,11 +16,11 @@ parameters_note(struct builder *builder, const struct brood *brood,
 {
 	const struct yaml *own = brood->children->pairs[brood->next - 1].value;
 	const struct yaml *with = node_get(own, "with");
-	struct parameters *given;
 
 	if (with == NULL || with->type != NODE_MAP || scope->with == NULL)
 		return;
-	given = arena_alloc(builder->reader->scratch, 1, sizeof(*given));
+	struct parameters *given =
+	    arena_alloc(builder->reader->scratch, 1, sizeof(*given));
 	if (given == NULL)
 		return;
 	*given = (struct parameters){builder->given, with, scope, trail};

@@ -39,8 +39,7 @@ static uint32_t
 find_pile(const struct sibling *siblings, const uint32_t *tails, uint32_t n_tails,
           uint32_t old_index)
 {
-	uint32_t low = 0;
-	uint32_t high = n_tails;
+	uint32_t low = 0, high = n_tails;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
@@ -82,8 +81,7 @@ mark_moved(struct sibling *siblings, uint32_t n, bool *moved)
 static int
 compare_siblings(const void *left, const void *right)
 {
-	const struct sibling *a = left;
-	const struct sibling *b = right;
+	const struct sibling *a = left, *b = right;
 
 	if (a->parent != b->parent)
 		return a->parent < b->parent ? -1 : 1;
@@ -191,11 +189,11 @@ make_room(struct planner *planner, const struct conf_keys *old,
           const struct conf_keys *new_keys)
 {
 	const size_t cap = count_keys(old) + count_keys(new_keys);
-	const struct conf_key **larger;
 
 	if (cap <= planner->cap)
 		return true;
-	larger = reallocarray(planner->differs, 2 * cap, sizeof(*larger));
+	const struct conf_key **larger =
+	    reallocarray(planner->differs, 2 * cap, sizeof(*larger));
 	if (larger == NULL)
 		return false;
 	planner->differs = larger;

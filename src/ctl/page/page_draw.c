@@ -380,8 +380,7 @@ put_all(struct page *page)
 	    page->screen.height > LINES_AROUND ? page->screen.height - LINES_AROUND : 1;
 	const bool has_pane =
 	    page->pane.kind != PANE_NONE && page->screen.height >= HEIGHT_WITH_PANE;
-	uint32_t lines = inside;
-	uint32_t line = 1;
+	uint32_t lines = inside, line = 1;
 
 	if (!has_pane || !page->pane_only) {
 		put_titles(page, 1);

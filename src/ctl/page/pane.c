@@ -157,11 +157,10 @@ static void
 bound_text(struct pane *pane)
 {
 	const char *text = strbuf_str(&pane->text);
-	const char *cut;
 
 	if (pane->text.len <= TEXT_BYTES_MAX)
 		return;
-	cut =
+	const char *cut =
 	    memchr(text + pane->text.len - TEXT_BYTES_MAX / 2, '\n', TEXT_BYTES_MAX / 2);
 	strbuf_consume(&pane->text,
 	               cut == NULL ? pane->text.len : (size_t)(cut + 1 - text));

@@ -285,8 +285,7 @@ static int
 take_key(void)
 {
 	static const struct {
-		int curses;
-		int key;
+		int curses, key;
 	} keys[] = {
 	    {KEY_UP, SCREEN_UP},
 	    {KEY_DOWN, SCREEN_DOWN},

@@ -45,11 +45,9 @@ int
 kept_add(struct kept_lines *kept, struct kept_origin *origin, int64_t max,
          const char *text, size_t len)
 {
-	struct kept_line *line;
-
 	if (max == 0)
 		return 0;
-	line = malloc(sizeof(*line) + len);
+	struct kept_line *line = malloc(sizeof(*line) + len);
 	if (line == NULL)
 		return -ENOMEM;
 	*line = (struct kept_line){.older = kept->newest, .origin = origin, .len = len};

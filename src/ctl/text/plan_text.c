@@ -140,8 +140,7 @@ plan_text_print(struct out *out, const json_t *plan, bool is_done)
 	size_t counts[ARRAY_SIZE(words)] = {0};
 	const char *separator = "";
 	const json_t *change;
-	size_t width = 0;
-	size_t i;
+	size_t width = 0, i;
 
 	json_array_foreach(plan, i, change)
 	{

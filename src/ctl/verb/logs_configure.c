@@ -41,8 +41,7 @@ configure_filter(struct log_stream *stream)
 	const struct options *options = &stream->ctl->options;
 	const struct {
 		unsigned int given;
-		const char *name;
-		const char *text;
+		const char *name, *text;
 		char *ret;
 	} times[] = {
 	    {OPTION_SINCE, "--since", options->since, stream->since},

@@ -137,8 +137,7 @@ take_options(const struct ctl *ctl, int argc, char **argv, const char *short_opt
 {
 	struct option all[OPTIONS_MAX + 2] = {0};
 	const struct verb_option *row;
-	int option;
-	int r = 0;
+	int option, r = 0;
 	size_t n;
 
 	for (n = 0; n < OPTIONS_MAX && (row = verb_option_at(n)) != NULL; n++)

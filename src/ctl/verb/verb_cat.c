@@ -76,13 +76,11 @@ add_string(struct ctl *ctl, const char *text)
 static void
 add_value(struct ctl *ctl, const json_t *value)
 {
-	char *text;
-
 	if (json_is_string(value)) {
 		add_string(ctl, json_string_value(value));
 		return;
 	}
-	text =
+	char *text =
 	    json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(VARLINK_REAL_DIGITS));
 	if (text != NULL)
 		print_json(&ctl->out, (struct span){text, strlen(text)});

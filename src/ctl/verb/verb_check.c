@@ -139,8 +139,7 @@ read_remark(const char *text, struct remark *ret)
 static void
 print_source(struct strbuf *sb, const struct remark *remark)
 {
-	char path[PROGRAM_BYTES_MAX];
-	char line[SOURCE_LINE_MAX];
+	char path[PROGRAM_BYTES_MAX], line[SOURCE_LINE_MAX];
 	long n = 0;
 
 	if (remark->file_len >= sizeof(path) || remark->column < 1)

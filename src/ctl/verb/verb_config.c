@@ -20,8 +20,7 @@ static json_t *
 plan_parameters(struct ctl *ctl, char **names, uint32_t n)
 {
 	json_t *parameters = json_object();
-	char directory[PATH_BYTES_MAX];
-	char file[2 * PATH_BYTES_MAX];
+	char directory[PATH_BYTES_MAX], file[2 * PATH_BYTES_MAX];
 
 	if (n > 0 && (ctl->options.given & OPTION_UNDO) != 0) {
 		complain(ctl, NULL, "--undo: a file does not belong to it");
@@ -74,8 +73,7 @@ static size_t
 count_changes(const json_t *plan)
 {
 	const json_t *change;
-	size_t n = 0;
-	size_t i;
+	size_t n = 0, i;
 
 	json_array_foreach(plan, i, change)
 	{

@@ -84,7 +84,6 @@ verb_simulate(struct ctl *ctl, char **names, uint32_t n)
 	struct call call = {.method = "Simulate", .repeat = true};
 	struct reply reply;
 	json_t *answer;
-	int status;
 
 	call.target = n > 0 ? names[0] : NULL;
 	call.parameters = json_object();
@@ -93,7 +92,7 @@ verb_simulate(struct ctl *ctl, char **names, uint32_t n)
 	if ((ctl->options.given & OPTION_CAUSE) != 0)
 		(void)json_object_set_new(call.parameters, "cause",
 		                          json_string(ctl->options.cause));
-	status =
+	int status =
 	    read_times(ctl, call.parameters) ? ctl_call(ctl, &call, &reply) : CTL_USAGE;
 	if (status == 0 && ctl->options.json) {
 		ctl_array_print(ctl, &reply, "steps");

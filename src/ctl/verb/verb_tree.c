@@ -107,8 +107,7 @@ static void
 draw_branch(struct strbuf *sb, const struct tree *tree, size_t at, bool utf8)
 {
 	const char *steps[ROSTER_DEPTH_MAX];
-	size_t n = 0;
-	size_t i = at;
+	size_t n = 0, i = at;
 
 	while (tree->nodes[i].parent != SIZE_MAX && n < ROSTER_DEPTH_MAX) {
 		bool last = tree->nodes[i].last;

@@ -185,8 +185,7 @@ is_same_actor(const struct log_reader *reader, size_t a, size_t b)
 static void
 add_position(struct log_reader *reader, size_t i, struct strbuf *sb)
 {
-	size_t first = i;
-	size_t end = i;
+	size_t first = i, end = i;
 
 	if (!reader->positions)
 		return;

@@ -270,11 +270,9 @@ reader_file_take(struct reader_file *file, size_t len)
 void
 reader_file_find_mark(struct reader_file *file)
 {
-	uint64_t mark = FNV_BEGIN;
-	uint64_t words = mark;
+	uint64_t mark = FNV_BEGIN, words = mark;
 	char line[MARK_SIZE];
-	const char *text = line;
-	const char *rest;
+	const char *text = line, *rest;
 	ssize_t n;
 
 	if (file->mark != 0 || (file->is_packed && file->offset > 0))
@@ -309,8 +307,7 @@ seek_back(const struct reader_file *file, uint64_t size, uint64_t lines,
           uint64_t *ret_found)
 {
 	char data[CHUNK];
-	uint64_t end = size;
-	uint64_t found = 0;
+	uint64_t end = size, found = 0;
 
 	while (end > 0) {
 		size_t len = end < sizeof(data) ? (size_t)end : sizeof(data);

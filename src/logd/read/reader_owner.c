@@ -55,8 +55,7 @@ enter(const char *owner)
 int
 reader_owner_open(const char *owner, const char *path, int flags)
 {
-	int r = 0;
-	int fd = -1;
+	int r = 0, fd = -1;
 
 	if (owner[0] == '\0' || geteuid() != 0) {
 		fd = open(path, flags);

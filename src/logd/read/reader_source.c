@@ -146,8 +146,7 @@ static int
 begin_at_tail(struct source *source, uint64_t lines, uint64_t since_us)
 {
 	struct stat st;
-	uint64_t left = lines;
-	uint64_t found = 0;
+	uint64_t left = lines, found = 0;
 	bool packed;
 
 	for (uint32_t n = 0; next_number(source, &n, &st, &packed); n++) {

@@ -151,8 +151,7 @@ watch_wait(int inotify_fd, int out_fd, struct source *sources, size_t n)
 	    {.fd = out_fd},
 	    {.fd = inotify_fd, .events = POLLIN},
 	};
-	bool any;
-	bool all;
+	bool any, all;
 	int r;
 
 	watch_all(inotify_fd, sources, n, &any, &all);

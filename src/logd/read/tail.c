@@ -234,9 +234,7 @@ tail_read(struct tail *tail, struct tail_stream *stream, char *buf, size_t size,
 	const struct state_entry *entry = find_entry(tail, stream);
 	char both[TAIL_MAX];
 	uint64_t total = 0;
-	size_t len = 0;
-	size_t waiting = 0;
-	size_t taken;
+	size_t len = 0, waiting = 0, taken;
 	uint32_t turns;
 
 	if (entry == NULL) {

@@ -346,8 +346,7 @@ add_note(struct delivery *delivery, struct piece *piece)
 	const struct state_entry *entry =
 	    &batch->state->entries[piece->stream->source.entry];
 	struct strbuf *text = &delivery->text;
-	char now[CLOCK_TEXT_MAX];
-	char sentence[96];
+	char now[CLOCK_TEXT_MAX], sentence[96];
 	struct format format = {
 	    .out = text,
 	    .room = UINT64_MAX,

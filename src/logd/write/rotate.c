@@ -81,8 +81,7 @@ sink_limit(const struct sink *sink)
 static int
 move_up(const struct sink *sink, unsigned int number)
 {
-	char from[PATH_MAX];
-	char to[PATH_MAX];
+	char from[PATH_MAX], to[PATH_MAX];
 
 	for (int packed = 0; packed <= 1; packed++) {
 		if (!name_of(sink, number, packed, from) ||
