@@ -115,7 +115,11 @@ int
 verb_restart_rolling(struct ctl *ctl, char **names, uint32_t n,
                      int (*restart)(struct ctl *ctl, char *name))
 {
-	struct rolling rolling = {.last = 0};
+	struct rolling rolling = {
+	    .named = STRBUF(PATHS_BYTES_MAX),
+	    .paths = STRBUF(PATHS_BYTES_MAX),
+	    .path = STRBUF(PATHS_BYTES_MAX),
+	};
 	size_t at = 0;
 
 	if ((ctl->options.given & OPTION_NO_WAIT) != 0) {
@@ -123,10 +127,6 @@ verb_restart_rolling(struct ctl *ctl, char **names, uint32_t n,
 		         "--no-wait does not go with --rolling, which waits for each");
 		return CTL_USAGE;
 	}
-	map_init(&rolling.tops);
-	strbuf_init(&rolling.named, PATHS_BYTES_MAX);
-	strbuf_init(&rolling.paths, PATHS_BYTES_MAX);
-	strbuf_init(&rolling.path, PATHS_BYTES_MAX);
 	int status = find_actors(ctl, names, n, &rolling);
 	if (ctl->options.json)
 		ctl_array_begin(ctl);

@@ -47,7 +47,6 @@ settle_init(struct settle *settle, struct ctl *ctl)
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	*settle =
 	    (struct settle){.ctl = ctl, .ms = DEFAULT_MS, .begin_ms = client_now_ms()};
-	map_init(&settle->by_path);
 	/* Times of supd have milliseconds. */
 	settle->begin_us =
 	    ((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000) * 1000;
@@ -129,15 +128,12 @@ is_settled(const struct settle *settle, const struct actor_view *actor)
 static bool
 has_failed_since(const struct settle *settle, const struct actor_view *actor)
 {
-	bool result = false;
 	uint64_t us;
 
 	if (actor->failure.at.at == NULL)
 		return false;
-	char *at = copy_span(actor->failure.at);
-	result = at != NULL && moment_parse(at, &us) == 0 && us >= settle->begin_us;
-	free(at);
-	return result;
+	CLEANUP_FREE char *at = copy_span(actor->failure.at);
+	return at != NULL && moment_parse(at, &us) == 0 && us >= settle->begin_us;
 }
 
 /* Take in an actor that was started, from supd's answer. */
@@ -151,14 +147,13 @@ settle_add(struct settle *settle, const struct actor_view *actor)
 	/* It may have failed before the answer was written: then it has no process. */
 	if (!is_below && is_settled(settle, actor) && !has_failed_since(settle, actor))
 		return;
-	char *path = copy_span(actor->path);
+	CLEANUP_FREE char *path = copy_span(actor->path);
 	struct settle_entry *entry = path != NULL ? add(settle, path) : NULL;
 	settle->failed = settle->failed || entry == NULL;
 	if (entry != NULL) {
 		entry->is_below = is_below;
 		entry->generation = is_below ? -1 : actor->generation;
 	}
-	free(path);
 }
 
 /* An actor that is going to be started anew, or is to go. */
@@ -257,14 +252,13 @@ static void
 take_actor(void *user, const struct actor_view *actor)
 {
 	struct settle *settle = user;
-	char *path = copy_span(actor->path);
+	CLEANUP_FREE char *path = copy_span(actor->path);
 	struct settle_entry *entry = path != NULL ? entry_of(settle, path) : NULL;
 
 	if (path == NULL)
 		settle->failed = true;
 	if (entry != NULL)
 		look_at(settle, entry, actor);
-	free(path);
 }
 
 static int
@@ -311,7 +305,7 @@ tell_last_words(struct ctl *ctl, const char *path)
 {
 	CLEANUP(strbuf_done) struct strbuf lines = STRBUF(BYTES_MAX);
 	struct reply reply;
-	json_t *story = NULL;
+	json_auto_t *story = NULL;
 	const json_t *word;
 	size_t i;
 
@@ -329,23 +323,25 @@ tell_last_words(struct ctl *ctl, const char *path)
 			print_lines(&lines, text, strlen(text), "  | ");
 	}
 	(void)fputs(strbuf_str(&lines), stderr);
-	i = lines.len;
-	json_decref(story);
-	return i > 0;
+	return lines.len > 0;
 }
 
 /* The last lines in the log of the actor, on standard error, where they can be had. */
 static void
 tell_last_lines(struct ctl *ctl, const char *path)
 {
-	struct call call = {.method = "Logs", .target = path, .more = true};
+	CLEANUP(ctl_call_done)
+	struct call call = {
+	    .method = "Logs",
+	    .target = path,
+	    .parameters = json_pack("{s:[s], s:i}", "names", path, "lines", LINES),
+	    .more = true,
+	};
 	struct stream_end end;
 	CLEANUP(strbuf_done) struct strbuf lines = STRBUF(BYTES_MAX);
 
-	call.parameters = json_pack("{s:[s], s:i}", "names", path, "lines", LINES);
 	if (ctl_connect(ctl) == 0)
 		(void)ctl_stream(ctl, &call, take_line, &lines, &end);
-	ctl_call_done(&call);
 	(void)fputs(strbuf_str(&lines), stderr);
 }
 

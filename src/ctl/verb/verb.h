@@ -10,6 +10,8 @@
 
 #define VERB_NAMES_ANY UINT32_MAX
 
+typedef int verb_run(struct ctl *ctl, char **names, uint32_t n);
+
 struct verb {
 	const char *name;
 	const char *alias;     /* one more name or two, parted by a blank, or "" */
@@ -19,7 +21,7 @@ struct verb {
 	unsigned int options; /* OPTION_… it takes */
 	uint32_t names_min;
 	uint32_t names_max;
-	int (*run)(struct ctl *ctl, char **names, uint32_t n);
+	verb_run *run;
 };
 
 /* What getopt_long(3) returns for options without a letter. */
@@ -59,59 +61,33 @@ void verb_print_list(struct strbuf *sb);
 void verb_print_help(struct strbuf *sb, const struct verb *verb);
 
 /* verb_status.c, verb_tree.c */
-int verb_status(struct ctl *ctl, char **names, uint32_t n);
-int verb_list(struct ctl *ctl, char **names, uint32_t n);
-int verb_tree(struct ctl *ctl, char **names, uint32_t n);
+verb_run verb_status, verb_list, verb_tree;
 /* verb_query.c */
-int verb_is_active(struct ctl *ctl, char **names, uint32_t n);
-int verb_is_failed(struct ctl *ctl, char **names, uint32_t n);
-int verb_is_healthy(struct ctl *ctl, char **names, uint32_t n);
-int verb_is_ready(struct ctl *ctl, char **names, uint32_t n);
-int verb_pid(struct ctl *ctl, char **names, uint32_t n);
-int verb_ping(struct ctl *ctl, char **names, uint32_t n);
-int verb_version(struct ctl *ctl, char **names, uint32_t n);
-int verb_metrics(struct ctl *ctl, char **names, uint32_t n);
-int verb_explain(struct ctl *ctl, char **names, uint32_t n);
+verb_run verb_is_active, verb_is_failed, verb_is_healthy, verb_is_ready, verb_pid,
+    verb_ping, verb_version, verb_metrics, verb_explain;
 /* verb_act.c */
-int verb_start(struct ctl *ctl, char **names, uint32_t n);
-int verb_stop(struct ctl *ctl, char **names, uint32_t n);
-int verb_restart(struct ctl *ctl, char **names, uint32_t n);
-int verb_suspend(struct ctl *ctl, char **names, uint32_t n);
-int verb_resume(struct ctl *ctl, char **names, uint32_t n);
-int verb_reset(struct ctl *ctl, char **names, uint32_t n);
-int verb_signal(struct ctl *ctl, char **names, uint32_t n);
-int verb_kill(struct ctl *ctl, char **names, uint32_t n);
-int verb_fail(struct ctl *ctl, char **names, uint32_t n);
-int verb_reload(struct ctl *ctl, char **names, uint32_t n);
-int verb_upgrade(struct ctl *ctl, char **names, uint32_t n);
-int verb_shutdown(struct ctl *ctl, char **names, uint32_t n);
+verb_run verb_start, verb_stop, verb_restart, verb_suspend, verb_resume, verb_reset,
+    verb_signal, verb_kill, verb_fail, verb_reload, verb_upgrade, verb_shutdown;
 /* rolling.c */
 int verb_restart_rolling(struct ctl *ctl, char **names, uint32_t n,
                          int (*restart)(struct ctl *ctl, char *name));
 /* verb_grow.c */
-int verb_add(struct ctl *ctl, char **names, uint32_t n);
-int verb_delete(struct ctl *ctl, char **names, uint32_t n);
-int verb_scale(struct ctl *ctl, char **names, uint32_t n);
+verb_run verb_add, verb_delete, verb_scale;
 /* verb_simulate.c */
-int verb_simulate(struct ctl *ctl, char **names, uint32_t n);
+verb_run verb_simulate;
 /* verb_top.c */
-int verb_top(struct ctl *ctl, char **names, uint32_t n);
+verb_run verb_top;
 /* verb_shell.c */
-int verb_shell(struct ctl *ctl, char **names, uint32_t n);
+verb_run verb_shell;
 /* verb_completion.c */
-int verb_completion(struct ctl *ctl, char **names, uint32_t n);
+verb_run verb_completion;
 /* verb_events.c */
-int verb_events(struct ctl *ctl, char **names, uint32_t n);
+verb_run verb_events;
 /* verb_logs.c */
-int verb_logs(struct ctl *ctl, char **names, uint32_t n);
+verb_run verb_logs;
 /* verb_watch.c */
-int verb_watch(struct ctl *ctl, char **names, uint32_t n);
-int verb_wait(struct ctl *ctl, char **names, uint32_t n);
-/* verb_config.c, verb_cat.c */
-/* verb_check.c */
-int verb_check(struct ctl *ctl, char **names, uint32_t n);
-int verb_diff(struct ctl *ctl, char **names, uint32_t n);
-int verb_apply(struct ctl *ctl, char **names, uint32_t n);
-int verb_cat(struct ctl *ctl, char **names, uint32_t n);
+verb_run verb_watch, verb_wait;
+/* verb_check.c, verb_config.c, verb_cat.c */
+verb_run verb_check, verb_diff, verb_apply, verb_cat;
 
 #endif

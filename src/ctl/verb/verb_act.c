@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "ctl/text/roster.h"
 #include "ctl/verb/settle.h"
@@ -62,12 +63,14 @@ take_result(void *user, const struct actor_view *actor)
 static int
 call_act(struct ctl *ctl, const struct act *act, const char *name)
 {
-	struct call call = {.method = act->method, .target = name};
+	CLEANUP(ctl_call_done)
+	struct call call = {.method = act->method,
+	                    .target = name,
+	                    .parameters = act_parameters(ctl, act, name)};
 	struct roster roster;
 	struct result result = {.ctl = ctl, .roster = &roster};
 	struct reply reply;
 
-	call.parameters = act_parameters(ctl, act, name);
 	ctl_do_once(&call);
 	roster_init_outcome(&roster);
 	int status = ctl_call(ctl, &call, &reply);
@@ -76,7 +79,6 @@ call_act(struct ctl *ctl, const struct act *act, const char *name)
 	if (roster_print(&roster, &ctl->out, "") < 0)
 		status = ctl_no_memory(ctl);
 	roster_done(&roster);
-	ctl_call_done(&call);
 	/* The next name may take long: show what is done. */
 	print_flush(&ctl->out);
 	return status;
@@ -93,9 +95,10 @@ start_one(struct ctl *ctl, const char *name)
 static int
 stop_one(struct ctl *ctl, const char *name)
 {
-	struct act act = {.method = "Stop", .waits = true};
+	const struct act act = {.method = "Stop",
+	                        .waits = true,
+	                        .hold = (ctl->options.given & OPTION_HOLD) != 0};
 
-	act.hold = (ctl->options.given & OPTION_HOLD) != 0;
 	return call_act(ctl, &act, name);
 }
 
@@ -150,19 +153,16 @@ static int
 act_and_settle(struct ctl *ctl, char **names, uint32_t n,
                int (*one)(struct ctl *ctl, const char *name), __typeof__(ctl_each) *each)
 {
-	struct settle settle;
+	CLEANUP(settle_done) struct settle settle;
 	int status = settle_init(&settle, ctl);
-	int settled;
 
-	if (status == 0) {
-		ctl->settle = &settle;
-		status = each(ctl, names, n, one);
-		ctl->settle = NULL;
-		settled = ctl_may_go_on(ctl) ? settle_wait(&settle) : 0;
-		status = status == 0 ? settled : status;
-	}
-	settle_done(&settle);
-	return status;
+	if (status != 0)
+		return status;
+	ctl->settle = &settle;
+	status = each(ctl, names, n, one);
+	ctl->settle = NULL;
+	int settled = ctl_may_go_on(ctl) ? settle_wait(&settle) : 0;
+	return status == 0 ? settled : status;
 }
 
 int
@@ -214,12 +214,12 @@ static int
 do_silently(struct ctl *ctl, const char *method, const char *name, json_t *take,
             const char *done)
 {
+	CLEANUP(ctl_call_done)
 	struct call call = {.method = method, .target = name, .parameters = take};
 	struct reply reply;
 
 	ctl_do_once(&call);
 	int status = ctl_call(ctl, &call, &reply);
-	ctl_call_done(&call);
 	if (status == 0)
 		ctl_remark(ctl, name, done);
 	return status;
@@ -330,7 +330,7 @@ verb_upgrade(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
 	struct call call = {.method = "Upgrade", .repeat = true};
 	struct reply reply;
-	json_t *done;
+	json_auto_t *done = NULL;
 	int status = ctl_call(ctl, &call, &reply);
 
 	/* No actor is in a wrong state: it is the binary. */
@@ -341,10 +341,8 @@ verb_upgrade(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 		strbuf_addc(&ctl->out.buf, '\n');
 	} else if (status == 0) {
 		status = ctl_load(ctl, &call, &reply, &done);
-		if (status == 0) {
+		if (status == 0)
 			print_upgrade(ctl, done);
-			json_decref(done);
-		}
 	}
 	return status;
 }
@@ -412,7 +410,7 @@ verb_shutdown(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
 	struct call call = {.method = "Ping"};
 	struct reply reply;
-	json_t *pong;
+	json_auto_t *pong = NULL;
 	int status = ctl_call(ctl, &call, &reply);
 
 	if (status == 0)
@@ -420,7 +418,6 @@ verb_shutdown(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 	if (status != 0)
 		return status;
 	int pidfd = open_supd(ctl, pong);
-	json_decref(pong);
 	status = shut_down(ctl, pidfd);
 	if (pidfd >= 0)
 		(void)close(pidfd);

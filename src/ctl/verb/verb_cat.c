@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "ctl/text/actor.h"
 #include "ctl/text/phrase.h"
 #include "ctl/verb/verb.h"
@@ -80,11 +81,10 @@ add_value(struct ctl *ctl, const json_t *value)
 		add_string(ctl, json_string_value(value));
 		return;
 	}
-	char *text =
+	CLEANUP_FREE char *text =
 	    json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(VARLINK_REAL_DIGITS));
 	if (text != NULL)
 		print_json(&ctl->out, (struct span){text, strlen(text)});
-	free(text);
 }
 
 /* The members of an object that is the value of a key, one a line. */
@@ -199,15 +199,17 @@ print_spec(struct ctl *ctl, const char *name, json_t *spec, const json_t *origin
 static int
 cat_one(struct ctl *ctl, const char *name)
 {
-	struct call call = {.method = "Describe", .target = name, .repeat = true};
+	CLEANUP(ctl_call_done)
+	struct call call = {.method = "Describe",
+	                    .target = name,
+	                    .parameters = json_pack("{s:s}", "name", name),
+	                    .repeat = true};
 	struct reply reply;
-	json_t *answer;
-
-	call.parameters = json_pack("{s:s}", "name", name);
+	json_auto_t *answer = NULL;
 	int status = ctl_call(ctl, &call, &reply);
+
 	if (status == 0)
 		status = ctl_load(ctl, &call, &reply, &answer);
-	ctl_call_done(&call);
 	if (status != 0)
 		return status;
 	if (ctl->options.json) {
@@ -217,7 +219,6 @@ cat_one(struct ctl *ctl, const char *name)
 		print_spec(ctl, name, json_object_get(answer, "spec"),
 		           json_object_get(answer, "origin"));
 	}
-	json_decref(answer);
 	return 0;
 }
 

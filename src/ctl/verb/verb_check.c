@@ -80,8 +80,7 @@ running_file(struct ctl *ctl)
 {
 	struct call call = {.method = "Ping"};
 	struct reply reply;
-	char *copy = NULL;
-	json_t *pong;
+	json_auto_t *pong = NULL;
 
 	if (client_connect(&ctl->client, NULL) < 0 ||
 	    client_send(&ctl->client, call.method, NULL, false, NULL) < 0 ||
@@ -89,10 +88,7 @@ running_file(struct ctl *ctl)
 	    ctl_load(ctl, &call, &reply, &pong) != 0)
 		return NULL;
 	const char *file = json_string_value(json_object_get(pong, "config"));
-	if (file != NULL)
-		copy = strdup(file);
-	json_decref(pong);
-	return copy;
+	return file != NULL ? strdup(file) : NULL;
 }
 
 /* A line of what supd says: "FILE:LINE:COLUMN: error: MESSAGE". */
@@ -250,7 +246,7 @@ verb_check(struct ctl *ctl, char **names, uint32_t n)
 	char option_file[] = "-c";
 	char program[PROGRAM_BYTES_MAX];
 	char *argv[] = {program, option_check, NULL, NULL, NULL};
-	char *own = n > 0 ? NULL : running_file(ctl);
+	CLEANUP_FREE char *own = n > 0 ? NULL : running_file(ctl);
 	char *file = n > 0 ? names[0] : own;
 	CLEANUP(strbuf_done) struct strbuf said = STRBUF(REMARKS_BYTES_MAX);
 
@@ -266,6 +262,5 @@ verb_check(struct ctl *ctl, char **names, uint32_t n)
 		print_remarks(ctl, said.len > 0 ? said.data : (char[]){""});
 	if (status == EXIT_CONFIG_ERRORS)
 		complain(ctl, file, "the configuration has errors (exit status 78)");
-	free(own);
 	return status;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "ctl/text/phrase.h"
 #include "ctl/text/plan_text.h"
@@ -19,12 +20,11 @@
 static json_t *
 plan_parameters(struct ctl *ctl, char **names, uint32_t n)
 {
-	json_t *parameters = json_object();
+	json_auto_t *parameters = json_object();
 	char directory[PATH_BYTES_MAX], file[2 * PATH_BYTES_MAX];
 
 	if (n > 0 && (ctl->options.given & OPTION_UNDO) != 0) {
 		complain(ctl, NULL, "--undo: a file does not belong to it");
-		json_decref(parameters);
 		return NULL;
 	}
 	if (n > 0) {
@@ -36,7 +36,6 @@ plan_parameters(struct ctl *ctl, char **names, uint32_t n)
 		               names[0][0] == '/' ? "" : "/", names[0]);
 		if (json_object_set_new(parameters, "file", json_string(file)) < 0) {
 			complain(ctl, NULL, "the name of the file is not UTF-8");
-			json_decref(parameters);
 			return NULL;
 		}
 	}
@@ -44,7 +43,7 @@ plan_parameters(struct ctl *ctl, char **names, uint32_t n)
 		(void)json_object_set_new(parameters, "rerun", json_true());
 	if ((ctl->options.given & OPTION_UNDO) != 0)
 		(void)json_object_set_new(parameters, "undo", json_true());
-	return parameters;
+	return json_incref(parameters);
 }
 
 /* Call for a plan and print it; the plan is the caller's if the status is 0. */
@@ -52,12 +51,11 @@ static int
 ask_for_plan(struct ctl *ctl, struct call *call, bool is_done, json_t **ret_plan)
 {
 	struct reply reply;
-	json_t *answer;
+	json_auto_t *answer = NULL;
 	int status = ctl_call(ctl, call, &reply);
 
 	if (status == 0)
 		status = ctl_load(ctl, call, &reply, &answer);
-	ctl_call_done(call);
 	if (status != 0)
 		return status;
 	*ret_plan = json_incref(json_object_get(answer, "plan"));
@@ -65,7 +63,6 @@ ask_for_plan(struct ctl *ctl, struct call *call, bool is_done, json_t **ret_plan
 		ctl_array_print(ctl, &reply, "plan");
 	else
 		plan_text_print(&ctl->out, *ret_plan, is_done);
-	json_decref(answer);
 	return 0;
 }
 
@@ -86,17 +83,18 @@ count_changes(const json_t *plan)
 int
 verb_diff(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct call call = {.method = "Diff", .repeat = true};
-	json_t *plan = NULL;
+	CLEANUP(ctl_call_done)
+	struct call call = {.method = "Diff",
+	                    .parameters = plan_parameters(ctl, names, n),
+	                    .repeat = true};
+	json_auto_t *plan = NULL;
 
-	call.parameters = plan_parameters(ctl, names, n);
 	if (call.parameters == NULL)
 		return CTL_USAGE;
 	int status = ask_for_plan(ctl, &call, false, &plan);
 	if (status == 0 && (ctl->options.given & OPTION_EXIT) != 0 &&
 	    count_changes(plan) > 0)
 		status = CTL_NOT_RUNNING;
-	json_decref(plan);
 	return status;
 }
 
@@ -153,11 +151,12 @@ verb_apply(struct ctl *ctl, char **names, uint32_t n)
 {
 	const bool on_trial = (ctl->options.given & OPTION_ROLLBACK) != 0;
 	/* A second undo would undo the first. */
+	CLEANUP(ctl_call_done)
 	struct call call = {.method = "Apply",
 	                    .repeat =
 	                        !on_trial && (ctl->options.given & OPTION_UNDO) == 0};
-	struct settle settle;
-	json_t *plan = NULL;
+	CLEANUP(settle_done) struct settle settle;
+	json_auto_t *plan = NULL;
 	int status = settle_init(&settle, ctl);
 
 	call.parameters = status == 0 ? plan_parameters(ctl, names, n) : NULL;
@@ -176,8 +175,5 @@ verb_apply(struct ctl *ctl, char **names, uint32_t n)
 	/* A trial has waited. */
 	if (status == 0 && !on_trial && (ctl->options.given & OPTION_NO_WAIT) == 0)
 		status = wait_for_plan(&settle, plan);
-	ctl_call_done(&call);
-	settle_done(&settle);
-	json_decref(plan);
 	return status;
 }

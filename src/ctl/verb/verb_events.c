@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/suggest.h"
 #include "ctl/text/event_text.h"
@@ -103,7 +104,7 @@ take_event(void *user, const struct call *call, const struct reply *reply)
 	struct span raw = {NULL, 0};
 	struct reply inner = {0};
 	struct scan scan;
-	json_t *event;
+	json_auto_t *event = NULL;
 
 	if (reply->parameters.at == NULL)
 		return 0;
@@ -123,7 +124,6 @@ take_event(void *user, const struct call *call, const struct reply *reply)
 	stream->progress = true;
 	if (is_wanted(stream, event, seq))
 		status = print_event(stream, raw, event);
-	json_decref(event);
 	return status;
 }
 
@@ -142,7 +142,7 @@ identify(struct event_stream *stream)
 {
 	struct call call = {.method = "Ping", .repeat = true};
 	struct reply reply;
-	json_t *pong;
+	json_auto_t *pong = NULL;
 	int status = ctl_call(stream->ctl, &call, &reply);
 
 	if (status == 0)
@@ -152,7 +152,6 @@ identify(struct event_stream *stream)
 	int64_t supd = phrase_number(pong, "walker_pid");
 	if (supd <= 0)
 		supd = phrase_number(pong, "pid");
-	json_decref(pong);
 	if (stream->supd != 0 && stream->supd != supd)
 		stream->since = -1;
 	stream->supd = supd;
@@ -180,6 +179,7 @@ static int
 subscribe(struct event_stream *stream, bool *again)
 {
 	struct ctl *ctl = stream->ctl;
+	CLEANUP(ctl_call_done)
 	struct call call = {.method = "Events", .target = stream->pattern, .more = true};
 	struct stream_end end;
 	const int status = follows(ctl) ? identify(stream) : ctl_connect(ctl);
@@ -190,7 +190,6 @@ subscribe(struct event_stream *stream, bool *again)
 	stream->progress = false;
 	call.parameters = make_parameters(stream);
 	int r = ctl_stream(ctl, &call, take_event, stream, &end);
-	ctl_call_done(&call);
 	if (r == -ECONNRESET && follows(ctl)) {
 		r = client_reconnect(&ctl->client, &end.err);
 		*again = r == 0;
@@ -222,15 +221,14 @@ print_kept(void *user, const char *text, size_t len)
 {
 	struct event_stream *stream = user;
 	struct out *out = &stream->ctl->out;
-	json_t *event;
 
 	if (stream->ctl->options.json) {
 		print_json(out, (struct span){text, len});
 		strbuf_addc(&out->buf, '\n');
 	} else {
-		event = json_loadb(text, len, 0, NULL);
+		json_auto_t *event = json_loadb(text, len, 0, NULL);
+
 		event_text_print(&stream->text, out, event);
-		json_decref(event);
 	}
 	print_flush_if_full(out);
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "ctl/text/roster.h"
 #include "ctl/verb/verb.h"
 
@@ -19,7 +20,7 @@ take_text(void *user, const struct actor_view *actor)
 	roster_add(user, actor);
 }
 
-/* Call, and show the actors that come back; the parameters are the call's. */
+/* Call, and show the actors that come back. */
 static int
 call_and_show(struct ctl *ctl, struct call *call)
 {
@@ -40,7 +41,6 @@ call_and_show(struct ctl *ctl, struct call *call)
 	if (roster_print(&roster, &ctl->out, "") < 0)
 		status = ctl_no_memory(ctl);
 	roster_done(&roster);
-	ctl_call_done(call);
 	return status;
 }
 
@@ -68,18 +68,16 @@ static json_t *
 template_parameters(const struct ctl *ctl, char **names, uint32_t n)
 {
 	const struct options *options = &ctl->options;
-	json_t *with = json_object();
+	json_auto_t *with = json_object();
 	bool fine = true;
 
 	for (uint32_t i = 0; fine && i < options->n_with; i++)
 		fine = put_parameter(ctl, with, names[0], options->with[i]);
 	for (uint32_t i = 1; fine && i < n; i++)
 		fine = put_parameter(ctl, with, names[0], names[i]);
-	if (fine)
-		return json_pack("{s:s, s:s, s:o}", "name", names[0], "use", options->use,
-		                 "with", with);
-	json_decref(with);
-	return NULL;
+	return fine ? json_pack("{s:s, s:s, s:O}", "name", names[0], "use", options->use,
+	                        "with", with)
+	            : NULL;
 }
 
 static json_t *
@@ -101,7 +99,7 @@ command_parameters(const struct ctl *ctl, char **names, uint32_t n)
 int
 verb_add(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct call call = {.method = "Add", .target = names[0]};
+	CLEANUP(ctl_call_done) struct call call = {.method = "Add", .target = names[0]};
 	bool has_template = (ctl->options.given & OPTION_USE) != 0;
 
 	if (!has_template && (n < 2 || ctl->options.n_with > 0)) {
@@ -116,13 +114,14 @@ verb_add(struct ctl *ctl, char **names, uint32_t n)
 static int
 delete_one(struct ctl *ctl, const char *name)
 {
-	struct call call = {.method = "Delete", .target = name};
+	CLEANUP(ctl_call_done)
+	struct call call = {.method = "Delete",
+	                    .target = name,
+	                    .parameters = json_pack("{s:s}", "name", name)};
 	struct reply reply;
 
-	call.parameters = json_pack("{s:s}", "name", name);
 	ctl_do_once(&call);
 	int status = ctl_call(ctl, &call, &reply);
-	ctl_call_done(&call);
 	if (status == 0)
 		ctl_remark(ctl, name, "deleted");
 	return status;
@@ -139,7 +138,7 @@ verb_delete(struct ctl *ctl, char **names, uint32_t n)
 int
 verb_scale(struct ctl *ctl, char **names, uint32_t n UNUSED)
 {
-	struct call call = {.method = "Scale", .target = names[0]};
+	CLEANUP(ctl_call_done) struct call call = {.method = "Scale", .target = names[0]};
 	int64_t replicas;
 
 	if (!ctl_parse_number(names[1], &replicas) || replicas < 0) {

@@ -153,13 +153,12 @@ print_log(struct log_stream *stream, struct log_place *place, const struct log_l
 {
 	struct out *out = &stream->ctl->out;
 	const size_t start = out->buf.len;
-	int r;
 
 	stream->style.named = logs_are_named(stream);
 	log_print(out, &stream->style, line);
 	if (stream->keeps) {
-		r = kept_add(&stream->kept, &place->lines, stream->lines,
-		             strbuf_str(&out->buf) + start, out->buf.len - start);
+		int r = kept_add(&stream->kept, &place->lines, stream->lines,
+		                 strbuf_str(&out->buf) + start, out->buf.len - start);
 		strbuf_truncate(&out->buf, start);
 		return r;
 	}
@@ -235,7 +234,7 @@ drop_name(struct log_stream *stream, const struct reply *reply)
 	if (stream->n == 0 || reply->parameters.at == NULL ||
 	    !span_is(reply->error, "io.supd.Control.NoSuchActor"))
 		return false;
-	json_t *parameters =
+	json_auto_t *parameters =
 	    json_loadb(reply->parameters.at, reply->parameters.len, 0, NULL);
 	const char *name = json_string_value(json_object_get(parameters, "name"));
 	for (uint32_t i = 0; i < stream->n_names; i++)
@@ -244,7 +243,6 @@ drop_name(struct log_stream *stream, const struct reply *reply)
 	bool dropped = n > 0 && n < stream->n_names;
 	if (dropped)
 		stream->n_names = n;
-	json_decref(parameters);
 	return dropped;
 }
 
@@ -262,7 +260,7 @@ static int
 subscribe(struct log_stream *stream, bool *again)
 {
 	struct ctl *ctl = stream->ctl;
-	struct call call = {.method = "Logs", .more = true};
+	CLEANUP(ctl_call_done) struct call call = {.method = "Logs", .more = true};
 	struct stream_end end;
 	const int status = ctl_connect(ctl);
 
@@ -274,7 +272,6 @@ subscribe(struct log_stream *stream, bool *again)
 	stream->progress = false;
 	call.parameters = make_parameters(stream);
 	int r = ctl_stream(ctl, &call, take_line, stream, &end);
-	ctl_call_done(&call);
 	if (r == -ECONNRESET) {
 		r = client_reconnect(&ctl->client, &end.err);
 		*again = r == 0;
@@ -355,13 +352,14 @@ verb_logs(struct ctl *ctl, char **names, uint32_t n)
 
 	if (stream == NULL)
 		return ctl_no_memory(ctl);
-	stream->ctl = ctl;
-	stream->in_journal.journal.pid = -1;
-	stream->everything = n == 0;
-	stream->names = n == 0 ? all : names;
-	stream->n_names = n == 0 ? 1 : n;
-	map_init(&stream->by_path);
-	strbuf_init(&stream->text, TEXT_MAX);
+	*stream = (struct log_stream){
+	    .ctl = ctl,
+	    .in_journal.journal.pid = -1,
+	    .everything = n == 0,
+	    .names = n == 0 ? all : names,
+	    .n_names = n == 0 ? 1 : n,
+	    .text = STRBUF(TEXT_MAX),
+	};
 	int status = logs_configure(stream);
 	if (stream->follow)
 		ctl->client.hangup_fd = ctl->out.fd;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "ctl/text/actor.h"
 #include "ctl/text/story.h"
 #include "ctl/verb/verb.h"
@@ -120,10 +121,9 @@ ask_health(void *user, const struct actor_view *actor)
 int
 verb_is_healthy(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct health_question question = {.is_bad = false};
+	struct health_question question = {.tops = STRBUF(PATHS_BYTES_MAX)};
 	int status = 0;
 
-	strbuf_init(&question.tops, PATHS_BYTES_MAX);
 	if (n == 0)
 		strbuf_add(&question.tops, "/", sizeof("/"));
 	for (uint32_t i = 0; i < n && status == 0; i++)
@@ -181,15 +181,13 @@ static int
 print_own_pid(struct ctl *ctl)
 {
 	struct reply reply;
-	json_t *pong;
+	json_auto_t *pong = NULL;
 	int status = ping(ctl, &reply, &pong);
 
-	if (status != 0)
-		return status;
-	strbuf_addf(&ctl->out.buf, ctl->options.json ? "[%lld]\n" : "%lld\n",
-	            number_of(pong, "pid"));
-	json_decref(pong);
-	return 0;
+	if (status == 0)
+		strbuf_addf(&ctl->out.buf, ctl->options.json ? "[%lld]\n" : "%lld\n",
+		            number_of(pong, "pid"));
+	return status;
 }
 
 /* The process of each actor, 3 if one has none; without names that of supd. */
@@ -228,7 +226,7 @@ int
 verb_ping(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
 	struct reply reply;
-	json_t *pong;
+	json_auto_t *pong = NULL;
 	int status = ping(ctl, &reply, &pong);
 
 	if (status != 0)
@@ -242,7 +240,6 @@ verb_ping(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 		print_age(&ctl->out.buf, (uint64_t)number_of(pong, "uptime_ms"));
 	}
 	strbuf_addc(&ctl->out.buf, '\n');
-	json_decref(pong);
 	return 0;
 }
 
@@ -298,11 +295,10 @@ fetch_figures(struct ctl *ctl, struct metrics_text *figures)
 int
 verb_metrics(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
-	struct metrics_text figures = {.ctl = ctl};
+	struct metrics_text figures = {.ctl = ctl, .text = STRBUF(OUT_BYTES_MAX)};
 	struct strbuf *sb = &ctl->out.buf;
-
-	strbuf_init(&figures.text, OUT_BYTES_MAX);
 	int status = fetch_figures(ctl, &figures);
+
 	if (status == 0 && ctl->options.json) {
 		strbuf_adds(sb, "{\"openmetrics\":");
 		print_quoted(&ctl->out, strbuf_str(&figures.text));
@@ -322,7 +318,7 @@ verb_version(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 {
 	struct call call = {.method = "Ping"};
 	struct strbuf *sb = &ctl->out.buf;
-	json_t *pong = NULL;
+	json_auto_t *pong = NULL;
 	const char *running = NULL;
 	struct reply reply;
 
@@ -346,36 +342,36 @@ verb_version(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 			strbuf_addf(sb, "does not answer at %s", ctl->socket);
 		strbuf_addc(sb, '\n');
 	}
-	json_decref(pong);
 	return 0;
 }
 
 static int
 explain(struct ctl *ctl, const char *name)
 {
-	struct call call = {.method = "Explain", .target = name, .repeat = true};
+	CLEANUP(ctl_call_done)
+	struct call call = {.method = "Explain",
+	                    .target = name,
+	                    .parameters = json_pack("{s:s}", "name", name),
+	                    .repeat = true};
 	struct reply reply;
-	const char *text;
-	json_t *story;
-
-	call.parameters = json_pack("{s:s}", "name", name);
+	json_auto_t *story = NULL;
 	int status = ctl_call(ctl, &call, &reply);
+
 	if (status == 0 && ctl->options.json) {
 		print_json(&ctl->out, reply.parameters);
 		strbuf_addc(&ctl->out.buf, '\n');
-	} else if (status == 0) {
-		status = ctl_load(ctl, &call, &reply, &story);
-		if (status == 0) {
-			text = json_string_value(json_object_get(story, "text"));
-			if (ctl->shown++ > 0)
-				strbuf_addc(&ctl->out.buf, '\n');
-			if (text != NULL)
-				story_print(&ctl->out.buf, text, strlen(text));
-			json_decref(story);
-		}
+		return 0;
 	}
-	ctl_call_done(&call);
-	return status;
+	if (status == 0)
+		status = ctl_load(ctl, &call, &reply, &story);
+	if (status != 0)
+		return status;
+	const char *text = json_string_value(json_object_get(story, "text"));
+	if (ctl->shown++ > 0)
+		strbuf_addc(&ctl->out.buf, '\n');
+	if (text != NULL)
+		story_print(&ctl->out.buf, text, strlen(text));
+	return 0;
 }
 
 /* Of all actors: the paths of those that are not well. */
@@ -400,10 +396,9 @@ note_sick(void *user, const struct actor_view *actor)
 static int
 explain_all(struct ctl *ctl)
 {
-	struct sick_list list = {.n_actors = 0};
-
-	strbuf_init(&list.paths, PATHS_BYTES_MAX);
+	struct sick_list list = {.paths = STRBUF(PATHS_BYTES_MAX)};
 	int combined = actors_status(ctl, NULL, ACTORS_BRIEF, note_sick, &list);
+
 	if (combined == 0 && list.paths.failed)
 		combined = ctl_no_memory(ctl);
 	if (combined == 0 && list.paths.len == 0 && !ctl->options.json)

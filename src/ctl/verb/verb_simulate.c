@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "ctl/text/phrase.h"
 #include "ctl/text/table.h"
@@ -51,14 +52,12 @@ add_steps(struct table *table, const json_t *steps)
 static int
 print_answer(struct ctl *ctl, const json_t *answer)
 {
-	struct table table;
+	CLEANUP(table_done) struct table table;
 
 	table_init(&table, 4);
 	add_steps(&table, json_object_get(answer, "steps"));
 	add_steps(&table, json_object_get(answer, "summaries"));
-	int r = table_print(&table, &ctl->out, "");
-	table_done(&table);
-	return r < 0 ? ctl_no_memory(ctl) : 0;
+	return table_print(&table, &ctl->out, "") < 0 ? ctl_no_memory(ctl) : 0;
 }
 
 /* Add --times, if given; false: it is no number, and the user was told. */
@@ -81,12 +80,14 @@ read_times(struct ctl *ctl, json_t *parameters)
 int
 verb_simulate(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct call call = {.method = "Simulate", .repeat = true};
+	CLEANUP(ctl_call_done)
+	struct call call = {.method = "Simulate",
+	                    .target = n > 0 ? names[0] : NULL,
+	                    .parameters = json_object(),
+	                    .repeat = true};
 	struct reply reply;
-	json_t *answer;
+	json_auto_t *answer = NULL;
 
-	call.target = n > 0 ? names[0] : NULL;
-	call.parameters = json_object();
 	if (n > 0)
 		(void)json_object_set_new(call.parameters, "name", json_string(names[0]));
 	if ((ctl->options.given & OPTION_CAUSE) != 0)
@@ -98,11 +99,8 @@ verb_simulate(struct ctl *ctl, char **names, uint32_t n)
 		ctl_array_print(ctl, &reply, "steps");
 	} else if (status == 0) {
 		status = ctl_load(ctl, &call, &reply, &answer);
-		if (status == 0) {
+		if (status == 0)
 			status = print_answer(ctl, answer);
-			json_decref(answer);
-		}
 	}
-	ctl_call_done(&call);
 	return status;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/names.h"
 #include "ctl/page/rows.h"
 #include "ctl/page/terminal.h"
@@ -66,7 +67,7 @@ colour_of(const struct snapshot *seen, const struct row *row)
 static int
 print_plain(struct top *top)
 {
-	struct table table;
+	CLEANUP(table_done) struct table table;
 
 	table_init(&table, COLUMNS);
 	for (uint32_t i = 0; i < COLUMNS; i++)
@@ -80,9 +81,7 @@ print_plain(struct top *top)
 			          column == 1 ? colour_of(&top->now, row) : COLOUR_NONE);
 		}
 	}
-	int r = table_print(&table, &top->ctl->out, "");
-	table_done(&table);
-	return r < 0 ? ctl_no_memory(top->ctl) : 0;
+	return table_print(&table, &top->ctl->out, "") < 0 ? ctl_no_memory(top->ctl) : 0;
 }
 
 /* Print the table `times` times, each below the last. */

@@ -172,7 +172,7 @@ static int
 draw(struct tree *tree)
 {
 	struct out *out = &tree->ctl->out;
-	struct table table;
+	CLEANUP(table_done) struct table table;
 
 	mark_last(tree);
 	table_init(&table, TREE_COLUMNS);
@@ -192,9 +192,7 @@ draw(struct tree *tree)
 		actor_print_remark(table_begin(&table), &actor);
 		table_end(&table, COLOUR_NONE);
 	}
-	int r = tree->failed ? -1 : table_print(&table, out, "");
-	table_done(&table);
-	return r;
+	return tree->failed ? -1 : table_print(&table, out, "");
 }
 
 /* A string of Graphviz. */
@@ -287,11 +285,10 @@ take_path(void *user, const struct actor_view *actor)
 int
 verb_tree(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct tree tree = {.ctl = ctl};
+	struct tree tree = {.ctl = ctl, .text = STRBUF(OUT_BYTES_MAX)};
 	CLEANUP(strbuf_done) struct strbuf top = STRBUF(VARLINK_IN_MAX);
 	int status = 0;
 
-	strbuf_init(&tree.text, OUT_BYTES_MAX);
 	if (n > 0)
 		status = actors_status(ctl, names[0], ACTORS_BRIEF, take_path, &top);
 	tree.top = n > 0 ? strbuf_str(&top) : NULL;

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/names.h"
 #include "ctl/text/actor.h"
 #include "ctl/text/phrase.h"
@@ -68,6 +69,7 @@ targets_done(struct targets *targets)
 static int
 resolve(struct targets *targets, const char *name, bool unknown_too)
 {
+	CLEANUP(ctl_call_done)
 	struct call call = {
 	    .method = "Status", .target = name, .more = true, .repeat = true};
 	struct ctl *ctl = targets->ctl;
@@ -79,10 +81,8 @@ resolve(struct targets *targets, const char *name, bool unknown_too)
 		return actors_status(ctl, name, ACTORS_WHOLE, add_actor, targets);
 	call.parameters = json_pack("{s:[s]}", "names", name);
 	int r = ctl_connect(ctl);
-	if (r != 0) {
-		ctl_call_done(&call);
+	if (r != 0)
 		return r;
-	}
 	/* No target is answered yet: the guardian that takes over is asked again. */
 	do {
 		r = client_send(&ctl->client, call.method, json_incref(call.parameters),
@@ -104,10 +104,7 @@ resolve(struct targets *targets, const char *name, bool unknown_too)
 			break;
 		r = client_next(&ctl->client, &reply, &err);
 	}
-	if (r < 0)
-		r = ctl_give_up(ctl, &call, r, &err);
-	ctl_call_done(&call);
-	return r;
+	return r < 0 ? ctl_give_up(ctl, &call, r, &err) : r;
 }
 
 static int
@@ -200,7 +197,7 @@ take_terminated(struct targets *targets, const struct call *call,
                 const struct reply *reply)
 {
 	struct ctl *ctl = targets->ctl;
-	json_t *end;
+	json_auto_t *end = NULL;
 	int status = ctl_load(ctl, call, reply, &end);
 
 	if (status != 0)
@@ -213,7 +210,6 @@ take_terminated(struct targets *targets, const struct call *call,
 		print_terminated(ctl, end);
 	}
 	print_flush(&ctl->out);
-	json_decref(end);
 	return 0;
 }
 
@@ -253,14 +249,13 @@ watch_targets(struct targets *targets, bool *again)
 int
 verb_watch(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct targets targets = {.ctl = ctl};
+	CLEANUP(targets_done) struct targets targets = {.ctl = ctl};
 	bool again = true;
 	int status = resolve_all(&targets, names, n, true);
 
 	ctl->client.hangup_fd = ctl->out.fd;
 	while (status == 0 && again)
 		status = watch_targets(&targets, &again);
-	targets_done(&targets);
 	return status;
 }
 
@@ -278,20 +273,24 @@ print_actor(void *user, const struct actor_view *actor)
 static int
 wait_for(struct ctl *ctl, const struct watch_target *target)
 {
-	struct call call = {.method = "Wait", .target = target->path, .repeat = true};
+	CLEANUP(ctl_call_done)
+	struct call call = {
+	    .method = "Wait",
+	    .target = target->path,
+	    .parameters = json_pack("{s:s, s:s, s:I}", "name", target->path, "for",
+	                            ctl->options.for_state, "incarnation",
+	                            (json_int_t)target->incarnation),
+	    .repeat = true,
+	};
 	int64_t left_ms = ctl_give_timeout_ms(ctl);
 	struct reply reply;
 
-	call.parameters = json_pack("{s:s, s:s, s:I}", "name", target->path, "for",
-	                            ctl->options.for_state, "incarnation",
-	                            (json_int_t)target->incarnation);
 	if (left_ms >= 0)
 		(void)json_object_set_new(call.parameters, "timeout_ms",
 		                          json_integer(left_ms));
 	int status = ctl_call(ctl, &call, &reply);
 	if (status == 0)
 		status = actors_each(ctl, &call, &reply, print_actor, ctl);
-	ctl_call_done(&call);
 	return status == CTL_WRONG_STATE ? CTL_FAILED : status;
 }
 
@@ -300,7 +299,7 @@ int
 verb_wait(struct ctl *ctl, char **names, uint32_t n)
 {
 	static const char *const states[] = {"ready", "stopped", "failed", "done"};
-	struct targets targets = {.ctl = ctl};
+	CLEANUP(targets_done) struct targets targets = {.ctl = ctl};
 
 	if ((ctl->options.given & OPTION_FOR) == 0)
 		ctl->options.for_state = states[0];
@@ -316,6 +315,5 @@ verb_wait(struct ctl *ctl, char **names, uint32_t n)
 		status = wait_for(ctl, &targets.at[i]);
 	if (ctl->options.json)
 		ctl_array_end(ctl);
-	targets_done(&targets);
 	return status;
 }
