@@ -64,12 +64,8 @@ char *read_reference(struct reader *reader, const struct conf_actor *actor,
                      const char *name);
 
 /* The one table, as it looks from each of the places where its keys may stand. */
-extern const struct schema_type schema_top;
-extern const struct schema_type schema_included;
-extern const struct schema_type schema_worker;
-extern const struct schema_type schema_supervisor;
-extern const struct schema_type schema_actor;
-extern const struct schema_type schema_children;
+extern const struct schema_type schema_top, schema_included, schema_worker,
+    schema_supervisor, schema_actor, schema_children;
 extern const struct schema_table schema_keys;
 
 /* Of the kernel, in linux/ioprio.h. */
@@ -80,37 +76,12 @@ extern const struct schema_table schema_keys;
 #define IO_CLASS(priority)   ((priority) >> 13)
 
 /* Readers of keys that are more than one member; the schema table names them. */
-read_fn read_actor_log;
-read_fn read_backoff;
-read_fn read_capabilities;
-read_fn read_cgroup;
-read_fn read_cpu_affinity;
-read_fn read_control;
-read_fn read_decider;
-read_fn read_environment;
-read_fn read_environment_file;
-read_fn read_health;
-read_fn read_hooks;
-read_fn read_intensity;
-read_fn read_io_priority;
-read_fn read_limit;
-read_fn read_keep_on_restart;
-read_fn read_limits;
-read_fn read_log;
-read_fn read_needs;
-read_fn read_nice;
-read_fn read_metrics;
-read_fn read_on_failure;
-read_fn read_oom_score_adj;
-read_fn read_output;
-read_fn read_ready;
-read_fn read_root;
-read_fn read_scheduler;
-read_fn read_shutdown;
-read_fn read_sockets;
-read_fn read_stdin;
-read_fn read_success;
-read_fn read_watch;
+read_fn read_actor_log, read_backoff, read_capabilities, read_cgroup, read_cpu_affinity,
+    read_control, read_decider, read_environment, read_environment_file, read_health,
+    read_hooks, read_intensity, read_io_priority, read_limit, read_keep_on_restart,
+    read_limits, read_log, read_needs, read_nice, read_metrics, read_on_failure,
+    read_oom_score_adj, read_output, read_ready, read_root, read_scheduler, read_shutdown,
+    read_sockets, read_stdin, read_success, read_watch;
 
 void read_words(struct reader *reader, const struct yaml *node, const struct trail *trail,
                 char ***ret_argv);

@@ -15,10 +15,7 @@ struct url {
 	const char *resource;         /* in the text; what is behind host and port */
 };
 
-scan_fn scan_pattern;
-scan_fn scan_probe_path;
-scan_fn scan_probe_tcp;
-scan_fn scan_probe_url;
+scan_fn scan_pattern, scan_probe_path, scan_probe_tcp, scan_probe_url;
 
 int url_parse(const char *text, struct url *ret, struct err *why);
 

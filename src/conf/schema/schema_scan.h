@@ -8,27 +8,10 @@
 
 #include "conf/schema/schema.h"
 
-scan_fn scan_address;
-scan_fn scan_boolean;
-scan_fn scan_capability;
-scan_fn scan_command;
-scan_fn scan_cpus;
-scan_fn scan_decimal;
-scan_fn scan_duration;
-scan_fn scan_environment_file;
-scan_fn scan_errno;
-scan_fn scan_exit_codes;
-scan_fn scan_input;
-scan_fn scan_integer;
-scan_fn scan_mode;
-scan_fn scan_output;
-scan_fn scan_path;
-scan_fn scan_rate;
-scan_fn scan_reply;
-scan_fn scan_rlimit;
-scan_fn scan_signal;
-scan_fn scan_size;
-scan_fn scan_text;
+scan_fn scan_address, scan_boolean, scan_capability, scan_command, scan_cpus,
+    scan_decimal, scan_duration, scan_environment_file, scan_errno, scan_exit_codes,
+    scan_input, scan_integer, scan_mode, scan_output, scan_path, scan_rate, scan_reply,
+    scan_rlimit, scan_signal, scan_size, scan_text;
 
 /* What scan_exit_codes() or scan_cpus() made of "64-78": first in the high half, last in
  * the low one. */

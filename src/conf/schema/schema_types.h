@@ -19,85 +19,28 @@
 #define DURATION_PATTERN "^([0-9]+(ms|s|m|h|d))+$"
 
 /* For functions that read or check one value of a list or mapping by itself. */
-extern const struct schema_type schema_capability;
-extern const struct schema_type schema_cpus;
-extern const struct schema_type schema_duration;
-extern const struct schema_type schema_duration_or_zero;
-extern const struct schema_type schema_errno;
-extern const struct schema_type schema_exit_codes;
-extern const struct schema_type schema_exit_set;
-extern const struct schema_type schema_factor;
-extern const struct schema_type schema_io_class;
-extern const struct schema_type schema_io_level;
-extern const struct schema_type schema_jitter;
-extern const struct schema_type schema_limit_restarts;
-extern const struct schema_type schema_need;
-extern const struct schema_type schema_output_target;
-extern const struct schema_type schema_reaction;
-extern const struct schema_type schema_ready_fd;
-extern const struct schema_type schema_rule_entry;
-extern const struct schema_type schema_policy;
-extern const struct schema_type schema_real_time;
-extern const struct schema_type schema_signal;
-extern const struct schema_type schema_signal_set;
-extern const struct schema_type schema_socket;
-extern const struct schema_type schema_when_item;
-extern const struct schema_type schema_while_down;
+extern const struct schema_type schema_capability, schema_cpus, schema_duration,
+    schema_duration_or_zero, schema_errno, schema_exit_codes, schema_exit_set,
+    schema_factor, schema_io_class, schema_io_level, schema_jitter, schema_limit_restarts,
+    schema_need, schema_output_target, schema_reaction, schema_ready_fd,
+    schema_rule_entry, schema_policy, schema_real_time, schema_signal, schema_signal_set,
+    schema_socket, schema_when_item, schema_while_down;
 
 /* Behind the keys of the one table. */
-extern const struct schema_type schema_actor_log;
-extern const struct schema_type schema_auto_shutdown;
-extern const struct schema_type schema_backoff;
-extern const struct schema_type schema_boolean;
-extern const struct schema_type schema_capabilities;
-extern const struct schema_type schema_cgroup;
-extern const struct schema_type schema_command;
-extern const struct schema_type schema_containment;
-extern const struct schema_type schema_control;
-extern const struct schema_type schema_cpu_affinity;
-extern const struct schema_type schema_decider;
-extern const struct schema_type schema_environment;
-extern const struct schema_type schema_environment_file;
-extern const struct schema_type schema_fd_store;
-extern const struct schema_type schema_health;
-extern const struct schema_type schema_include;
-extern const struct schema_type schema_io_priority;
-extern const struct schema_type schema_keep_item;
-extern const struct schema_type schema_keep_on_restart;
-extern const struct schema_type schema_intensity;
-extern const struct schema_type schema_limit;
-extern const struct schema_type schema_limits;
-extern const struct schema_type schema_log;
-extern const struct schema_type schema_metrics;
-extern const struct schema_type schema_mode;
-extern const struct schema_type schema_needs;
-extern const struct schema_type schema_nice;
-extern const struct schema_type schema_on_crash;
-extern const struct schema_type schema_oom_score_adj;
-extern const struct schema_type schema_order;
-extern const struct schema_type schema_output;
-extern const struct schema_type schema_path;
-extern const struct schema_type schema_period;
-extern const struct schema_type schema_ready;
-extern const struct schema_type schema_replicas;
-extern const struct schema_type schema_keep_children;
-extern const struct schema_type schema_restart;
-extern const struct schema_type schema_scheduler;
-extern const struct schema_type schema_shutdown;
-extern const struct schema_type schema_sockets;
-extern const struct schema_type schema_start_on;
-extern const struct schema_type schema_stdin;
-extern const struct schema_type schema_strategy;
-extern const struct schema_type schema_success;
-extern const struct schema_type schema_supplementary_groups;
-extern const struct schema_type schema_hooks;
-extern const struct schema_type schema_text;
-extern const struct schema_type schema_watch;
-extern const struct schema_type schema_when_empty;
-extern const struct schema_type schema_with;
+extern const struct schema_type schema_actor_log, schema_auto_shutdown, schema_backoff,
+    schema_boolean, schema_capabilities, schema_cgroup, schema_command,
+    schema_containment, schema_control, schema_cpu_affinity, schema_decider,
+    schema_environment, schema_environment_file, schema_fd_store, schema_health,
+    schema_include, schema_io_priority, schema_keep_item, schema_keep_on_restart,
+    schema_intensity, schema_limit, schema_limits, schema_log, schema_metrics,
+    schema_mode, schema_needs, schema_nice, schema_on_crash, schema_oom_score_adj,
+    schema_order, schema_output, schema_path, schema_period, schema_ready,
+    schema_replicas, schema_keep_children, schema_restart, schema_scheduler,
+    schema_shutdown, schema_sockets, schema_start_on, schema_stdin, schema_strategy,
+    schema_success, schema_supplementary_groups, schema_hooks, schema_text, schema_watch,
+    schema_when_empty, schema_with;
 
-extern const struct schema_table schema_limit_names;
-extern const struct schema_table schema_rule_backoff;
+extern const struct schema_table schema_limit_names, schema_rule_backoff;
 
 /* RLIMIT_x of the i-th key of schema_limit_names. */
 int schema_limit_resource(size_t i);
