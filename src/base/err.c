@@ -10,26 +10,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Say what failed.  With a code other than 0 the system's words for it are appended,
- * so the sentence names the thing and the code says why: "open /x: No such file …".
- * A NULL err is allowed: the caller does not want to know.
- */
-void
-err_set(struct err *err, int code, const char *fmt, ...)
+static void
+set(struct err *err, int code, const char *fmt, va_list ap)
 {
-	va_list ap;
-
 	if (err == NULL)
 		return;
 	err->code = code;
-	va_start(ap, fmt);
 	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
-	va_end(ap);
 	size_t used = strlen(err->text);
 	if (code != 0)
 		(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s",
 		               strerror(code));
+}
+
+/*
+ * Say what failed.  With a code other than 0 the system's words for it are appended,
+ * so the sentence names the thing and the code says why: "open /x: No such file …".
+ * A NULL err is allowed: the caller does not want to know.  Returns -code, for the
+ * caller to return: `return err_set(err, errno, "open %s", path);`.
+ */
+int
+err_set(struct err *err, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	set(err, code, fmt, ap);
+	va_end(ap);
+	return -code;
+}
+
+/* The same where the sentence says it all, without the system's words.  Returns r, such
+ * as -EINVAL, of which the err has nothing. */
+int
+err_say(struct err *err, int r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	set(err, 0, fmt, ap);
+	va_end(ap);
+	return r;
 }
 
 /* Put the caller's view in front of what the callee said: "load a.yaml: open …". */

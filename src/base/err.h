@@ -14,7 +14,9 @@ struct err {
 	char text[480];
 };
 
-void err_set(struct err *err, int code, const char *fmt, ...)
+int err_set(struct err *err, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+int err_say(struct err *err, int r, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void err_prefix(struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

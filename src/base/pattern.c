@@ -154,37 +154,31 @@ check(const char *text, struct err *why)
 {
 	bool is_closed;
 
-	if (strlen(text) > PATTERN_MAX) {
-		err_set(why, 0, "an expression has at most %d bytes, and here %zu",
-		        PATTERN_MAX, strlen(text));
-		return -EINVAL;
-	}
+	if (strlen(text) > PATTERN_MAX)
+		return err_say(why, -EINVAL,
+		               "an expression has at most %d bytes, and here %zu",
+		               PATTERN_MAX, strlen(text));
 	for (const char *at = text; *at != '\0'; at++) {
-		if (*at == '\\' && at[1] >= '1' && at[1] <= '9') {
-			err_set(why, 0, "a back-reference (\\%c) cannot be had here",
-			        at[1]);
-			return -EINVAL;
-		}
+		if (*at == '\\' && at[1] >= '1' && at[1] <= '9')
+			return err_say(why, -EINVAL,
+			               "a back-reference (\\%c) cannot be had here",
+			               at[1]);
 		if (*at == '\\' && at[1] != '\0')
 			at++;
 	}
 	struct extent extent = compiled(text, &is_closed);
-	if (is_closed) {
-		err_set(why, 0, "a `)` without its `(`; write \\) for the character");
-		return -EINVAL;
-	}
-	if (extent.size > SIZE_MAX_COMPILED) {
-		err_set(
-		    why, 0,
+	if (is_closed)
+		return err_say(why, -EINVAL,
+		               "a `)` without its `(`; write \\) for the character");
+	if (extent.size > SIZE_MAX_COMPILED)
+		return err_say(
+		    why, -EINVAL,
 		    "too many repetitions: written out, it has more than %d characters",
 		    SIZE_MAX_COMPILED);
-		return -EINVAL;
-	}
 	if (extent.spins > SPINS_MAX ||
-	    (extent.spins > 0 && extent.size > SIZE_MAX_SPINNING)) {
-		err_set(why, 0, "too many repetitions of what may match nothing");
-		return -EINVAL;
-	}
+	    (extent.spins > 0 && extent.size > SIZE_MAX_SPINNING))
+		return err_say(why, -EINVAL,
+		               "too many repetitions of what may match nothing");
 	return 0;
 }
 
@@ -217,14 +211,13 @@ pattern_compile(struct pattern *pattern, const char *text, struct err *why)
 	r = compile(&pattern->regex, text);
 	if (r != 0) {
 		(void)regerror(r, &pattern->regex, reason, sizeof(reason));
-		err_set(why, 0, "`%.100s` is no regular expression: %s", text, reason);
-		return -EINVAL;
+		return err_say(why, -EINVAL, "`%.100s` is no regular expression: %s",
+		               text, reason);
 	}
 	pattern->text = strdup(text);
 	if (pattern->text == NULL) {
 		regfree(&pattern->regex);
-		err_set(why, ENOMEM, "an expression");
-		return -ENOMEM;
+		return err_set(why, ENOMEM, "an expression");
 	}
 	return 0;
 }

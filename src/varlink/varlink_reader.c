@@ -127,27 +127,21 @@ decode(const char *text, size_t len, json_t **ret, struct err *err)
 {
 	json_error_t problem;
 
-	if (is_too_deep(text, len)) {
-		err_set(err, 0, "a message that is nested deeper than %d levels",
-		        VARLINK_DEPTH_MAX);
-		return -EBADMSG;
-	}
+	if (is_too_deep(text, len))
+		return err_say(err, -EBADMSG,
+		               "a message that is nested deeper than %d levels",
+		               VARLINK_DEPTH_MAX);
 	json_t *message = json_loadb(text, len, 0, &problem);
 	/* Of some shortages jansson says nothing at all. */
 	if (message == NULL && (problem.text[0] == '\0' ||
-	                        json_error_code(&problem) == json_error_out_of_memory)) {
-		err_set(err, ENOMEM, "message");
-		return -ENOMEM;
-	}
-	if (message == NULL) {
-		err_set(err, 0, "malformed message: %s at byte %d", problem.text,
-		        problem.position);
-		return -EBADMSG;
-	}
+	                        json_error_code(&problem) == json_error_out_of_memory))
+		return err_set(err, ENOMEM, "message");
+	if (message == NULL)
+		return err_say(err, -EBADMSG, "malformed message: %s at byte %d",
+		               problem.text, problem.position);
 	if (!json_is_object(message)) {
 		json_decref(message);
-		err_set(err, 0, "a message that is not an object");
-		return -EBADMSG;
+		return err_say(err, -EBADMSG, "a message that is not an object");
 	}
 	*ret = message;
 	return 1;

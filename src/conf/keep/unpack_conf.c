@@ -202,21 +202,16 @@ unpack_block(struct conf *conf)
 static int
 check_head(const struct packed_head *head, size_t bytes, struct err *err)
 {
-	if (head->magic != PACKED_MAGIC) {
-		err_set(err, 0, "there is no configuration in this memory");
-		return -EBADMSG;
-	}
-	if (head->layout != packed_layout()) {
-		err_set(err, 0,
-		        "the configuration in memory was put there by another version "
-		        "of supd");
-		return -EPROTO;
-	}
+	if (head->magic != PACKED_MAGIC)
+		return err_say(err, -EBADMSG, "there is no configuration in this memory");
+	if (head->layout != packed_layout())
+		return err_say(
+		    err, -EPROTO,
+		    "the configuration in memory was put there by another version "
+		    "of supd");
 	if (head->bytes != bytes ||
-	    bytes < packed_align(sizeof(*head)) + packed_align(sizeof(struct conf))) {
-		err_set(err, 0, "the configuration in memory is not whole");
-		return -EBADMSG;
-	}
+	    bytes < packed_align(sizeof(*head)) + packed_align(sizeof(struct conf)))
+		return err_say(err, -EBADMSG, "the configuration in memory is not whole");
 	return 0;
 }
 
@@ -229,14 +224,11 @@ check_file(int fd, size_t *ret_bytes, struct err *err)
 	struct stat stat_buf;
 	int r = fcntl(fd, F_GET_SEALS);
 
-	if (r < 0 || (r & seals) != seals) {
-		err_set(err, 0, "there is no sealed configuration in this descriptor");
-		return -EBADMSG;
-	}
-	if (fstat(fd, &stat_buf) < 0) {
-		err_set(err, errno, "the configuration in memory");
-		return -errno;
-	}
+	if (r < 0 || (r & seals) != seals)
+		return err_say(err, -EBADMSG,
+		               "there is no sealed configuration in this descriptor");
+	if (fstat(fd, &stat_buf) < 0)
+		return err_set(err, errno, "the configuration in memory");
 	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
 		head.magic = 0;
 	*ret_bytes = stat_buf.st_size < 0 ? 0 : (size_t)stat_buf.st_size;

@@ -76,11 +76,9 @@ take_key(struct envfile *file, char **ret)
 	char *key = file->at;
 	size_t len = strcspn(key, "=" NEWLINES);
 
-	if (key[len] != '=') {
-		err_set(file->err, 0, "%s:%u: that is no KEY=value", file->path,
-		        file->line);
-		return -EINVAL;
-	}
+	if (key[len] != '=')
+		return err_say(file->err, -EINVAL, "%s:%u: that is no KEY=value",
+		               file->path, file->line);
 	file->at += len + 1;
 	while (len > 0 && strchr(BLANKS, key[len - 1]) != NULL)
 		len--;
@@ -175,11 +173,9 @@ take_value(struct envfile *file, char **ret)
 		else
 			break;
 	}
-	if (value.where == SINGLE || value.where == DOUBLE) {
-		err_set(file->err, 0, "%s:%u: the quote %c is not closed", file->path,
-		        line, value.where == SINGLE ? '\'' : '"');
-		return -EINVAL;
-	}
+	if (value.where == SINGLE || value.where == DOUBLE)
+		return err_say(file->err, -EINVAL, "%s:%u: the quote %c is not closed",
+		               file->path, line, value.where == SINGLE ? '\'' : '"');
 	/* The end of the value may be where the end of the line is. */
 	if (*file->at != '\0')
 		file->line += *file->at++ == '\n';
@@ -191,7 +187,7 @@ take_value(struct envfile *file, char **ret)
 static int
 take_all(struct envfile *file, envfile_fn *on_variable, void *data)
 {
-	char *key, *value;
+	char *key = NULL, *value = NULL;
 	int r = 0;
 
 	while (r == 0 && find_line(file)) {
@@ -215,10 +211,8 @@ envfile_parse(const struct envfile_text *read, envfile_fn *on_variable, void *da
 	struct envfile file = {
 	    .path = read->path, .at = read->text, .line = 1, .err = err};
 
-	if (memchr(read->text, '\0', read->len) != NULL) {
-		err_set(err, 0, "%s has a NUL character in it", read->path);
-		return -EINVAL;
-	}
+	if (memchr(read->text, '\0', read->len) != NULL)
+		return err_say(err, -EINVAL, "%s has a NUL character in it", read->path);
 	return take_all(&file, on_variable, data);
 }
 

@@ -223,10 +223,9 @@ users_find_group(struct users *users, const char *name, gid_t *ret_gid, struct e
 		*ret_gid = id;
 		return 0;
 	}
-	if (users->options->no_users) {
-		err_set(err, 0, "the user database does not answer (group %.100s)", name);
-		return -ETIMEDOUT;
-	}
+	if (users->options->no_users)
+		return err_say(err, -ETIMEDOUT,
+		               "the user database does not answer (group %.100s)", name);
 	for (size_t size = 4096; r == ERANGE && size <= LOOKUP_BYTES_MAX; size *= 4) {
 		char *buffer = malloc(size);
 		struct group entry;
@@ -248,6 +247,5 @@ users_find_group(struct users *users, const char *name, gid_t *ret_gid, struct e
 		*ret_gid = known;
 		return 0;
 	}
-	err_set(err, 0, "there is no group `%.100s` on this machine", name);
-	return -ENOENT;
+	return err_say(err, -ENOENT, "there is no group `%.100s` on this machine", name);
 }

@@ -74,15 +74,12 @@ parse_path(const char *text, struct address *address, struct err *why)
 	const char *kind = socket_kind_names[address->kind];
 	size_t len = strlen(text);
 
-	if (len == 0) {
-		err_set(why, 0, "`%s:` has no path", kind);
-		return -EINVAL;
-	}
-	if (len > max) {
-		err_set(why, 0, "the path of a %s has at most %zu bytes, this one %zu",
-		        address->kind == SOCKET_FIFO ? "fifo" : "unix socket", max, len);
-		return -EINVAL;
-	}
+	if (len == 0)
+		return err_say(why, -EINVAL, "`%s:` has no path", kind);
+	if (len > max)
+		return err_say(
+		    why, -EINVAL, "the path of a %s has at most %zu bytes, this one %zu",
+		    address->kind == SOCKET_FIFO ? "fifo" : "unix socket", max, len);
 	memcpy(address->text, text, len);
 	return 0;
 }

@@ -58,10 +58,9 @@ scan_probe_path(struct text_scan *scan)
 
 	if (r < 0 || len <= SOCKET_PATH_MAX)
 		return r;
-	err_set(scan->why, 0,
-	        "the path of a unix socket has at most %zu bytes, this one %zu",
-	        SOCKET_PATH_MAX, len);
-	return -EINVAL;
+	return err_say(scan->why, -EINVAL,
+	               "the path of a unix socket has at most %zu bytes, this one %zu",
+	               SOCKET_PATH_MAX, len);
 }
 
 /* Only what can stand in a request as it is. */
@@ -83,12 +82,10 @@ parse_host(const char *text, struct url *url, struct err *why)
 	const char *colon = strrchr(url->host, ':');
 	bool has_port = colon != NULL && (bracket == NULL || colon > bracket);
 
-	if (strchr(url->host, '@') != NULL) {
-		err_set(why, 0,
-		        "`%.80s`: a user in a URL is not supported; use {exec: ...}",
-		        text);
-		return -EINVAL;
-	}
+	if (strchr(url->host, '@') != NULL)
+		return err_say(
+		    why, -EINVAL,
+		    "`%.80s`: a user in a URL is not supported; use {exec: ...}", text);
 	strcpy(whole, url->host);
 	if (!has_port)
 		strcat(whole, HTTP_PORT);
@@ -105,32 +102,27 @@ url_parse(const char *text, struct url *ret, struct err *why)
 	static const char scheme[] = "http://";
 	const char *host = text + strlen(scheme);
 
-	if (strncmp(text, "https://", 8) == 0) {
-		err_set(why, 0,
-		        "`%.80s`: TLS is not supported; write an http:// URL, or {exec: "
-		        "[curl, ...]}",
-		        text);
-		return -EINVAL;
-	}
-	if (strncmp(text, scheme, strlen(scheme)) != 0) {
-		err_set(why, 0,
-		        "`%.80s` is no URL that can be asked; write one such as "
-		        "http://127.0.0.1:8080/health",
-		        text);
-		return -EINVAL;
-	}
-	if (strlen(text) > PROBE_URL_MAX) {
-		err_set(why, 0, "a URL has at most %d bytes here, this one %zu",
-		        PROBE_URL_MAX, strlen(text));
-		return -EINVAL;
-	}
-	if (!is_plain(text)) {
-		err_set(why, 0,
-		        "`%.80s` has a blank, a # or another character that must be "
-		        "written as %%XX in a URL",
-		        text);
-		return -EINVAL;
-	}
+	if (strncmp(text, "https://", 8) == 0)
+		return err_say(
+		    why, -EINVAL,
+		    "`%.80s`: TLS is not supported; write an http:// URL, or {exec: "
+		    "[curl, ...]}",
+		    text);
+	if (strncmp(text, scheme, strlen(scheme)) != 0)
+		return err_say(why, -EINVAL,
+		               "`%.80s` is no URL that can be asked; write one such as "
+		               "http://127.0.0.1:8080/health",
+		               text);
+	if (strlen(text) > PROBE_URL_MAX)
+		return err_say(why, -EINVAL,
+		               "a URL has at most %d bytes here, this one %zu",
+		               PROBE_URL_MAX, strlen(text));
+	if (!is_plain(text))
+		return err_say(
+		    why, -EINVAL,
+		    "`%.80s` has a blank, a # or another character that must be "
+		    "written as %%XX in a URL",
+		    text);
 	size_t len = strcspn(host, "/?");
 	*ret = (struct url){.resource = host + len};
 	memcpy(ret->host, host, len);

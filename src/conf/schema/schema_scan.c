@@ -50,11 +50,11 @@ scan_path(struct text_scan *scan)
 {
 	if (scan->text[0] != '~' || scan->text[1] == '/' || scan->text[1] == '\0')
 		return 0;
-	err_set(scan->why, 0,
-	        "`%.100s`: only the home of supd's own user has a short name, ~/; write "
-	        "the whole path",
-	        scan->text);
-	return -EINVAL;
+	return err_say(
+	    scan->why, -EINVAL,
+	    "`%.100s`: only the home of supd's own user has a short name, ~/; write "
+	    "the whole path",
+	    scan->text);
 }
 
 /* true or false; the old spellings get a hint. */
@@ -107,10 +107,9 @@ scan_decimal(struct text_scan *scan)
 
 	if (whole_len == 0 || (point != NULL && decimals == 0))
 		return -EINVAL;
-	if (decimals > 3) {
-		err_set(scan->why, 0, "`%.40s` has more than three decimals", scan->text);
-		return -EINVAL;
-	}
+	if (decimals > 3)
+		return err_say(scan->why, -EINVAL, "`%.40s` has more than three decimals",
+		               scan->text);
 	if (whole_len > 9)
 		return -EINVAL;
 	memcpy(digits, scan->text, whole_len);
@@ -149,11 +148,10 @@ scan_duration(struct text_scan *scan)
 			        scan->text);
 		return -EINVAL;
 	}
-	if (ms == DURATION_INFINITE && scan->type->max != DURATION_INFINITE) {
-		err_set(scan->why, 0, "`infinity` is not allowed here; write %s",
-		        scan->type->allowed);
-		return -EINVAL;
-	}
+	if (ms == DURATION_INFINITE && scan->type->max != DURATION_INFINITE)
+		return err_say(scan->why, -EINVAL,
+		               "`infinity` is not allowed here; write %s",
+		               scan->type->allowed);
 	scan->number = ms;
 	return 0;
 }
@@ -164,13 +162,12 @@ scan_signal(struct text_scan *scan)
 {
 	int signo = signal_parse(scan->text);
 
-	if (signo < 0) {
-		err_set(scan->why, 0,
-		        "`%.40s` is no signal; write a name such as TERM or SIGTERM, "
-		        "or a number",
-		        scan->text);
-		return -EINVAL;
-	}
+	if (signo < 0)
+		return err_say(
+		    scan->why, -EINVAL,
+		    "`%.40s` is no signal; write a name such as TERM or SIGTERM, "
+		    "or a number",
+		    scan->text);
 	scan->number = (uint64_t)signo;
 	return 0;
 }
@@ -215,10 +212,8 @@ parse_range(const char *text, uint64_t max, uint64_t *ret, struct err *why)
 			return -EINVAL;
 		to = from;
 	}
-	if (from > to) {
-		err_set(why, 0, "the range `%.40s` runs backwards", text);
-		return -EINVAL;
-	}
+	if (from > to)
+		return err_say(why, -EINVAL, "the range `%.40s` runs backwards", text);
 	*ret = from << 32 | to;
 	return 0;
 }
@@ -264,11 +259,10 @@ scan_mode(struct text_scan *scan)
 	if (len < 3 || len > 5 || strspn(scan->text, "01234567") != len ||
 	    strtoul(scan->text, NULL, 8) > 07777)
 		return -EINVAL;
-	if (scan->node->plain) {
-		err_set(scan->why, 0, "an octal mode stands in quotes: write \"%s\"",
-		        scan->text);
-		return -EINVAL;
-	}
+	if (scan->node->plain)
+		return err_say(scan->why, -EINVAL,
+		               "an octal mode stands in quotes: write \"%s\"",
+		               scan->text);
 	scan->number = strtoul(scan->text, NULL, 8);
 	return 0;
 }
@@ -402,8 +396,8 @@ scan_rate(struct text_scan *scan)
 	               scan->text);
 	if (scan_digits(digits, RATE_MAX, &scan->number) == 0 && scan->number > 0)
 		return 0;
-	err_set(scan->why, 0, "`%.40s` is not from 1/s to %d/s", scan->text, RATE_MAX);
-	return -EINVAL;
+	return err_say(scan->why, -EINVAL, "`%.40s` is not from 1/s to %d/s", scan->text,
+	               RATE_MAX);
 }
 
 /* What clients are told: some bytes, not too many. */
@@ -414,8 +408,7 @@ scan_reply(struct text_scan *scan)
 
 	if (len > 0 && len <= CONF_REPLY_MAX)
 		return 0;
-	err_set(scan->why, 0,
-	        "a reply has from 1 to %d bytes, this one %zu; see `refuse`",
-	        CONF_REPLY_MAX, len);
-	return -EINVAL;
+	return err_say(scan->why, -EINVAL,
+	               "a reply has from 1 to %d bytes, this one %zu; see `refuse`",
+	               CONF_REPLY_MAX, len);
 }

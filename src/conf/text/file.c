@@ -33,20 +33,15 @@ static int
 check_open(int fd, const char *path, size_t bytes_max, struct file_text *file,
            struct err *err)
 {
-	if (fstat(fd, &file->stat) < 0) {
-		err_set(err, errno, "cannot read %s", path);
-		return -errno;
-	}
-	if (!S_ISREG(file->stat.st_mode)) {
-		err_set(err, 0, "%s is not a regular file", path);
-		return -EINVAL;
-	}
-	if ((unsigned long long)file->stat.st_size > bytes_max) {
-		err_set(err, 0,
-		        "%s is too large: all files together have at most %zu bytes",
-		        path, bytes_max);
-		return -EFBIG;
-	}
+	if (fstat(fd, &file->stat) < 0)
+		return err_set(err, errno, "cannot read %s", path);
+	if (!S_ISREG(file->stat.st_mode))
+		return err_say(err, -EINVAL, "%s is not a regular file", path);
+	if ((unsigned long long)file->stat.st_size > bytes_max)
+		return err_say(
+		    err, -EFBIG,
+		    "%s is too large: all files together have at most %zu bytes", path,
+		    bytes_max);
 	return 0;
 }
 
@@ -55,10 +50,8 @@ read_open(struct arena *arena, int fd, const char *path, struct file_text *file,
           struct err *err)
 {
 	file->text = arena_alloc(arena, (size_t)file->stat.st_size + 1, 1);
-	if (file->text == NULL) {
-		err_set(err, ENOMEM, "cannot read %s", path);
-		return -ENOMEM;
-	}
+	if (file->text == NULL)
+		return err_set(err, ENOMEM, "cannot read %s", path);
 	ssize_t n = read_all(fd, file->text, (size_t)file->stat.st_size);
 	if (n < 0) {
 		err_set(err, (int)-n, "cannot read %s", path);
@@ -82,8 +75,7 @@ file_read(struct arena *arena, const char *path, size_t bytes_max, struct file_t
 
 	if (fd < 0) {
 		r = -errno;
-		err_set(err, -r, "cannot read %s", path);
-		return r;
+		return err_set(err, -r, "cannot read %s", path);
 	}
 	r = check_open(fd, path, bytes_max, &file, err);
 	if (r == 0)

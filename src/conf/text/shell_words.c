@@ -112,15 +112,11 @@ words_split(struct arena *arena, const char *text, char ***ret_words, size_t *re
 	splitter.to = all;
 	while (take_word(&splitter) && splitter.open == NULL)
 		n++;
-	if (splitter.open != NULL) {
-		err_set(err, 0, "the quote %c before `%.40s` is not closed",
-		        *splitter.open, splitter.open + 1);
-		return -EINVAL;
-	}
-	if (n > WORDS_MAX) {
-		err_set(err, 0, "more than %d words", WORDS_MAX);
-		return -EINVAL;
-	}
+	if (splitter.open != NULL)
+		return err_say(err, -EINVAL, "the quote %c before `%.40s` is not closed",
+		               *splitter.open, splitter.open + 1);
+	if (n > WORDS_MAX)
+		return err_say(err, -EINVAL, "more than %d words", WORDS_MAX);
 	char **words = arena_alloc(arena, n + 1, sizeof(*words));
 	if (words == NULL)
 		return -ENOMEM;

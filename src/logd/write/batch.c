@@ -59,10 +59,8 @@ batch_open(struct batch *batch, struct state *state, const int staging[2],
 	    .staging = {staging[0], staging[1]},
 	    .null = open("/dev/null", O_WRONLY | O_CLOEXEC),
 	};
-	if (batch->null < 0) {
-		err_set(err, errno, "open /dev/null");
-		return -err->code;
-	}
+	if (batch->null < 0)
+		return err_set(err, errno, "open /dev/null");
 	int r = open_scratch(batch);
 	if (r == 0)
 		batch->data = malloc(batch->max);

@@ -43,10 +43,8 @@ state_new(struct err *err)
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 	int fd = memfd_create("supd-log", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (fd < 0) {
-		err_set(err, errno, "memory for the state of the log");
-		return -err->code;
-	}
+	if (fd < 0)
+		return err_set(err, errno, "memory for the state of the log");
 	/* The head is allocated from the beginning, so that access cannot fail. */
 	if (ftruncate(fd, (off_t)ALL_BYTES) < 0 ||
 	    fallocate(fd, 0, 0, (off_t)HEAD_BYTES) < 0 ||
@@ -126,10 +124,9 @@ state_open(struct state *state, int fd, struct err *err)
 	char *map = map_front(fd, PROT_READ | PROT_WRITE);
 
 	*state = (struct state){.fd = fd};
-	if (map == NULL) {
-		err_set(err, errno, "map the state of the log (descriptor %d)", fd);
-		return -err->code;
-	}
+	if (map == NULL)
+		return err_set(err, errno, "map the state of the log (descriptor %d)",
+		               fd);
 	state->free = malloc(sizeof(*state->free) * STATE_STREAMS_MAX);
 	if (state->free == NULL) {
 		err_set(err, ENOMEM, "index the state of the log");
