@@ -2,7 +2,7 @@
 /* map.h - two small hash maps: number to number, and string to number.
  *
  * Open addressing with linear probing; they grow at three quarters.  A string map
- * borrows its keys: they must live as long as the entry.
+ * borrows its keys: they must live as long as the entry.  All zero is an empty map.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/sum.h"
 #include "conf/keep/packed.h"
@@ -184,10 +185,9 @@ add_process(struct packer *packer, const struct conf_process *process,
 static int
 find_processes(struct packer *packer, const struct conf *conf)
 {
-	struct map by_sum;
+	CLEANUP(map_done) struct map by_sum = {0};
 	int r = 0;
 
-	map_init(&by_sum);
 	packer->processes = calloc(conf->n_actors, sizeof(*packer->processes));
 	packer->images = calloc(conf->n_actors, sizeof(*packer->images));
 	packer->process_of = calloc(conf->n_actors, sizeof(*packer->process_of));
@@ -211,7 +211,6 @@ find_processes(struct packer *packer, const struct conf *conf)
 		if (r == 0)
 			r = map_put(&by_sum, sum, *place);
 	}
-	map_done(&by_sum);
 	return r;
 }
 
@@ -326,11 +325,12 @@ int
 conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
                 struct err *err)
 {
-	struct packer packer = {.visitor = {pack_texts, pack_array}};
-
-	strbuf_init(&packer.texts, CONF_MEMORY_MAX);
-	map_init(&packer.places);
+	struct packer packer = {
+	    .visitor = {pack_texts, pack_array},
+	    .texts = STRBUF(CONF_MEMORY_MAX),
+	};
 	int r = pack_all(&packer, conf);
+
 	if (r == 0)
 		r = finish_block(&packer);
 	strbuf_done(&packer.texts);

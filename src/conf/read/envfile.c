@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "conf/text/arena.h"
 #include "conf/text/file.h"
 
@@ -227,9 +228,8 @@ envfile_read(const char *path, envfile_fn *on_variable, void *data, struct err *
 {
 	const bool is_optional = path[0] == '-';
 	struct file_text text = {0};
-	struct arena arena;
+	CLEANUP(arena_done) struct arena arena = ARENA(BYTES_MAX);
 
-	arena_init(&arena, BYTES_MAX);
 	path += is_optional;
 	int r = file_read(&arena, path, ENVFILE_BYTES_MAX, &text, err);
 	if (r == -EFBIG)
@@ -238,6 +238,5 @@ envfile_read(const char *path, envfile_fn *on_variable, void *data, struct err *
 	if (r == 0)
 		r = envfile_parse(&(struct envfile_text){path, text.text, text.len},
 		                  on_variable, data, err);
-	arena_done(&arena);
 	return r == -ENOENT && is_optional ? 0 : r;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/suggest.h"
 #include "conf/text/place.h"
 
@@ -281,25 +282,25 @@ const struct yaml *
 expand(struct reader *reader, const struct yaml *node, const struct scope *scope,
        const struct trail *trail)
 {
-	struct expansion expansion = {.reader = reader, .scope = scope};
+	struct expansion expansion = {
+	    .reader = reader, .scope = scope, .out = STRBUF(EXPAND_BYTES_MAX)};
 	const struct yaml *copy = NULL;
 
 	if (!node->dollar)
 		return node;
-	strbuf_init(&expansion.out, EXPAND_BYTES_MAX);
 	if (node->type == NODE_TEXT) {
 		copy = expand_text(&expansion, node, trail);
 		strbuf_done(&expansion.out);
 		return copy;
 	}
-	struct expansion_step *steps = calloc(NODE_HEIGHT_MAX, sizeof(*steps));
+	CLEANUP_FREE struct expansion_step *steps =
+	    calloc(NODE_HEIGHT_MAX, sizeof(*steps));
 	if (steps != NULL) {
 		steps[0] = (struct expansion_step){node, open_copy(reader->scratch, node),
 		                                   0, trail};
 		if (steps[0].to != NULL && copy_all(&expansion, steps, 1))
 			copy = steps[0].to;
 	}
-	free(steps);
 	strbuf_done(&expansion.out);
 	return copy;
 }

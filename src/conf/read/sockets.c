@@ -381,7 +381,6 @@ sockets_check(struct reader *reader)
 
 	if (n_handled == NULL)
 		return;
-	map_init(&claims.owners);
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_process *process = conf->actors[i].process;
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "conf/text/conf.h"
 #include "conf/text/load_wait.h"
@@ -25,8 +26,6 @@ void
 users_init(struct users *users, struct arena *arena, const struct conf_options *options)
 {
 	*users = (struct users){.arena = arena, .options = options};
-	map_init(&users->user_index);
-	map_init(&users->group_index);
 }
 
 /* Forget the index; what was handed out lives on in the arena. */
@@ -58,7 +57,7 @@ users_groups_with(struct users *users, const struct user *user, gid_t gid,
 	int n = 32;
 
 	for (;;) {
-		gid_t *groups = calloc((size_t)n, sizeof(*groups));
+		CLEANUP_FREE gid_t *groups = calloc((size_t)n, sizeof(*groups));
 		int room = n, r;
 
 		if (groups == NULL)
@@ -71,12 +70,10 @@ users_groups_with(struct users *users, const struct user *user, gid_t gid,
 
 			if (kept != NULL)
 				memcpy(kept, groups, (size_t)n * sizeof(gid_t));
-			free(groups);
 			*ret_groups = kept;
 			*ret_n = kept != NULL ? (size_t)n : 0;
 			return kept != NULL ? 0 : -ENOMEM;
 		}
-		free(groups);
 		if (n <= room || n > GROUPS_MAX)
 			return -EINVAL;
 	}
@@ -105,7 +102,7 @@ ask_user(struct users *users, const char *name, struct user *user)
 	if (users->options->no_users)
 		return -ETIMEDOUT;
 	for (size_t size = 4096; r == ERANGE && size <= LOOKUP_BYTES_MAX; size *= 4) {
-		char *buffer = malloc(size);
+		CLEANUP_FREE char *buffer = malloc(size);
 		struct passwd entry;
 		struct passwd *found = NULL;
 		id_t id;
@@ -120,7 +117,6 @@ ask_user(struct users *users, const char *name, struct user *user)
 		wait_end(users->options);
 		if (found != NULL)
 			r = fill_user(users, found, user);
-		free(buffer);
 		if (found != NULL)
 			return r < 0 ? r : 1;
 	}
@@ -227,7 +223,7 @@ users_find_group(struct users *users, const char *name, gid_t *ret_gid, struct e
 		return err_say(err, -ETIMEDOUT,
 		               "the user database does not answer (group %.100s)", name);
 	for (size_t size = 4096; r == ERANGE && size <= LOOKUP_BYTES_MAX; size *= 4) {
-		char *buffer = malloc(size);
+		CLEANUP_FREE char *buffer = malloc(size);
 		struct group entry;
 		struct group *found = NULL;
 
@@ -238,7 +234,6 @@ users_find_group(struct users *users, const char *name, gid_t *ret_gid, struct e
 		wait_end(users->options);
 		if (found != NULL)
 			known = found->gr_gid;
-		free(buffer);
 		if (found == NULL)
 			continue;
 		key = arena_dup(users->arena, name);

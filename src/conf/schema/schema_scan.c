@@ -12,6 +12,7 @@
 #include <sysexits.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "conf/schema/capability.h"
 #include "conf/text/shell_words.h"
@@ -271,14 +272,11 @@ scan_mode(struct text_scan *scan)
 int
 scan_command(struct text_scan *scan)
 {
-	struct arena arena;
+	CLEANUP(arena_done) struct arena arena = ARENA(CONF_BYTES_MAX);
 	char **words;
 	size_t n;
 
-	arena_init(&arena, CONF_BYTES_MAX);
-	int r = words_split(&arena, scan->text, &words, &n, scan->why);
-	arena_done(&arena);
-	return r;
+	return words_split(&arena, scan->text, &words, &n, scan->why);
 }
 
 /* A size within the type's bounds. */

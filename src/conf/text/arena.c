@@ -24,7 +24,7 @@ struct arena_chunk {
 void
 arena_init(struct arena *arena, size_t limit)
 {
-	*arena = (struct arena){.limit = limit};
+	*arena = ARENA(limit);
 }
 
 /* Give everything back; the arena is empty and usable again. */

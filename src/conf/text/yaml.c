@@ -315,11 +315,9 @@ on_close(struct assembly *assembly)
 	if (frame.node->type == NODE_LIST) {
 		r = finish_list(assembly, &frame);
 	} else {
-		struct map seen;
+		CLEANUP(map_done) struct map seen = {0};
 
-		map_init(&seen);
 		r = yaml_fill_map(assembly, &frame, &seen);
-		map_done(&seen);
 	}
 	if (r < 0)
 		return r;
@@ -412,7 +410,6 @@ yaml_parse(const struct yaml_source *source, const struct yaml **ret_root)
 		return -ENOMEM;
 	}
 	assembly->source = source;
-	map_init(&assembly->anchor_index);
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)source->text,
 	                             source->len);

@@ -333,7 +333,6 @@ forget_actors(struct builder *builder)
 	struct conf *conf = builder->reader->conf;
 
 	map_done(&conf->by_path);
-	map_init(&conf->by_path);
 	conf->n_actors = 0;
 	recipes_forget(builder->reader);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "conf/read/needs.h"
 #include "conf/text/conf.h"
 #include "conf/tree/build.h"
@@ -110,9 +111,6 @@ write_actor(struct compose *compose)
 	return map;
 }
 
-/* What is kept of the actor with replicas at this path; NULL: no replicas have the path.
- */
-
 /* What is kept of the actor with replicas at this path; NULL: there is none. */
 static const struct yaml *
 find_replicas(const struct yaml *recipes, const char *parent, const char *name,
@@ -173,7 +171,6 @@ drop_supervisor(struct conf *conf)
 	conf->n_actors--;
 	memmove(conf->actors, conf->actors + 1, conf->n_actors * sizeof(*conf->actors));
 	map_done(&conf->by_path);
-	map_init(&conf->by_path);
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		conf->actors[i].parent = i == 0 ? CONF_NONE : conf->actors[i].parent - 1;
 		if (map_put_name(&conf->by_path, conf->actors[i].path, i) < 0)
@@ -258,7 +255,8 @@ struct conf *
 conf_compose(const struct conf *conf, const struct conf_addition *addition,
              const struct conf_options *options, struct conf_reports *ret_reports)
 {
-	struct compose compose = {.addition = addition};
+	struct compose compose = {.addition = addition,
+	                          .scratch = ARENA(CONF_MEMORY_MAX)};
 	struct conf *composed = conf_new();
 
 	conf_reports_init(ret_reports);
@@ -266,7 +264,6 @@ conf_compose(const struct conf *conf, const struct conf_addition *addition,
 		report_no_memory(command_line, ret_reports);
 		return NULL;
 	}
-	arena_init(&compose.scratch, CONF_MEMORY_MAX);
 	users_init(&compose.users, composed->memory, options);
 	compose.reader = (struct reader){
 	    .options = options,
@@ -299,12 +296,9 @@ conf_compose(const struct conf *conf, const struct conf_addition *addition,
 static bool
 has_recipe(const struct conf *conf, const char *part, const char *key)
 {
-	struct arena arena;
+	CLEANUP(arena_done) struct arena arena = ARENA(CONF_MEMORY_MAX);
 
-	arena_init(&arena, CONF_MEMORY_MAX);
-	bool has = node_get(node_get(recipes_read(conf, &arena), part), key) != NULL;
-	arena_done(&arena);
-	return has;
+	return node_get(node_get(recipes_read(conf, &arena), part), key) != NULL;
 }
 
 /* True if a template has this name. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "conf/read/expand.h"
 #include "conf/read/needs.h"
 #include "conf/read/read.h"
@@ -256,7 +257,7 @@ gather(struct file_load *load, const char *key)
 	struct reader *reader = &load->reader;
 	const struct yaml *first = node_get(load->roots[0], key);
 	struct trail trail = {NULL, key, 0};
-	struct map seen;
+	CLEANUP(map_done) struct map seen = {0};
 
 	if (reader->conf->n_files == 1 && (first == NULL || first->type == NODE_MAP))
 		return first;
@@ -268,7 +269,6 @@ gather(struct file_load *load, const char *key)
 	    arena_alloc(reader->scratch, count_pairs(load, key), sizeof(*all->pairs));
 	if (all->pairs == NULL)
 		return NULL;
-	map_init(&seen);
 	for (uint32_t i = 0; i < reader->conf->n_files; i++) {
 		const struct yaml *map = node_get(load->roots[i], key);
 
@@ -280,7 +280,6 @@ gather(struct file_load *load, const char *key)
 			    "%s is not allowed here; write a mapping, {} for none",
 			    node_type_name(map));
 	}
-	map_done(&seen);
 	return all;
 }
 
@@ -402,7 +401,6 @@ conf_new(void)
 	if (conf == NULL)
 		return NULL;
 	conf->block.sealed_fd = -1;
-	map_init(&conf->by_path);
 	conf->control_mode = 0660;
 	conf->log_level = LOG_LEVEL_MAX;
 	log_default(&conf->own_log);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "conf/text/conf.h"
 
 /* Names of differences that are no keys of the file. */
@@ -56,7 +57,7 @@ find_pile(const struct sibling *siblings, const uint32_t *tails, uint32_t n_tail
 static int
 mark_moved(struct sibling *siblings, uint32_t n, bool *moved)
 {
-	uint32_t *tails = calloc(n, sizeof(*tails));
+	CLEANUP_FREE uint32_t *tails = calloc(n, sizeof(*tails));
 	uint32_t n_tails = 0;
 
 	if (tails == NULL)
@@ -74,7 +75,6 @@ mark_moved(struct sibling *siblings, uint32_t n, bool *moved)
 	uint32_t last = n_tails > 0 ? tails[n_tails - 1] : CONF_NONE;
 	for (; last != CONF_NONE; last = siblings[last].before)
 		moved[siblings[last].new_index] = false;
-	free(tails);
 	return 0;
 }
 
@@ -93,7 +93,7 @@ static int
 find_moved(struct planner *planner)
 {
 	const struct conf *conf = planner->new_conf;
-	struct sibling *siblings = calloc(conf->n_actors, sizeof(*siblings));
+	CLEANUP_FREE struct sibling *siblings = calloc(conf->n_actors, sizeof(*siblings));
 	uint32_t n = 0;
 	int r = 0;
 
@@ -110,7 +110,6 @@ find_moved(struct planner *planner)
 			end++;
 		r = mark_moved(siblings + i, end - i, planner->moved);
 	}
-	free(siblings);
 	return r;
 }
 
@@ -345,7 +344,6 @@ conf_plan_make(const struct conf *old, const struct conf *new_conf,
 	struct planner planner = {.old = old, .new_conf = new_conf};
 	int r = -ENOMEM;
 
-	map_init(&planner.alike);
 	planner.old_of = calloc(new_conf->n_actors, sizeof(*planner.old_of));
 	planner.moved = calloc(new_conf->n_actors, sizeof(*planner.moved));
 	if (planner.old_of != NULL && planner.moved != NULL)

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "conf/tree/build.h"
 
 /* An actor with replicas: its path without "@N", what is written, what ${…} means. */
@@ -166,7 +167,7 @@ next_part(struct level *level)
 static bool
 write_row(struct recipes *recipes, struct arena *keep, const struct yaml *root)
 {
-	struct level *levels = calloc(NODE_HEIGHT_MAX + 8, sizeof(*levels));
+	CLEANUP_FREE struct level *levels = calloc(NODE_HEIGHT_MAX + 8, sizeof(*levels));
 	size_t n = 0;
 	bool fine = levels != NULL && add_to_row(recipes, keep, root);
 
@@ -187,7 +188,6 @@ write_row(struct recipes *recipes, struct arena *keep, const struct yaml *root)
 		else
 			levels[n++] = (struct level){part, 0};
 	}
-	free(levels);
 	return fine;
 }
 
@@ -290,7 +290,8 @@ put_part(struct filling *filling, const struct yaml *part)
 const struct yaml *
 recipes_read(const struct conf *conf, struct arena *arena)
 {
-	struct filling *levels = calloc(NODE_HEIGHT_MAX + 8, sizeof(*levels));
+	CLEANUP_FREE struct filling *levels =
+	    calloc(NODE_HEIGHT_MAX + 8, sizeof(*levels));
 	struct yaml *root = NULL;
 	size_t n = 0;
 	uint32_t i = 0;
@@ -311,6 +312,5 @@ recipes_read(const struct conf *conf, struct arena *arena)
 		while (n > 0 && is_full(&levels[n - 1]))
 			n--;
 	}
-	free(levels);
 	return i == conf->n_recipes && n == 0 ? root : NULL;
 }
