@@ -321,9 +321,7 @@ strbuf_control_length(const char *p, const char *end)
 
 	if (c < 0x20 || c == 0x7f)
 		return 1;
-	if (c == 0xc2 && p + 1 < end && (unsigned char)p[1] < 0xa0)
-		return 2;
-	return 0;
+	return c == 0xc2 && p + 1 < end && (unsigned char)p[1] < 0xa0 ? 2 : 0;
 }
 
 /*

@@ -70,9 +70,7 @@ count_messages(struct varlink_reader *reader, size_t from)
 		reader->tail = from;
 		reader->messages++;
 	}
-	if (reader->buf.len - reader->tail > reader->max)
-		return -EMSGSIZE;
-	return 0;
+	return reader->buf.len - reader->tail > reader->max ? -EMSGSIZE : 0;
 }
 
 /*

@@ -177,9 +177,7 @@ check_products(const struct lint *lint, uint64_t *products)
 static uint64_t
 add_times(uint64_t a, uint64_t b)
 {
-	if (a > DURATION_MS_MAX || b > DURATION_MS_MAX - a)
-		return DURATION_INFINITE;
-	return a + b;
+	return a > DURATION_MS_MAX || b > DURATION_MS_MAX - a ? DURATION_INFINITE : a + b;
 }
 
 /* How long an actor may take to stop, as its own key says. */

@@ -421,7 +421,5 @@ explain_all(struct ctl *ctl)
 int
 verb_explain(struct ctl *ctl, char **names, uint32_t n)
 {
-	if (n == 0)
-		return explain_all(ctl);
-	return actors_act(ctl, names, n, explain);
+	return n == 0 ? explain_all(ctl) : actors_act(ctl, names, n, explain);
 }

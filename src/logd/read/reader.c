@@ -54,9 +54,7 @@ read_request(struct log_reader *reader, int fd)
 		strbuf_add(&text, data, (size_t)n);
 	reader->request_len = text.len;
 	reader->request = strbuf_take(&text);
-	if (n < 0 || reader->request == NULL)
-		return -ENOMEM;
-	return 0;
+	return n < 0 || reader->request == NULL ? -ENOMEM : 0;
 }
 
 /* The next text of the request, or NULL. */
@@ -318,7 +316,7 @@ begin_reading(struct log_reader *reader)
 static int
 serve(struct log_reader *reader)
 {
-	int inotify_fd = reader->follow ? watch_open() : -1;
+	CLEANUP(fd_close) int inotify_fd = reader->follow ? watch_open() : -1;
 	bool more = reader->follow;
 	int r = begin_reading(reader);
 
@@ -330,7 +328,6 @@ serve(struct log_reader *reader)
 		more = reader->follow &&
 		       watch_wait(inotify_fd, reader->out_fd, reader->sources, reader->n);
 	} while (more);
-	fd_close(&inotify_fd);
 	return r;
 }
 
@@ -341,10 +338,13 @@ serve(struct log_reader *reader)
 int
 reader_run(int request_fd, int out_fd)
 {
-	struct log_reader reader = {.out_fd = out_fd, .start.lines = -1};
+	struct log_reader reader = {
+	    .start.lines = -1,
+	    .out_fd = out_fd,
+	    .out = STRBUF(OUT_BYTES + 2 * READER_RECORD_MAX),
+	};
 
 	(void)signal(SIGPIPE, SIG_IGN);
-	strbuf_init(&reader.out, OUT_BYTES + 2 * READER_RECORD_MAX);
 	int r = read_request(&reader, request_fd);
 	if (r == 0)
 		r = parse_request(&reader);

@@ -55,17 +55,14 @@ enter(const char *owner)
 int
 reader_owner_open(const char *owner, const char *path, int flags)
 {
-	int r = 0, fd = -1;
+	const bool is_as_owner = owner[0] != '\0' && geteuid() == 0;
+	int r = is_as_owner ? enter(owner) : 0;
 
-	if (owner[0] == '\0' || geteuid() != 0) {
-		fd = open(path, flags);
-		return fd < 0 ? -errno : fd;
+	if (r == 0) {
+		r = open(path, flags);
+		r = r < 0 ? -errno : r;
 	}
-	r = enter(owner);
-	if (r == 0)
-		fd = open(path, flags);
-	if (r == 0 && fd < 0)
-		r = -errno;
-	fsuser_return();
-	return r < 0 ? r : fd;
+	if (is_as_owner)
+		fsuser_return();
+	return r;
 }

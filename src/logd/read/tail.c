@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "logd/write/state.h"
 #include "os/self/fd.h"
 
@@ -143,18 +144,14 @@ peek_pipe(struct tail *tail, const struct tail_stream *stream, size_t fill, char
 
 	if (fill == 0)
 		return 0;
-	int fd = fd_reopen(stream->pipe_fd, O_RDONLY | O_NONBLOCK);
-	if (fd < 0)
+	CLEANUP(fd_close) int fd = fd_reopen(stream->pipe_fd, O_RDONLY | O_NONBLOCK);
+	if (fd < 0 ||
+	    (tail->copy[0] < 0 && pipe2(tail->copy, O_CLOEXEC | O_NONBLOCK) < 0))
 		return 0;
-	if (tail->copy[0] < 0 && pipe2(tail->copy, O_CLOEXEC | O_NONBLOCK) < 0) {
-		(void)close(fd);
-		return 0;
-	}
 	/* A busy one may have been made larger; then so must be its copy. */
 	if (is_large)
 		(void)fcntl(tail->copy[1], F_SETPIPE_SZ, fcntl(fd, F_GETPIPE_SZ));
 	size_t len = copy_pipe(tail, fd, fill, buf, size);
-	(void)close(fd);
 	if (is_large)
 		close_copy(tail);
 	return len;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "os/self/fd.h"
 
 /* How many names of a directory are looked at for a file that was renamed. */
@@ -40,9 +41,7 @@ open_scratch(struct batch *batch)
 	/* Refused where a user has used up what pipes may have: then they are smaller. */
 	(void)fcntl(batch->staging[1], F_SETPIPE_SZ, 2 * BATCH_BYTES);
 	int staging = fcntl(batch->staging[1], F_GETPIPE_SZ);
-	if (staging < 0)
-		return -errno;
-	if (fcntl(batch->scratch[1], F_SETPIPE_SZ, staging / 2) < 0)
+	if (staging < 0 || fcntl(batch->scratch[1], F_SETPIPE_SZ, staging / 2) < 0)
 		return -errno;
 	batch->max = (size_t)staging / 2;
 	return 0;
@@ -120,7 +119,6 @@ find_renamed(const struct state_batch *record)
 {
 	const char *slash = strrchr(record->path, '/');
 	char directory[PATH_MAX] = ".";
-	struct dirent *entry;
 	int fd = -1;
 
 	if (slash != NULL) {
@@ -133,7 +131,8 @@ find_renamed(const struct state_batch *record)
 	if (names == NULL)
 		return -1;
 	for (unsigned int i = 0; i < NAMES_MAX && fd < 0; i++) {
-		entry = readdir(names);
+		const struct dirent *entry = readdir(names);
+
 		if (entry == NULL)
 			break;
 		if (entry->d_ino != record->inode)
@@ -150,9 +149,8 @@ find_renamed(const struct state_batch *record)
 static int
 cut_back(const struct state_batch *record)
 {
-	int fd = open(record->path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(fd_close) int fd = open(record->path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
-	int r = 0;
 
 	if (fd >= 0 && !is_file(fd, record))
 		fd_close(&fd);
@@ -162,9 +160,8 @@ cut_back(const struct state_batch *record)
 		return -ENOENT;
 	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size > record->offset &&
 	    ftruncate(fd, (off_t)record->offset) < 0)
-		r = -errno;
-	fd_close(&fd);
-	return r;
+		return -errno;
+	return 0;
 }
 
 /*

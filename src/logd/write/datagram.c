@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "logd/write/deliver.h"
 #include "logd/write/format.h"
 #include "logd/write/match.h"
@@ -142,6 +143,7 @@ static int
 send_as_file(const struct sink *sink, const struct strbuf *text)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+	CLEANUP(fd_close)
 	int fd = memfd_create("supd-journal", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
@@ -151,7 +153,6 @@ send_as_file(const struct sink *sink, const struct strbuf *text)
 		r = -errno;
 	if (r == 0)
 		r = pass_send(sink->fd, "", 0, &(struct pass_fds){&fd, 1}, MSG_DONTWAIT);
-	(void)close(fd);
 	return r;
 }
 

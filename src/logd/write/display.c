@@ -37,9 +37,11 @@
 void
 display_init(struct display *display)
 {
-	*display = (struct display){.fd = -1};
-	strbuf_init(&display->out, OUT_BYTES_MAX);
-	strbuf_init(&display->text, OUT_BYTES_MAX);
+	*display = (struct display){
+	    .fd = -1,
+	    .out = STRBUF(OUT_BYTES_MAX),
+	    .text = STRBUF(OUT_BYTES_MAX),
+	};
 }
 
 /* Give back what it holds. */

@@ -358,10 +358,9 @@ deliver_one(struct logd *logd, struct stream *stream)
 void
 flow_deliver(struct logd *logd)
 {
-	struct stream *stream;
-
 	for (unsigned int i = 0; i < TURN_MAX; i++) {
-		stream = TAILQ_FIRST(&logd->ready);
+		struct stream *stream = TAILQ_FIRST(&logd->ready);
+
 		if (stream == NULL)
 			return;
 		flow_leave(logd, stream);

@@ -168,9 +168,7 @@ watch_fd(struct logd *logd, int fd, uint64_t about)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = about};
 
-	if (epoll_ctl(logd->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
-		return -errno;
-	return 0;
+	return epoll_ctl(logd->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
 /* Signals come through a descriptor; a file that grows too large is an error. */
@@ -178,7 +176,6 @@ static int
 open_loop(struct logd *logd)
 {
 	sigset_t ours;
-	int r = 0;
 
 	(void)sigemptyset(&ours);
 	(void)sigaddset(&ours, LOGD_STOP);
@@ -195,7 +192,7 @@ open_loop(struct logd *logd)
 	logd->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (logd->signals < 0 || logd->epoll < 0)
 		return -errno;
-	r = watch_fd(logd, logd->signals, ABOUT_SIGNALS);
+	int r = watch_fd(logd, logd->signals, ABOUT_SIGNALS);
 	return r < 0 ? r : watch_fd(logd, logd->feed, ABOUT_FEED);
 }
 

@@ -162,14 +162,13 @@ void
 match_tell(struct logd *logd, struct stream *stream)
 {
 	const struct state_entry *entry = &logd->state.entries[stream->source.entry];
-	struct feed_message message = {0};
+	/* Not in logd->message: what was said last may be needed still. */
+	const struct feed_message message = {.kind = FEED_MATCH,
+	                                     .key = stream->source.key,
+	                                     .match_from = entry->match_from};
 
 	if (!stream->match_owed)
 		return;
-	/* Not in logd->message: what was said last may be needed still. */
-	message.kind = FEED_MATCH;
-	message.key = stream->source.key;
-	message.match_from = entry->match_from;
 	if (feed_send(logd->feed, &message, -1) == -EAGAIN) {
 		logd->match_owed = true;
 		logd_watch_feed(logd);

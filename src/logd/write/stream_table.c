@@ -29,6 +29,16 @@ stream_table_open(struct stream_table *table, struct state *state)
 	return 0;
 }
 
+static void
+stream_free(struct stream *stream)
+{
+	match_done(stream);
+	strbuf_done(&stream->line);
+	fd_close(&stream->source.fd);
+	free(stream->actor);
+	free(stream);
+}
+
 /* Forget everything; what is in the pipes stays there. */
 void
 stream_table_close(struct stream_table *table)
@@ -38,11 +48,7 @@ stream_table_close(struct stream_table *table)
 	while ((stream = TAILQ_FIRST(&table->all)) != NULL) {
 		/* The state keeps what it knows of the stream. */
 		TAILQ_REMOVE(&table->all, stream, all);
-		fd_close(&stream->source.fd);
-		match_done(stream);
-		strbuf_done(&stream->line);
-		free(stream->actor);
-		free(stream);
+		stream_free(stream);
 	}
 	for (uint32_t i = 0; i < table->n_sinks; i++)
 		sink_free(table->sink_at[i]);
@@ -58,9 +64,8 @@ stream_table_find(const struct stream_table *table, uint64_t key)
 {
 	uint32_t entry;
 
-	if (!map_get(&table->state->by_key, key, &entry))
-		return NULL;
-	return table->by_entry[entry];
+	return map_get(&table->state->by_key, key, &entry) ? table->by_entry[entry]
+	                                                   : NULL;
 }
 
 /* The sink that a message names; a new one where there is none.  0 or -errno. */
@@ -85,10 +90,12 @@ find_sink(struct stream_table *table, const struct feed_message *message,
 	sink = calloc(1, sizeof(*sink));
 	if (sink == NULL)
 		return -ENOMEM;
-	sink->target = message->target;
-	sink->log = message->log;
-	sink->fd = -1;
-	sink->path = strdup(path);
+	*sink = (struct sink){
+	    .target = message->target,
+	    .log = message->log,
+	    .fd = -1,
+	    .path = strdup(path),
+	};
 	TAILQ_INIT(&sink->streams);
 	if (sink->path == NULL ||
 	    map_put_name(&table->sinks, sink->path, table->n_sinks) < 0) {
@@ -181,7 +188,7 @@ stream_table_add(struct stream_table *table, const struct feed_message *message,
 	stream->source.key = message->key;
 	stream->source.pipe = st.st_ino;
 	stream->sink = sink;
-	strbuf_init(&stream->line, DISPLAY_LINE_MAX);
+	stream->line = STRBUF(DISPLAY_LINE_MAX);
 	set_life(table, stream, message);
 	TAILQ_INSERT_TAIL(&sink->streams, stream, by_sink);
 	TAILQ_INSERT_TAIL(&table->all, stream, all);
@@ -239,10 +246,6 @@ stream_table_remove(struct stream_table *table, struct stream *stream)
 	table->by_entry[stream->source.entry] = NULL;
 	table->n_streams--;
 	state_drop(table->state, stream->source.key);
-	match_done(stream);
-	strbuf_done(&stream->line);
-	fd_close(&stream->source.fd);
-	free(stream->actor);
-	free(stream);
+	stream_free(stream);
 	return unused;
 }
