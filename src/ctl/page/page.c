@@ -132,16 +132,15 @@ stay(struct page *page)
 	if (r == -ENOTSUP) {
 		const char *term = getenv("TERM");
 
-		complain(page->ctl, NULL,
-		         "no page can be drawn on a terminal of the type '%s' ($TERM); "
-		         "'supctl top -n 1' prints a table",
-		         term == NULL ? "" : term);
-		return CTL_FAILED;
+		return complain_of(
+		    page->ctl, CTL_FAILED, NULL,
+		    "no page can be drawn on a terminal of the type '%s' ($TERM); "
+		    "'supctl top -n 1' prints a table",
+		    term == NULL ? "" : term);
 	}
-	if (r < 0) {
-		complain(page->ctl, NULL, "the terminal: %s", strerror(-r));
-		return CTL_FAILED;
-	}
+	if (r < 0)
+		return complain_of(page->ctl, CTL_FAILED, NULL, "the terminal: %s",
+		                   strerror(-r));
 	page_move(page, 0);
 	while (take_keys(page, &status) && status == 0)
 		status = look(page);

@@ -40,6 +40,6 @@ terminal_execute(const struct ctl *ctl)
 	if (find_beside(beside))
 		(void)execv(beside, ctl->argv);
 	(void)execv(SUPCTL_TERMINAL, ctl->argv);
-	complain(ctl, NULL, "execute %s: %s", SUPCTL_TERMINAL, strerror(errno));
-	return CTL_FAILED;
+	return complain_of(ctl, CTL_FAILED, NULL, "execute %s: %s", SUPCTL_TERMINAL,
+	                   strerror(errno));
 }

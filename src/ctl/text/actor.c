@@ -150,8 +150,7 @@ actors_each(struct ctl *ctl, const struct call *call, const struct reply *reply,
 	}
 	if (good && !scan.bad)
 		return 0;
-	complain(ctl, call->target, "supd's answer is malformed");
-	return CTL_FAILED;
+	return complain_of(ctl, CTL_FAILED, call->target, "supd's answer is malformed");
 }
 
 /* Visit the actors that a name selects (NULL: all), as they come from supd. */

@@ -99,10 +99,10 @@ journal_open(struct journal *journal, struct ctl *ctl, const struct journal_quer
 	journal->stream = fd >= 0 ? fdopen(fd, "r") : NULL;
 	if (journal->stream != NULL)
 		return 0;
-	complain(ctl, NULL, "journalctl: %s (the journal has the output of %s%s)",
-	         strerror(fd < 0 ? -fd : errno), query->paths[0],
-	         query->n_paths > 1 ? " and others" : "");
-	return CTL_FAILED;
+	return complain_of(ctl, CTL_FAILED, NULL,
+	                   "journalctl: %s (the journal has the output of %s%s)",
+	                   strerror(fd < 0 ? -fd : errno), query->paths[0],
+	                   query->n_paths > 1 ? " and others" : "");
 }
 
 /* A string of the newest line, as a span of JSON text without its quotes. */

@@ -53,15 +53,14 @@ configure_filter(struct log_stream *stream)
 		if ((options->given & times[i].given) == 0 ||
 		    parse_time(times[i].text, times[i].ret))
 			continue;
-		complain(stream->ctl, NULL, "%s '%s': write a time, as %s", times[i].name,
-		         times[i].text, MOMENT_FORMS);
-		return CTL_USAGE;
+		return complain_of(stream->ctl, CTL_USAGE, NULL,
+		                   "%s '%s': write a time, as %s", times[i].name,
+		                   times[i].text, MOMENT_FORMS);
 	}
 	if ((options->given & OPTION_GREP) != 0 &&
-	    pattern_compile(&stream->pattern, options->grep, &why) < 0) {
-		complain(stream->ctl, NULL, "-g '%s': %s", options->grep, why.text);
-		return CTL_USAGE;
-	}
+	    pattern_compile(&stream->pattern, options->grep, &why) < 0)
+		return complain_of(stream->ctl, CTL_USAGE, NULL, "-g '%s': %s",
+		                   options->grep, why.text);
 	return 0;
 }
 
@@ -79,15 +78,12 @@ logs_configure(struct log_stream *stream)
 	if (stream->follow && (options->given & OPTION_SINCE) == 0)
 		stream->lines = FOLLOW_LINES;
 	if ((options->given & OPTION_LINES) != 0 &&
-	    !ctl_parse_lines(options->lines, &stream->lines)) {
-		complain(stream->ctl, NULL, "-n '%s': write a number, or all",
-		         options->lines);
-		return CTL_USAGE;
-	}
-	if (stream->follow && ends != 0) {
-		complain(stream->ctl, NULL, "-f has no end: leave out %s",
-		         (ends & OPTION_UNTIL) != 0 ? "--until" : "-r");
-		return CTL_USAGE;
-	}
+	    !ctl_parse_lines(options->lines, &stream->lines))
+		return complain_of(stream->ctl, CTL_USAGE, NULL,
+		                   "-n '%s': write a number, or all", options->lines);
+	if (stream->follow && ends != 0)
+		return complain_of(stream->ctl, CTL_USAGE, NULL,
+		                   "-f has no end: leave out %s",
+		                   (ends & OPTION_UNTIL) != 0 ? "--until" : "-r");
 	return configure_filter(stream);
 }

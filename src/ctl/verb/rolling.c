@@ -122,11 +122,10 @@ verb_restart_rolling(struct ctl *ctl, char **names, uint32_t n,
 	};
 	size_t at = 0;
 
-	if ((ctl->options.given & OPTION_NO_WAIT) != 0) {
-		complain(ctl, NULL,
-		         "--no-wait does not go with --rolling, which waits for each");
-		return CTL_USAGE;
-	}
+	if ((ctl->options.given & OPTION_NO_WAIT) != 0)
+		return complain_of(
+		    ctl, CTL_USAGE, NULL,
+		    "--no-wait does not go with --rolling, which waits for each");
 	int status = find_actors(ctl, names, n, &rolling);
 	if (ctl->options.json)
 		ctl_array_begin(ctl);

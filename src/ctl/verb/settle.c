@@ -55,9 +55,9 @@ settle_init(struct settle *settle, struct ctl *ctl)
 	else if ((options->given & OPTION_SETTLE) != 0 &&
 	         (duration_parse(options->settle, &settle->ms) < 0 ||
 	          settle->ms > DURATION_MS_MAX)) {
-		complain(ctl, NULL, "--settle '%s': write a duration, as 500ms or 5s",
-		         options->settle);
-		return CTL_USAGE;
+		return complain_of(ctl, CTL_USAGE, NULL,
+		                   "--settle '%s': write a duration, as 500ms or 5s",
+		                   options->settle);
 	}
 	if ((options->given & OPTION_NO_WAIT) != 0)
 		settle->ms = 0;

@@ -44,8 +44,7 @@ static const char usage_tail[] =
 static int
 bad_value(const struct ctl *ctl, const char *option, const char *value, const char *form)
 {
-	complain(ctl, NULL, "%s '%s': %s", option, value, form);
-	return CTL_USAGE;
+	return complain_of(ctl, CTL_USAGE, NULL, "%s '%s': %s", option, value, form);
 }
 
 /* The row of an option of verbs, by what getopt returns; NULL: every verb has it. */
@@ -121,13 +120,12 @@ take_option(const struct ctl *ctl, int option, const char *argument,
 		options->version = true;
 		return 0;
 	case ':':
-		complain(ctl, NULL, "option '%s' wants a value", argument);
-		return CTL_USAGE;
+		return complain_of(ctl, CTL_USAGE, NULL, "option '%s' wants a value",
+		                   argument);
 	default:
-		complain(ctl, NULL,
-		         "unknown option '%s' ('supctl help' lists the options)",
-		         argument);
-		return CTL_USAGE;
+		return complain_of(
+		    ctl, CTL_USAGE, NULL,
+		    "unknown option '%s' ('supctl help' lists the options)", argument);
 	}
 }
 
@@ -277,10 +275,9 @@ run_verb(struct ctl *ctl, const struct verb *verb, struct options *options, int 
 	print_flush(&ctl->out);
 	if (ctl->reader_gone || ctl->out.closed)
 		return CTL_OK;
-	if (ctl->out.error != 0) {
-		complain(ctl, NULL, "standard output: %s", strerror(ctl->out.error));
-		return CTL_FAILED;
-	}
+	if (ctl->out.error != 0)
+		return complain_of(ctl, CTL_FAILED, NULL, "standard output: %s",
+		                   strerror(ctl->out.error));
 	return status;
 }
 

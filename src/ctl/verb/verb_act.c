@@ -242,12 +242,11 @@ send_signal(struct ctl *ctl, const char *name, const char *signal)
 int
 verb_signal(struct ctl *ctl, char **names, uint32_t n UNUSED)
 {
-	if (signal_parse(names[1]) < 0 && strcmp(names[1], "reload") != 0) {
-		complain(ctl, names[0],
-		         "no signal is called '%s' (write HUP, SIGHUP or 1, or reload)",
-		         names[1]);
-		return CTL_USAGE;
-	}
+	if (signal_parse(names[1]) < 0 && strcmp(names[1], "reload") != 0)
+		return complain_of(
+		    ctl, CTL_USAGE, names[0],
+		    "no signal is called '%s' (write HUP, SIGHUP or 1, or reload)",
+		    names[1]);
 	return send_signal(ctl, names[0], names[1]);
 }
 
@@ -263,11 +262,10 @@ kill_one(struct ctl *ctl, const char *name)
 int
 verb_kill(struct ctl *ctl, char **names, uint32_t n)
 {
-	if (ctl->options.signal != NULL && signal_parse(ctl->options.signal) < 0) {
-		complain(ctl, NULL, "no signal is called '%s' (write HUP, SIGHUP or 1)",
-		         ctl->options.signal);
-		return CTL_USAGE;
-	}
+	if (ctl->options.signal != NULL && signal_parse(ctl->options.signal) < 0)
+		return complain_of(ctl, CTL_USAGE, NULL,
+		                   "no signal is called '%s' (write HUP, SIGHUP or 1)",
+		                   ctl->options.signal);
 	return ctl_each(ctl, names, n, kill_one);
 }
 
@@ -283,10 +281,9 @@ verb_reload(struct ctl *ctl, char **names, uint32_t n)
 {
 	if (n == 0)
 		return verb_apply(ctl, names, n);
-	if (ctl->options.given != 0) {
-		complain(ctl, NULL, "an option of apply does not belong to NAME");
-		return CTL_USAGE;
-	}
+	if (ctl->options.given != 0)
+		return complain_of(ctl, CTL_USAGE, NULL,
+		                   "an option of apply does not belong to NAME");
 	return ctl_each(ctl, names, n, reload_one);
 }
 

@@ -232,9 +232,9 @@ run_supd(struct ctl *ctl, char **argv, struct strbuf *said)
 	(void)close(ends[0]);
 	if (r == 0)
 		return wait_child(pid);
-	complain(ctl, NULL, "%s: %s (supd checks the file; $SUPD may name the program)",
-	         argv[0], strerror(r));
-	return CTL_FAILED;
+	return complain_of(ctl, CTL_FAILED, NULL,
+	                   "%s: %s (supd checks the file; $SUPD may name the program)",
+	                   argv[0], strerror(r));
 }
 
 /* Say what is wrong with a file, without one with that of the running supd, or with the

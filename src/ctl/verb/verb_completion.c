@@ -396,8 +396,8 @@ verb_completion(struct ctl *ctl, char **names, uint32_t n UNUSED)
 	else if (strcmp(names[0], "fish") == 0)
 		complete_fish(&ctl->out.buf);
 	else {
-		complain(ctl, NULL, "'%s': write bash, zsh or fish", names[0]);
-		return CTL_USAGE;
+		return complain_of(ctl, CTL_USAGE, NULL, "'%s': write bash, zsh or fish",
+		                   names[0]);
 	}
 	return CTL_OK;
 }

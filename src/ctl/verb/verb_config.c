@@ -129,11 +129,10 @@ add_trial(struct ctl *ctl, json_t *parameters)
 			complain(ctl, NULL, "--commit-when-ready: write --rollback too");
 		return is_early ? CTL_USAGE : 0;
 	}
-	if (duration_parse(ctl->options.rollback, &ms) < 0 || ms == 0 || ms > INT64_MAX) {
-		complain(ctl, NULL, "--rollback '%s': write a duration, as 5s or 1m30s",
-		         ctl->options.rollback);
-		return CTL_USAGE;
-	}
+	if (duration_parse(ctl->options.rollback, &ms) < 0 || ms == 0 || ms > INT64_MAX)
+		return complain_of(ctl, CTL_USAGE, NULL,
+		                   "--rollback '%s': write a duration, as 5s or 1m30s",
+		                   ctl->options.rollback);
 	(void)json_object_set_new(parameters, "rollback_ms",
 	                          json_integer((json_int_t)ms));
 	(void)json_object_set_new(parameters, "commit_when_ready",

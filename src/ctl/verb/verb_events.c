@@ -306,10 +306,9 @@ configure(struct event_stream *stream)
 	const unsigned int given = options->given;
 
 	stream->follow = (given & OPTION_FOLLOW) != 0;
-	if (stream->follow && (given & OPTION_UNTIL) != 0) {
-		complain(stream->ctl, NULL, "-f has no end: leave out --until");
-		return CTL_USAGE;
-	}
+	if (stream->follow && (given & OPTION_UNTIL) != 0)
+		return complain_of(stream->ctl, CTL_USAGE, NULL,
+		                   "-f has no end: leave out --until");
 	if (((given & OPTION_SINCE) != 0 &&
 	     !parse_bound(stream, "--since", options->since, &stream->since,
 	                  &stream->since_us)) ||
@@ -322,11 +321,9 @@ configure(struct event_stream *stream)
 	if (stream->follow && (given & OPTION_SINCE) == 0)
 		stream->lines = FOLLOW_EVENTS;
 	if ((given & OPTION_LINES) != 0 &&
-	    !ctl_parse_lines(options->lines, &stream->lines)) {
-		complain(stream->ctl, NULL, "-n '%s': write a number, or all",
-		         options->lines);
-		return CTL_USAGE;
-	}
+	    !ctl_parse_lines(options->lines, &stream->lines))
+		return complain_of(stream->ctl, CTL_USAGE, NULL,
+		                   "-n '%s': write a number, or all", options->lines);
 	return 0;
 }
 

@@ -102,10 +102,9 @@ verb_add(struct ctl *ctl, char **names, uint32_t n)
 	CLEANUP(ctl_call_done) struct call call = {.method = "Add", .target = names[0]};
 	bool has_template = (ctl->options.given & OPTION_USE) != 0;
 
-	if (!has_template && (n < 2 || ctl->options.n_with > 0)) {
-		complain(ctl, names[0], "write --use TEMPLATE, or a command after --");
-		return CTL_USAGE;
-	}
+	if (!has_template && (n < 2 || ctl->options.n_with > 0))
+		return complain_of(ctl, CTL_USAGE, names[0],
+		                   "write --use TEMPLATE, or a command after --");
 	call.parameters = has_template ? template_parameters(ctl, names, n)
 	                               : command_parameters(ctl, names, n);
 	return call.parameters != NULL ? call_and_show(ctl, &call) : CTL_USAGE;
@@ -141,10 +140,9 @@ verb_scale(struct ctl *ctl, char **names, uint32_t n UNUSED)
 	CLEANUP(ctl_call_done) struct call call = {.method = "Scale", .target = names[0]};
 	int64_t replicas;
 
-	if (!ctl_parse_number(names[1], &replicas) || replicas < 0) {
-		complain(ctl, names[0], "'%s' is no number of replicas", names[1]);
-		return CTL_USAGE;
-	}
+	if (!ctl_parse_number(names[1], &replicas) || replicas < 0)
+		return complain_of(ctl, CTL_USAGE, names[0],
+		                   "'%s' is no number of replicas", names[1]);
 	call.parameters =
 	    json_pack("{s:s, s:I}", "name", names[0], "replicas", (json_int_t)replicas);
 	return call_and_show(ctl, &call);

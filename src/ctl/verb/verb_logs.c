@@ -201,10 +201,9 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	scan_init(&scan, reply->parameters);
 	scan_fields(&scan, fields, ARRAY_SIZE(fields), &line);
 	if (scan.bad || line.path.at == NULL || line.stream.at == NULL ||
-	    line.text.at == NULL) {
-		complain(ctl, call->target, "supd's answer is malformed");
-		return CTL_FAILED;
-	}
+	    line.text.at == NULL)
+		return complain_of(ctl, CTL_FAILED, call->target,
+		                   "supd's answer is malformed");
 	stream->progress = true;
 	/* With nothing logged there is a single reply without a line. */
 	if (line.path.len == 0)

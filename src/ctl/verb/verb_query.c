@@ -261,10 +261,9 @@ take_figures(void *user, const struct call *call, const struct reply *reply)
 
 	scan_init(&scan, reply->parameters);
 	scan_fields(&scan, fields, ARRAY_SIZE(fields), &text);
-	if (scan.bad) {
-		complain(figures->ctl, call->target, "supd's answer is malformed");
-		return CTL_FAILED;
-	}
+	if (scan.bad)
+		return complain_of(figures->ctl, CTL_FAILED, call->target,
+		                   "supd's answer is malformed");
 	span_decode(text, &figures->text);
 	return figures->text.failed ? ctl_no_memory(figures->ctl) : 0;
 }

@@ -86,10 +86,9 @@ run_line(const struct ctl *ctl, struct shell_words *words)
 {
 	pid_t pid = rerun_begin(ctl, words->at, -1, -1);
 
-	if (pid < 0) {
-		complain(ctl, NULL, "start a process: %s", strerror((int)-pid));
-		return CTL_FAILED;
-	}
+	if (pid < 0)
+		return complain_of(ctl, CTL_FAILED, NULL, "start a process: %s",
+		                   strerror((int)-pid));
 	return rerun_await(pid);
 }
 

@@ -115,12 +115,11 @@ find_sort(const struct ctl *ctl, enum sort_key *ret)
 {
 	int found = names_find(rows_sort_names, SORT_MAX, ctl->options.sort);
 
-	if (found < 0) {
-		complain(ctl, NULL,
-		         "--sort '%s': write cpu, memory, restarts, uptime or path",
-		         ctl->options.sort);
-		return CTL_USAGE;
-	}
+	if (found < 0)
+		return complain_of(
+		    ctl, CTL_USAGE, NULL,
+		    "--sort '%s': write cpu, memory, restarts, uptime or path",
+		    ctl->options.sort);
 	*ret = (enum sort_key)found;
 	return 0;
 }

@@ -303,11 +303,10 @@ verb_wait(struct ctl *ctl, char **names, uint32_t n)
 
 	if ((ctl->options.given & OPTION_FOR) == 0)
 		ctl->options.for_state = states[0];
-	if (names_find(states, ARRAY_SIZE(states), ctl->options.for_state) < 0) {
-		complain(ctl, NULL,
-		         "write what to wait for: --for ready|stopped|failed|done");
-		return CTL_USAGE;
-	}
+	if (names_find(states, ARRAY_SIZE(states), ctl->options.for_state) < 0)
+		return complain_of(
+		    ctl, CTL_USAGE, NULL,
+		    "write what to wait for: --for ready|stopped|failed|done");
 	int status = resolve_all(&targets, names, n, false);
 	if (ctl->options.json)
 		ctl_array_begin(ctl);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 
 #define INTERFACE_PREFIX "io.supd.Control."
 
@@ -95,16 +96,13 @@ client_connect(struct client *client, struct err *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t len = strlen(client->path);
-	int fd;
 	int r;
 
 	disconnect(client);
-	if (len >= sizeof(address.sun_path)) {
-		err_set(err, ENAMETOOLONG, "%.200s", client->path);
-		return -ENAMETOOLONG;
-	}
+	if (len >= sizeof(address.sun_path))
+		return err_set(err, ENAMETOOLONG, "%.200s", client->path);
 	memcpy(address.sun_path, client->path, len);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
 		r = -errno;
 		err_set(err, errno, "socket");
@@ -194,13 +192,12 @@ int
 client_reconnect(struct client *client, struct err *err)
 {
 	uint64_t now_ms = client_now_ms();
-	uint64_t give_up_ms;
 	int r = -ECONNRESET;
 
 	note_loss(client, now_ms);
 	if (client->n_lost >= CLIENT_LOST_MAX)
 		return -EOWNERDEAD;
-	give_up_ms = client->lost_ms + CLIENT_RECONNECT_MS;
+	uint64_t give_up_ms = client->lost_ms + CLIENT_RECONNECT_MS;
 	if (client->deadline_ms != CLIENT_FOREVER)
 		give_up_ms = client->deadline_ms;
 	for (; now_ms < give_up_ms; now_ms = client_now_ms()) {
@@ -273,22 +270,17 @@ client_send(struct client *client, const char *method, json_t *take_parameters, 
             struct err *err)
 {
 	char name[64] = INTERFACE_PREFIX;
-	struct strbuf out;
-	json_t *call;
-	int r;
+	CLEANUP(strbuf_done) struct strbuf out = STRBUF(VARLINK_IN_MAX);
 
 	ASSERT(strlen(method) < sizeof(name) - sizeof(INTERFACE_PREFIX));
 	strcat(name, method);
-	strbuf_init(&out, VARLINK_IN_MAX);
-	call = varlink_make_call(name, take_parameters, more, false);
-	r = call == NULL ? -ENOMEM : varlink_write(&out, call, VARLINK_IN_MAX);
-	json_decref(call);
+	json_auto_t *call = varlink_make_call(name, take_parameters, more, false);
+	int r = call == NULL ? -ENOMEM : varlink_write(&out, call, VARLINK_IN_MAX);
 	if (r == 0)
 		r = client->fd < 0 ? -ECONNRESET
 		                   : send_all(client, strbuf_str(&out), out.len);
 	if (r < 0)
 		err_set(err, -r, "send %s", method);
-	strbuf_done(&out);
 	return r;
 }
 
@@ -334,10 +326,8 @@ parse_reply(struct span message, struct reply *ret, struct err *err)
 		scan.bad = !span_is(reply.parameters, "null");
 		reply.parameters = (struct span){NULL, 0};
 	}
-	if (scan.bad) {
-		err_set(err, 0, "supd's answer is malformed");
-		return -EBADMSG;
-	}
+	if (scan.bad)
+		return err_say(err, -EBADMSG, "supd's answer is malformed");
 	*ret = reply;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "ctl/wire/ctl.h"
 #include "ctl/wire/print.h"
 
@@ -26,19 +27,12 @@ write_line(struct strbuf *line)
 	strbuf_done(line);
 }
 
-/*
- * One line on standard error about what supctl was asked for, and about which target
- * (or NULL).  Whatever the arguments contain, it stays one line.
- */
-void
-complain(const struct ctl *ctl, const char *target, const char *fmt, ...)
+static void
+vcomplain(const struct ctl *ctl, const char *target, const char *fmt, va_list ap)
 {
-	struct strbuf line;
-	struct strbuf text;
-	va_list ap;
+	struct strbuf line = STRBUF(LINE_BYTES_MAX);
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF(LINE_BYTES_MAX / 4);
 
-	strbuf_init(&line, LINE_BYTES_MAX);
-	strbuf_init(&text, LINE_BYTES_MAX / 4);
 	strbuf_adds(&line, "supctl: ");
 	if (ctl->verb != NULL)
 		strbuf_adds(&line, ctl->verb);
@@ -48,12 +42,36 @@ complain(const struct ctl *ctl, const char *target, const char *fmt, ...)
 	}
 	if (ctl->verb != NULL || target != NULL)
 		strbuf_adds(&line, ": ");
-	va_start(ap, fmt);
 	strbuf_vaddf(&text, fmt, ap);
-	va_end(ap);
 	print_text(&line, strbuf_str(&text), text.len);
-	strbuf_done(&text);
 	write_line(&line);
+}
+
+/*
+ * One line on standard error about what supctl was asked for, and about which target
+ * (or NULL).  Whatever the arguments contain, it stays one line.
+ */
+void
+complain(const struct ctl *ctl, const char *target, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vcomplain(ctl, target, fmt, ap);
+	va_end(ap);
+}
+
+/* The same, and return the exit status: `return complain_of(ctl, CTL_USAGE, …);`. */
+int
+complain_of(const struct ctl *ctl, enum exit_status status, const char *target,
+            const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vcomplain(ctl, target, fmt, ap);
+	va_end(ap);
+	return (int)status;
 }
 
 /* "the group adm", or by its number where it has no name here. */
@@ -73,20 +91,17 @@ add_group(struct strbuf *sb, gid_t gid)
 static int
 complain_closed(const struct ctl *ctl)
 {
-	struct strbuf who;
+	CLEANUP(strbuf_done) struct strbuf who = STRBUF(LINE_BYTES_MAX / 8);
 	struct stat st;
 
-	strbuf_init(&who, LINE_BYTES_MAX / 8);
 	if (stat(ctl->socket, &st) == 0 && st.st_gid != 0 && (st.st_mode & 0060) == 0060)
 		add_group(&who, st.st_gid);
-	complain(ctl, NULL,
-	         "%s: permission denied (allowed are root, the user of supd, and the "
-	         "members of %s)",
-	         ctl->socket,
-	         who.len > 0 ? strbuf_str(&who)
-	                     : "its control.group and control.observers");
-	strbuf_done(&who);
-	return CTL_DENIED;
+	return complain_of(
+	    ctl, CTL_DENIED, NULL,
+	    "%s: permission denied (allowed are root, the user of supd, and the "
+	    "members of %s)",
+	    ctl->socket,
+	    who.len > 0 ? strbuf_str(&who) : "its control.group and control.observers");
 }
 
 /* There is no connection to be had: which socket, why, and what to do. */
@@ -97,19 +112,16 @@ complain_unreachable(const struct ctl *ctl, int r)
 
 	if (r == -EACCES || r == -EPERM)
 		return complain_closed(ctl);
-	if (r == -ETIME) {
-		complain(ctl, NULL, "%s: supd did not accept the connection in time",
-		         ctl->socket);
-		return CTL_TIMED_OUT;
-	}
-	if (stat(ctl->socket, &st) == 0 && S_ISDIR(st.st_mode)) {
-		complain(
-		    ctl, NULL,
+	if (r == -ETIME)
+		return complain_of(ctl, CTL_TIMED_OUT, NULL,
+		                   "%s: supd did not accept the connection in time",
+		                   ctl->socket);
+	if (stat(ctl->socket, &st) == 0 && S_ISDIR(st.st_mode))
+		return complain_of(
+		    ctl, CTL_USAGE, NULL,
 		    "%s is a directory, not a socket: write 'supctl -r %s …' for the "
 		    "supd that has its control socket there",
 		    ctl->socket, ctl->socket);
-		return CTL_USAGE;
-	}
 	complain(ctl, NULL,
 	         "no supd at %s: %s (start one with 'supd FILE' or 'systemctl start "
 	         "supd', or name its socket with -s, or its directory with -r)",
@@ -151,10 +163,9 @@ say_no_such_actor(const struct ctl *ctl, const char *name, const json_t *paramet
 {
 	const json_t *candidates = json_object_get(parameters, "candidates");
 	const json_t *candidate;
-	struct strbuf list;
+	CLEANUP(strbuf_done) struct strbuf list = STRBUF(LINE_BYTES_MAX / 8);
 	size_t i;
 
-	strbuf_init(&list, LINE_BYTES_MAX / 8);
 	json_array_foreach(candidates, i, candidate)
 	{
 		const char *path = json_string_value(candidate);
@@ -172,7 +183,6 @@ say_no_such_actor(const struct ctl *ctl, const char *name, const json_t *paramet
 		complain(ctl, name, "no actor matches ('supctl list' shows all actors)");
 	else
 		complain(ctl, name, "no such actor ('supctl list' shows all actors)");
-	strbuf_done(&list);
 }
 
 static void
@@ -193,15 +203,13 @@ say_rolled_back(const struct ctl *ctl, const char *name, const char *why,
                 const json_t *parameters)
 {
 	const char *since = text_of(parameters, "rolled_back_to");
-	struct strbuf when;
+	CLEANUP(strbuf_done) struct strbuf when = STRBUF(128);
 
 	if (since[0] == '\0')
 		return false;
-	strbuf_init(&when, 128);
 	print_when(&when, since, false);
 	complain(ctl, NULL, "rolled back to the configuration of %s: %s %s",
 	         strbuf_str(&when), name, why);
-	strbuf_done(&when);
 	return true;
 }
 
@@ -280,9 +288,8 @@ say_config_invalid(const struct ctl *ctl, const char *name, const json_t *parame
 	json_array_foreach(errors, i, error)
 	{
 		const char *path = text_of(error, "path");
-		struct strbuf line;
+		struct strbuf line = STRBUF(LINE_BYTES_MAX);
 
-		strbuf_init(&line, LINE_BYTES_MAX);
 		say_spot(&line, error);
 		print_text(&line, path, strlen(path));
 		strbuf_adds(&line, path[0] != '\0' ? ": " : "");
@@ -311,9 +318,8 @@ say_denied(const struct ctl *ctl, const char *name, const json_t *parameters)
 	const json_t *observers = json_object_get(parameters, "observers");
 	const bool may_observe = json_is_true(json_object_get(parameters, "observing")) &&
 	                         json_is_integer(observers);
-	struct strbuf who;
+	CLEANUP(strbuf_done) struct strbuf who = STRBUF(LINE_BYTES_MAX / 8);
 
-	strbuf_init(&who, LINE_BYTES_MAX / 8);
 	if (json_is_integer(control))
 		add_group(&who, (gid_t)json_integer_value(control));
 	if (may_observe) {
@@ -324,7 +330,6 @@ say_denied(const struct ctl *ctl, const char *name, const json_t *parameters)
 	         "permission denied (allowed are root, the user of supd%s%s)",
 	         who.len > 0 ? ", and members of " : "; its control.group is not set",
 	         strbuf_str(&who));
-	strbuf_done(&who);
 }
 
 static void
@@ -392,24 +397,17 @@ complain_refusal(const struct ctl *ctl, const struct call *call,
                  const struct reply *reply)
 {
 	struct span text = reply->parameters;
-	json_t *parameters = NULL;
-	const char *name;
-	int status = -1;
+	json_auto_t *parameters =
+	    text.at != NULL ? json_loadb(text.at, text.len, 0, NULL) : NULL;
+	const char *name =
+	    call->target != NULL ? call->target : text_of(parameters, "name");
 
-	if (text.at != NULL)
-		parameters = json_loadb(text.at, text.len, 0, NULL);
-	name = call->target != NULL ? call->target : text_of(parameters, "name");
-	for (size_t i = 0; i < ARRAY_SIZE(refusals) && status < 0; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
 		if (!span_is(reply->error, refusals[i].error))
 			continue;
 		refusals[i].say(ctl, name, parameters);
-		status = (int)refusals[i].status;
+		return (int)refusals[i].status;
 	}
-	if (status < 0) {
-		complain(ctl, call->target, "supd refuses: %.*s", (int)reply->error.len,
-		         reply->error.at);
-		status = CTL_FAILED;
-	}
-	json_decref(parameters);
-	return status;
+	return complain_of(ctl, CTL_FAILED, call->target, "supd refuses: %.*s",
+	                   (int)reply->error.len, reply->error.at);
 }

@@ -60,8 +60,7 @@ ctl_may_go_on(const struct ctl *ctl)
 int
 ctl_no_memory(const struct ctl *ctl)
 {
-	complain(ctl, NULL, "out of memory");
-	return CTL_FAILED;
+	return complain_of(ctl, CTL_FAILED, NULL, "out of memory");
 }
 
 /*
@@ -84,10 +83,9 @@ bool
 ctl_parse_number(const char *text, int64_t *ret)
 {
 	char *end;
-	int64_t n;
 
 	errno = 0;
-	n = strtoll(text, &end, 10);
+	int64_t n = strtoll(text, &end, 10);
 	if (errno != 0 || end == text || *end != '\0' || n < 0)
 		return false;
 	*ret = n;
@@ -140,27 +138,23 @@ ctl_give_up(struct ctl *ctl, const struct call *call, int r, const struct err *e
 		ctl->reader_gone = true;
 		return CTL_FAILED;
 	}
-	if (r == -ETIME) {
-		complain(ctl, call->target, "timed out after --timeout (supd goes on)");
-		return CTL_TIMED_OUT;
-	}
-	if (r == -EOWNERDEAD) {
-		complain(ctl, call->target,
-		         "supd died %d times in a row when it was asked this, and is not "
-		         "asked again (the outcome is not known): see 'supctl events' "
-		         "and the log of supd",
-		         CLIENT_LOST_MAX);
-		return CTL_FAILED;
-	}
+	if (r == -ETIME)
+		return complain_of(ctl, CTL_TIMED_OUT, call->target,
+		                   "timed out after --timeout (supd goes on)");
+	if (r == -EOWNERDEAD)
+		return complain_of(
+		    ctl, CTL_FAILED, call->target,
+		    "supd died %d times in a row when it was asked this, and is not "
+		    "asked again (the outcome is not known): see 'supctl events' "
+		    "and the log of supd",
+		    CLIENT_LOST_MAX);
 	if (ctl->client.fd < 0) {
 		if (call->once)
 			complain(ctl, call->target, "the outcome is not known");
 		return complain_unreachable(ctl, r);
 	}
-	if (r != -ECONNRESET) {
-		complain(ctl, call->target, "%s", err->text);
-		return CTL_FAILED;
-	}
+	if (r != -ECONNRESET)
+		return complain_of(ctl, CTL_FAILED, call->target, "%s", err->text);
 	complain(ctl, call->target, "supd closed the connection%s",
 	         call->repeat && !call->once ? "" : " (the outcome is not known)");
 	return ctl->family == FAMILY_LOOK ? CTL_NO_SUCH_ACTOR : CTL_FAILED;
@@ -171,11 +165,10 @@ int
 ctl_connect(struct ctl *ctl)
 {
 	struct err err;
-	int r;
 
 	if (ctl->client.fd >= 0)
 		return 0;
-	r = client_connect(&ctl->client, &err);
+	int r = client_connect(&ctl->client, &err);
 	if (r == 0)
 		return 0;
 	ctl->unreachable = true;
@@ -293,11 +286,9 @@ ctl_load(struct ctl *ctl, const struct call *call, const struct reply *reply,
 	else
 		tree =
 		    json_loadb(reply->parameters.at, reply->parameters.len, 0, &problem);
-	if (tree == NULL) {
-		complain(ctl, call->target, "supd's answer is malformed: %s",
-		         problem.text);
-		return CTL_FAILED;
-	}
+	if (tree == NULL)
+		return complain_of(ctl, CTL_FAILED, call->target,
+		                   "supd's answer is malformed: %s", problem.text);
 	*ret = tree;
 	return 0;
 }

@@ -53,11 +53,9 @@ find_usual(void)
 	if (from.home == NULL && entry != NULL)
 		from.home = entry->pw_dir;
 	for (int i = 0; geteuid() != 0 && i < PLACES_MAX; i++) {
-		char *path;
-
 		if (places_runtime(&from, i, directory, sizeof(directory)) < 0)
 			continue;
-		path = below(directory);
+		char *path = below(directory);
 		if (path != NULL && is_ours(path))
 			return path;
 		free(path);
@@ -72,13 +70,12 @@ own_socket(char *line)
 {
 	unsigned int flags = 0;
 	int at = 0;
-	char *path;
 	struct stat st;
 
 	line[strcspn(line, "\n")] = '\0';
 	if (sscanf(line, "%*s %*s %*s %x %*s %*s %*s %n", &flags, &at) < 1 || at == 0)
 		return NULL;
-	path = line + at;
+	char *path = line + at;
 	if ((flags & LISTENS) == 0 || path[0] != '/' ||
 	    strlen(path) <= strlen("/" SOCKET_NAME) ||
 	    strcmp(path + strlen(path) - strlen("/" SOCKET_NAME), "/" SOCKET_NAME) != 0)
@@ -93,8 +90,7 @@ static char *
 find_only(void)
 {
 	FILE *sockets = fopen("/proc/net/unix", "re");
-	char *found = NULL;
-	char *line = NULL;
+	char *found = NULL, *line = NULL;
 	size_t size = 0;
 	int n = 0;
 
@@ -126,13 +122,12 @@ ctl_find_socket(const char *socket, const char *directory)
 {
 	const char *path = socket != NULL ? socket : getenv("SUPD_SOCKET");
 	const char *const common[] = {SUPD_RUNDIR "/" SOCKET_NAME, "run/" SOCKET_NAME};
-	char *found;
 
 	if (socket == NULL && directory != NULL)
 		return below(directory);
 	if (path != NULL && path[0] != '\0')
 		return strdup(strncmp(path, "unix:", 5) == 0 ? path + 5 : path);
-	found = find_usual();
+	char *found = find_usual();
 	for (size_t i = 0; found == NULL && i < 2; i++)
 		if (is_ours(common[i]))
 			found = strdup(common[i]);

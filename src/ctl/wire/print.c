@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/units.h"
 
@@ -163,7 +164,7 @@ print_lines(struct strbuf *sb, const char *text, size_t len, const char *indent)
 void
 print_span(struct strbuf *sb, struct span span)
 {
-	struct strbuf decoded;
+	CLEANUP(strbuf_done) struct strbuf decoded = STRBUF(2 * span.len);
 
 	if (span.at == NULL)
 		return;
@@ -171,10 +172,8 @@ print_span(struct strbuf *sb, struct span span)
 		print_text(sb, span.at, span.len);
 		return;
 	}
-	strbuf_init(&decoded, 2 * span.len);
 	span_decode(span, &decoded);
 	print_text(sb, strbuf_str(&decoded), decoded.len);
-	strbuf_done(&decoded);
 }
 
 /* A duration for people. */
@@ -215,17 +214,15 @@ void
 print_when(struct strbuf *sb, const char *rfc3339, bool with_ms)
 {
 	time_t now = time(NULL);
-	struct tm today;
-	struct tm tm;
+	struct tm today, tm;
 	char text[32];
 	uint64_t us;
-	time_t t;
 
 	if (moment_parse(rfc3339, &us) < 0) {
 		print_text(sb, rfc3339, strlen(rfc3339));
 		return;
 	}
-	t = (time_t)(us / 1000000);
+	time_t t = (time_t)(us / 1000000);
 	if (localtime_r(&t, &tm) == NULL || localtime_r(&now, &today) == NULL) {
 		print_text(sb, rfc3339, strlen(rfc3339));
 		return;
@@ -267,10 +264,8 @@ print_json(struct out *out, struct span json)
 void
 print_quoted(struct out *out, const char *text)
 {
-	struct strbuf quoted;
+	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF(OUT_BYTES_MAX);
 
-	strbuf_init(&quoted, OUT_BYTES_MAX);
 	strbuf_add_json(&quoted, text);
 	print_json(out, (struct span){strbuf_str(&quoted), quoted.len});
-	strbuf_done(&quoted);
 }

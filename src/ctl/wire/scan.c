@@ -172,12 +172,11 @@ void
 scan_int(struct scan *scan, int64_t *ret)
 {
 	const char *start, *p, *const end = scan->end;
-	bool negative;
 	int64_t n = 0;
 
 	if (accept_null(scan))
 		return;
-	negative = scan->p < end && *scan->p == '-';
+	bool negative = scan->p < end && *scan->p == '-';
 	start = scan->p + negative;
 	for (p = start; p < end && *p >= '0' && *p <= '9' && n <= (INT64_MAX - 9) / 10;
 	     p++)
@@ -232,11 +231,9 @@ skip_parts(struct scan *scan)
 	size_t depth = 0;
 
 	do {
-		char c;
-
 		while (p < end && !is_part[(unsigned char)*p])
 			p++;
-		c = p < end ? *p++ : '\0';
+		char c = p < end ? *p++ : '\0';
 		if (c == '"' && (p = find_quote(p, end)) != NULL)
 			p++;
 		else if ((c == '{' || c == '[') && depth < SCAN_DEPTH_MAX)
@@ -313,8 +310,6 @@ scan_fields(struct scan *scan, const struct scan_field *fields, size_t n, void *
 
 	scan_object(scan);
 	while (true) {
-		char *to;
-
 		/* Members come in the order of the table as a rule. */
 		if (next < n && accept_member(scan, &fields[next]))
 			field = &fields[next];
@@ -327,7 +322,7 @@ scan_fields(struct scan *scan, const struct scan_field *fields, size_t n, void *
 			continue;
 		}
 		next = (size_t)(field - fields) + 1;
-		to = (char *)ret + field->offset;
+		char *to = (char *)ret + field->offset;
 		switch (field->type) {
 		case SCAN_STRING:
 			*(struct span *)(void *)to = scan_string(scan);

@@ -58,14 +58,13 @@ static uint32_t
 read_unicode(const char *p, const char *end, size_t *ret_used)
 {
 	int32_t high = read_hex4(p, end);
-	int32_t low;
 
 	*ret_used = high < 0 ? 0 : 4;
 	if (high < 0xd800 || high > 0xdfff)
 		return high <= 0 ? 0xfffd : (uint32_t)high;
 	if (end - p < 10 || p[4] != '\\' || p[5] != 'u')
 		return 0xfffd;
-	low = read_hex4(p + 6, end);
+	int32_t low = read_hex4(p + 6, end);
 	if (high > 0xdbff || low < 0xdc00 || low > 0xdfff)
 		return 0xfffd;
 	*ret_used = 10;
@@ -83,7 +82,6 @@ span_decode(struct span span, struct strbuf *out)
 
 	while (p < end) {
 		const char *escape = memchr(p, '\\', (size_t)(end - p));
-		const char *plain;
 
 		if (escape == NULL || end - escape < 2) {
 			strbuf_add(out, p, (size_t)(end - p));
@@ -91,7 +89,7 @@ span_decode(struct span span, struct strbuf *out)
 		}
 		strbuf_add(out, p, (size_t)(escape - p));
 		p = escape + 2;
-		plain = memchr(from, escape[1], sizeof(from) - 1);
+		const char *plain = memchr(from, escape[1], sizeof(from) - 1);
 		if (escape[1] == 'u') {
 			size_t used;
 
