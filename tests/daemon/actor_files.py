@@ -3,13 +3,14 @@
 """The files of an actor are opened as its user, and nothing is followed that stands there."""
 import os
 import pwd
+import shutil
 import signal
 import socket
 import stat
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import check, equal, has, main, run, test, SUPD
+from harness import check, equal, has, main, run, test, Skip, SUPD
 
 NOBODY = pwd.getpwnam("nobody")
 
@@ -324,6 +325,69 @@ def directory_exchanged(box):
         equal(entries(open_ + "/sub"), before, "after a restart")
         s.stop()
         equal(entries(open_ + "/sub"), before, "at the end")
+
+
+def as_nobody(action):
+    """What this user can do, in a child."""
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setgid(NOBODY.pw_gid)
+        os.setuid(NOBODY.pw_uid)
+        action()
+        os._exit(0)
+    equal(os.waitpid(child, 0)[1], 0, "what nobody did")
+
+
+@test("a fifo that another user could have put there is neither taken nor given away: a new one stands in its place",
+      root=True)
+def strange_fifos(box):
+    open_, sticky = box.path("open"), box.path("sticky")
+    for path, mode in ((open_, 0o777), (sticky, 0o1777)):
+        os.mkdir(path)
+        os.chmod(path, mode)
+    os.mkfifo(f"{open_}/victim", 0o600)
+    victim = os.stat(f"{open_}/victim")
+    as_nobody(lambda: os.rename(f"{open_}/victim", f"{open_}/web"))
+    os.link(f"{open_}/web", box.path("kept"))
+    as_nobody(lambda: os.mkfifo(f"{sticky}/jobs", 0o666))
+    s = box.supd({"a": {"sockets": {"web": {"listen": f"fifo:{open_}/web", "user": "nobody"}}},
+                  "b": {"sockets": {"jobs": {"listen": f"fifo:{sticky}/jobs", "mode": "0600"}}}})
+    s.started("a")
+    s.started("b")
+    kept, web, jobs = (os.stat(path) for path in (box.path("kept"), f"{open_}/web", f"{sticky}/jobs"))
+    equal((kept.st_ino, kept.st_uid, kept.st_mode), (victim.st_ino, 0, victim.st_mode), "the fifo of another program")
+    check(web.st_ino != victim.st_ino, "it was taken")
+    equal((web.st_uid, jobs.st_uid), (NOBODY.pw_uid, 0), "the owners")
+    equal(stat.S_IMODE(jobs.st_mode), 0o600, "the mode")
+
+
+@test("without CAP_NET_ADMIN mode and owner are changed where no other user can exchange the file, and else refused",
+      root=True)
+def no_net_admin(box):
+    if shutil.which("setpriv") is None:
+        raise Skip("there is no setpriv")
+    places = {"own": 0o755, "sticky": 0o1777, "open": 0o777}
+    for name, mode in places.items():
+        os.mkdir(box.path(name))
+        os.chmod(box.path(name), mode)
+
+    def tree(mode):
+        return {name: {"sockets": {"web": {"listen": f"unix:{box.path(name)}/web", "mode": mode}}} for name in places}
+
+    s = box.supd(tree("0600"), command=["setpriv", "--bounding-set", "-net_admin", SUPD])
+    s.crash()
+    with open(s.stderr, encoding="utf8") as text:
+        check("CAP_NET_ADMIN" not in text.read(), "what an adoption has not to change is no error")
+    s.write(tree("0666"))
+    s.ctl_ok("apply")
+    equal({name: stat.S_IMODE(os.stat(f"{box.path(name)}/web").st_mode) for name in places},
+          {"own": 0o666, "sticky": 0o666, "open": 0o600}, "the modes")
+    with open(s.stderr, encoding="utf8") as text:
+        has(text.read(), f"unix socket {box.path('open')}/web: supd cannot tell its file from others without CAP_NET_ADMIN",
+            "what supd says")
+    s.stop()
+    equal([os.listdir(box.path(name)) for name in places], [[], [], []], "what is left")
 
 
 @test("supd of root runs where its runtime directory lies in one of another user", root=True)

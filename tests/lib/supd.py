@@ -4,6 +4,7 @@ import collections
 import fcntl
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -179,6 +180,10 @@ class Supd:
         stale = [pid for pid in offspring("self") & {line.pid for line in self.log}
                  if alive(pid)]
         check(not stale, f"processes live on after the end: {stale}")
+        with open(self.stderr, encoding="utf8", errors="replace") as text:
+            faults = re.findall(r".*(?:AddressSanitizer|LeakSanitizer|runtime error:|free\(\):|malloc\(\):|Assertion).*",
+                                text.read())
+        check(not faults, lambda: f"supd is wrong: {faults}")
         self.close()
 
     def close(self):

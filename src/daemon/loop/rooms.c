@@ -338,6 +338,9 @@ rooms_open_control(struct supd *supd, struct err *err)
 void
 rooms_close(struct supd *supd, const struct start *start)
 {
+	/* actors_done() forgets it. */
+	struct conf *conf = supd->actors.conf != NULL ? supd->actors.conf : start->conf;
+
 	seat_close();
 	reload_now_cancel(supd->reloader);
 	if (supd->control != NULL)
@@ -377,5 +380,6 @@ rooms_close(struct supd *supd, const struct start *start)
 	if (supd->loop != NULL)
 		ev_loop_destroy(supd->loop);
 	os_spawn_done(&supd->spawner);
+	conf_free(conf);
 	log_close();
 }

@@ -368,6 +368,5 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		return status;
 	}
 	rooms_close(&supd, &start);
-	conf_free(supd.actors.conf != NULL ? supd.actors.conf : start.conf);
 	return status;
 }

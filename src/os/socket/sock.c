@@ -195,30 +195,6 @@ sock_unix_is_live(const char *path)
 	return fd != -ECONNREFUSED && fd != -ENOENT;
 }
 
-/* In doubt the answer is yes. */
-static bool
-fifo_has_reader(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
-
-	if (fd < 0)
-		return errno != ENXIO;
-	(void)close(fd);
-	return true;
-}
-
-/* Is there certainly a unix socket that no process holds, or a fifo that none reads? */
-bool
-sock_is_left(const char *path)
-{
-	struct stat st;
-
-	if (lstat(path, &st) < 0)
-		return false;
-	return (S_ISSOCK(st.st_mode) && !sock_unix_is_live(path)) ||
-	       (S_ISFIFO(st.st_mode) && !fifo_has_reader(path));
-}
-
 /* Take away what a dead owner left; -EADDRINUSE if it lives or is no socket. */
 static int
 remove_leftover(const char *path)
@@ -334,54 +310,6 @@ sock_open_unix(const struct sock_file *file, struct err *err)
 	return fd_raise(fd);
 fail:
 	err_set(err, -r, "listen on unix socket %s", file->path);
-	if (fd >= 0)
-		(void)close(fd);
-	return r;
-}
-
-/* Make the fifo, or take an existing fifo without a reader. -EADDRINUSE: it has a reader.
- */
-static int
-make_fifo(const char *path, mode_t mode)
-{
-	mode_t old = umask(~mode & 0777);
-	int r = mkfifo(path, mode) == 0 ? 0 : -errno;
-
-	(void)umask(old);
-	if (r != -EEXIST)
-		return r;
-	return fifo_has_reader(path) ? -EADDRINUSE : 0;
-}
-
-/*
- * Open a fifo for reading, made with this mode and owner. supd holds it open for writing,
- * too, so that the last writer's close is not its end.  An existing fifo is used if it
- * has no reader; any other file is in the way: -EADDRINUSE.  Returns the descriptor, at
- * or above FD_WINDOW, or -errno with a sentence.
- */
-int
-sock_open_fifo(const struct sock_file *file, struct err *err)
-{
-	const bool has_owner = file->uid != (uid_t)-1 || file->gid != (gid_t)-1;
-	int r = make_fifo(place_of(file), file->mode);
-	struct stat st;
-	int fd = -1;
-
-	if (r < 0)
-		goto fail;
-	fd =
-	    open(place_of(file), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		r = -errno;
-	else if (!S_ISFIFO(st.st_mode))
-		r = -EADDRINUSE;
-	else if ((has_owner && fchown(fd, file->uid, file->gid) < 0) ||
-	         fchmod(fd, file->mode) < 0)
-		r = -errno;
-	if (r == 0)
-		return fd_raise(fd);
-fail:
-	err_set(err, -r, "open fifo %s", file->path);
 	if (fd >= 0)
 		(void)close(fd);
 	return r;

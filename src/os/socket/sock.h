@@ -41,8 +41,9 @@ struct sock_file {
 	const char *name;
 	uid_t chooser;
 	bool is_contested;
-	int type;    /* unix sockets: SOCK_STREAM, SOCK_SEQPACKET or SOCK_DGRAM */
-	int backlog; /* … but the last one */
+	bool is_shared; /* others than root may give the name to another file */
+	int type;       /* unix sockets: SOCK_STREAM, SOCK_SEQPACKET or SOCK_DGRAM */
+	int backlog;    /* … but the last one */
 	mode_t mode;
 	uid_t uid; /* (uid_t)-1, and (gid_t)-1: the caller's own */
 	gid_t gid;

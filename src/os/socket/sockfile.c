@@ -82,7 +82,7 @@ sockfile_find(int fd, const char *path, bool may_decide)
 		return -errno;
 	file = S_ISFIFO(st.st_mode) ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
 	                            : ioctl(fd, SIOCUNIXFILE);
-	if (file >= 0 || errno == ENOENT)
+	if (file >= 0 || (errno != EPERM && errno != ENOTTY && errno != EINVAL))
 		return file >= 0 ? file : -errno;
 	return may_decide ? open_by_name(path) : -EPERM;
 }
@@ -97,38 +97,17 @@ is_name(int file, const char *path)
 	       named.st_dev == st.st_dev && named.st_ino == st.st_ino;
 }
 
-/* The link by which the kernel finds the file without a name. */
-struct self_link {
-	char path[32];
-};
-
-static struct self_link
-self_link(int file)
-{
-	struct self_link ret;
-
-	(void)snprintf(ret.path, sizeof(ret.path), "/proc/self/fd/%d", file);
-	return ret;
-}
-
 /* Give the file this mode and owner ((uid_t)-1 and (gid_t)-1: unchanged).  Returns 0 or
  * -errno. */
 int
 sockfile_adjust(int file, mode_t mode, uid_t uid, gid_t gid)
 {
-	if (fchownat(file, "", uid, gid, AT_EMPTY_PATH) < 0 ||
-	    chmod(self_link(file).path, mode) < 0)
+	char self[32];
+
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
+	if (fchownat(file, "", uid, gid, AT_EMPTY_PATH) < 0 || chmod(self, mode) < 0)
 		return -errno;
 	return 0;
-}
-
-static int
-give_name(int file, const char *path)
-{
-	return linkat(AT_FDCWD, self_link(file).path, AT_FDCWD, path, AT_SYMLINK_FOLLOW) <
-	               0
-	           ? -errno
-	           : 0;
 }
 
 /*
@@ -149,7 +128,7 @@ sockfile_secure(int file, const char *path, bool is_new)
 		return 0;
 	if (is_new && sock_is_left(second))
 		(void)unlink(second);
-	return give_name(file, second);
+	return link(path, second) < 0 ? -errno : 0;
 }
 
 /*
@@ -161,7 +140,6 @@ sockfile_restore(int file, const char *path)
 {
 	char second[PATH_MAX];
 	struct stat st;
-	int r;
 
 	if (lstat(path, &st) == 0)
 		return 0;
@@ -171,8 +149,7 @@ sockfile_restore(int file, const char *path)
 		return -ENAMETOOLONG;
 	if (!is_name(file, second))
 		return -ENOENT;
-	r = give_name(file, path);
-	return r < 0 ? r : 1;
+	return link(second, path) < 0 ? -errno : 1;
 }
 
 /*

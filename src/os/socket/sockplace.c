@@ -36,13 +36,19 @@ is_root(uid_t uid)
 	return uid == 0 || (uid == DROP_UID && !fsuser_exists(uid));
 }
 
+/* Can no other user give the name in this directory to another file? */
 static bool
-is_root_s_alone(int dir_fd)
+is_root_s_alone(int dir_fd, const char *name)
 {
-	struct stat st;
+	struct stat dir, entry;
 
-	return fstat(dir_fd, &st) == 0 && is_root(st.st_uid) &&
-	       (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+	if (dir_fd < 0 || fstat(dir_fd, &dir) < 0 || !is_root(dir.st_uid))
+		return false;
+	if ((dir.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+		return true;
+	return (dir.st_mode & S_ISVTX) != 0 &&
+	       fstatat(dir_fd, name, &entry, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       is_root(entry.st_uid);
 }
 
 /* May the walk go on through this entry of the directory?  0; -EPERM: it is a link, and
@@ -174,9 +180,11 @@ sockplace_find(const char *path, struct sockplace *ret, struct err *err)
 		r = n < LINKS_MAX ? follow(&approach, err) : -ELOOP;
 	if (r < 0)
 		fd_close(&approach.at);
-	*ret = (struct sockplace){approach.at, slash == NULL ? path : slash + 1,
-	                          approach.is_contested ? 0 : approach.uid,
-	                          approach.is_contested,
-	                          r == 0 && is_root_s_alone(approach.at)};
+	ret->dir_fd = approach.at;
+	ret->name = slash == NULL ? path : slash + 1;
+	ret->is_contested = approach.is_contested;
+	ret->uid = approach.is_contested ? 0 : approach.uid;
+	ret->is_root_s_alone = approach.uid == 0 && !approach.is_contested &&
+	                       is_root_s_alone(approach.at, ret->name);
 	return r;
 }

@@ -21,7 +21,7 @@ struct sockplace {
 	const char *name; /* in that directory, a part of the path */
 	uid_t uid; /* 0: no user alone can put another directory in its place … */
 	bool is_contested;    /* … but several can */
-	bool is_root_s_alone; /* no other user can change what is in it */
+	bool is_root_s_alone; /* no other user can give the name to another file */
 };
 
 int sockplace_find(const char *path, struct sockplace *ret, struct err *err);

@@ -34,10 +34,6 @@ struct order {
 	char path[PATH_MAX];
 	char user[OWNER_MAX]; /* "": file.uid says it */
 	char group[OWNER_MAX];
-	/* Where the kernel does not tell which file is the socket's, what has its name is
-	 * … */
-	bool name_decides;  /* … to get a name, or to be removed */
-	bool name_may_give; /* … to get another mode or owner, too */
 };
 
 struct answer {
@@ -60,15 +56,25 @@ has_second_name(const struct sock_file *file)
 	return !file->refuses_rights;
 }
 
-static int
-open_file(const struct order *order, struct err *err)
+static void
+say_unknown(const struct sock_file *file, struct err *err)
 {
-	const struct sock_file *file = &order->file;
+	err_set(err, 0,
+	        "unix socket %s: supd cannot tell its file from others without "
+	        "CAP_NET_ADMIN, and others than root can change the directory",
+	        file->path);
+}
+
+static int
+open_file(const struct sock_file *file, struct err *err)
+{
 	int fd = file->type == 0 ? sock_open_fifo(file, err) : sock_open_unix(file, err);
 	int at = -1;
 
+	if (fd == -EPERM && file->is_contested)
+		say_unknown(file, err);
 	if (fd >= 0 && has_second_name(file))
-		at = sockfile_find(fd, file->name, order->name_decides);
+		at = sockfile_find(fd, file->name, !file->is_contested);
 	if (at >= 0)
 		(void)sockfile_secure(at, file->name, true);
 	fd_close(&at);
@@ -88,6 +94,19 @@ adjust(int at, const struct sock_file *file, struct err *err)
 	return -ENOENT;
 }
 
+/* Has the file of the name all that it is to be given? */
+static bool
+has_all(const struct sock_file *file)
+{
+	struct stat st;
+
+	return lstat(file->name, &st) == 0 &&
+	       (S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode)) &&
+	       (st.st_mode & 07777) == file->mode &&
+	       (file->uid == (uid_t)-1 || file->uid == st.st_uid) &&
+	       (file->gid == (gid_t)-1 || file->gid == st.st_gid);
+}
+
 /* Do it with the file of what is open, and with no other. */
 static int
 change(const struct order *order, struct err *err)
@@ -95,14 +114,13 @@ change(const struct order *order, struct err *err)
 	const struct sock_file *file = &order->file;
 	const bool gives = order->kind == SOCKWORK_ADJUST;
 	int at = sockfile_find(file->fd, file->name,
-	                       gives ? order->name_may_give : order->name_decides);
+	                       gives ? !file->is_shared : !file->is_contested);
 	int r = 0;
 
+	if (at == -EPERM && gives && has_all(file))
+		return 0;
 	if (at == -EPERM)
-		err_set(err, 0,
-		        "%s: supd cannot tell its file from others without "
-		        "CAP_NET_ADMIN, and others than root can change the directory",
-		        order->path);
+		say_unknown(file, err);
 	if (at < 0)
 		return at;
 	if (gives)
@@ -171,7 +189,6 @@ go_there(struct order *order, struct err *err)
 	int r;
 
 	file->name = file->path;
-	order->name_decides = order->name_may_give = true;
 	if (geteuid() != 0 || file->path[0] != '/')
 		return 0;
 	r = sockplace_find(file->path, &place, err);
@@ -187,9 +204,7 @@ go_there(struct order *order, struct err *err)
 	file->name = place.name;
 	file->chooser = place.uid;
 	file->is_contested = place.is_contested;
-	order->name_decides = !place.is_contested;
-	order->name_may_give =
-	    place.is_root_s_alone && place.uid == 0 && !place.is_contested;
+	file->is_shared = !place.is_root_s_alone;
 	/* What that user's rights have made is supd's own all the same. */
 	if (place.uid != 0 && file->uid == (uid_t)-1)
 		file->uid = geteuid();
@@ -215,7 +230,7 @@ carry_out_there(struct order *order, int *ret_fd, struct err *err)
 	if (r < 0)
 		return r;
 	if (order->kind == SOCKWORK_OPEN)
-		return *ret_fd = open_file(order, err);
+		return *ret_fd = open_file(&order->file, err);
 	r = change(order, err);
 	return r == -ENOENT && order->kind == SOCKWORK_REMOVE ? 0 : r;
 }
