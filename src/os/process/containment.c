@@ -391,7 +391,6 @@ add_below_main(const struct containment *c, struct proc_sweep *sweep)
 int
 containment_stop(const struct containment *c, struct proc_sweep *sweep)
 {
-
 	if (c->session == 0)
 		return 0;
 	int moved = c->is_main_alive && !proc_is_stopped(c->session);
@@ -474,7 +473,6 @@ containment_has(const struct containment *c, const struct cgroup_root *root, pid
 int
 containment_watch(struct containment *c, struct cgroup_root *root, uint64_t token)
 {
-
 	if (!c->is_cgroup || c->is_watched)
 		return 0;
 	if (c->events_fd < 0)

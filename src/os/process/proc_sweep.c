@@ -407,7 +407,6 @@ proc_sweep_signal(const struct proc_sweep *sweep, pid_t session, const char *mar
 	int count = 0, code = 0;
 
 	for (size_t i = sweep->n; i-- > 0;) {
-
 		if (!belongs(&sweep->all[i], session, mark))
 			continue;
 		int r = signal_one(&sweep->all[i], signo);
