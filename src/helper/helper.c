@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sysexits.h>
@@ -105,7 +106,8 @@ give_up_rights(enum helper_name name)
 	return r;
 }
 
-/* Be that helper until the guardian ends; returns the exit status. */
+/* Be that helper until the guardian ends, and exit; returns the exit status if it cannot
+ * begin. */
 int
 helper_run(enum helper_name name)
 {
@@ -133,5 +135,6 @@ helper_run(enum helper_name name)
 	ev_periodic_init(&helper.far, on_far, ev_now(helper.loop) + 1e9, 0., NULL);
 	ev_periodic_start(helper.loop, &helper.far);
 	(void)ev_run(helper.loop, 0);
-	return EX_OK;
+	/* What the role has goes with the process. */
+	exit(EX_OK);
 }
