@@ -181,7 +181,7 @@ class Supd:
                  if alive(pid)]
         check(not stale, f"processes live on after the end: {stale}")
         with open(self.stderr, encoding="utf8", errors="replace") as text:
-            faults = re.findall(r".*(?:AddressSanitizer|LeakSanitizer|runtime error:|free\(\):|malloc\(\):|Assertion).*",
+            faults = re.findall(r".*(?:AddressSanitizer|ERROR: LeakSanitizer|runtime error:|free\(\):|malloc\(\):|Assertion).*",
                                 text.read())
         check(not faults, lambda: f"supd is wrong: {faults}")
         self.close()
