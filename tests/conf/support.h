@@ -50,5 +50,6 @@ Suite *suite_plan(void);
 Suite *suite_lint(void);
 Suite *suite_safety(void);
 Suite *suite_noise(void);
+Suite *suite_starved(void);
 
 #endif

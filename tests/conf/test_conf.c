@@ -25,5 +25,6 @@ main(void)
 	srunner_add_suite(runner, suite_lint());
 	srunner_add_suite(runner, suite_safety());
 	srunner_add_suite(runner, suite_noise());
+	srunner_add_suite(runner, suite_starved());
 	return check_run(runner);
 }
