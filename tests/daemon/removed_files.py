@@ -77,6 +77,24 @@ def runtime_directory(box):
     s.ended(0)
 
 
+@test("the lock alone is removed: it is told and made anew, and a second supd is refused")
+def lock_alone(box):
+    s = box.supd({"a": {}})
+    pid, lock = s.started("a"), os.path.join(s.runtime, "supd.lock")
+    before = [identity(path) for path in (lock, s.socket)]
+    for n in (1, 2):
+        os.unlink(lock)
+        lost(s, n)
+        old, before[0] = before[0], identity(lock)
+        check(before[0] != old, "the lock is the old one")
+        equal(identity(s.socket), before[1], "the control socket")
+        done = second(s, "-r", s.runtime)
+        equal(done.code, 69, f"a second supd: {done}; status")
+        has(done.err, "another supd runs in")
+    has(said(s), rf"error +the runtime directory {s.runtime} or the lock in it was removed: it is made anew")
+    equal(s.actor("a")["pid"], pid, "the pid of a")
+
+
 @test("the runtime directory gets another name: it is made anew under its own")
 def renamed(box):
     s = box.supd({"a": {}})
