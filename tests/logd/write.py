@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """What the log process makes of what actors print."""
+import errno
 import gzip
 import json
 import os
@@ -378,6 +379,31 @@ def _(logd, place):
     took = time.monotonic() - begun
     over = [entry for entry in logd.blocked if entry[1] == 0]
     check(len(over) <= took + 1, f"{len(over)} troubles were over in {took:.1f} s")
+
+
+@logd_test("a link in the place of a log file is not followed, which is told; other files are written")
+def _(logd, place):
+    logd.start()
+    with open(f"{place}/secret", "wb") as file:
+        file.write(b"as it was\n")
+    os.symlink(f"{place}/secret", f"{place}/0.log")
+    os.symlink(f"{place}/nothing", f"{place}/1.log")
+    links = [logd.add(f"{place}/{n}.log", Log(timestamps=n == 1)) for n in range(2)]
+    fine = logd.add(f"{place}/fine.log", Log())
+    for stream in (*links, fine):
+        stream.write("hello\n")
+    logd.until(lambda: len(logd.troubles) == 2 and fine.waiting() == 0, lambda: logd.troubles)
+    equal(read(fine.path), b"hello\n", "the other file")
+    for error, path, sentence in logd.troubles:
+        equal(error, errno.ELOOP, f"the error of {path}")
+        has(sentence, "cannot write .*: the writers of that file wait")
+    equal([stream.waiting() for stream in links], [6, 6], "what waits")
+    check(not os.path.lexists(f"{place}/nothing"), "the file behind the second link was made")
+    for stream in links:
+        os.unlink(stream.path)
+    logd.settle()
+    equal([read(stream.path)[-6:] for stream in links], [b"hello\n"] * 2, "the files")
+    equal(read(f"{place}/secret"), b"as it was\n", "the file behind the first link")
 
 
 @logd_test("a directory that cannot be made is told, and what was said waits for it")
