@@ -249,7 +249,7 @@ children:
 """
 
 
-@test("supd --check and --simulate take every example, and a file with everything in it")
+@test("supd --check and --simulate, supctl check and diff take every example and a file with everything in it")
 def of_every_file(box):
     everything = box.path("everything.yaml")
     with open(everything, "w", encoding="utf8") as file:
@@ -263,14 +263,21 @@ def of_every_file(box):
     others = [*glob.glob(os.path.join(TOP_SRC, "examples", "*", "*", "*.yaml")),
               *glob.glob(os.path.join(TOP_SRC, "tests", "fuzz", "corpus", "*", "*.yaml"))]
     check(len(others) > 5, f"other files: {others}")
+    s = box.supd({"a": {}}, env=environment)
+    before = s.guardian(), s.started("a")
     for path in (everything, os.path.join(TOP_SRC, "etc", "supd.yaml"), *examples, *others):
         # Root, in the directory of another user: --check refuses all files there.
         is_own = os.stat(path).st_uid in (0, os.geteuid())
-        for mode in ("--check", "--simulate") if is_own else ("--simulate",):
-            done = subprocess.run([SUPD, mode, "-c", path], capture_output=True, text=True,
-                                  timeout=20, env=environment)
-            check(done.returncode == 0 or path in others and done.returncode == 78,
-                  f"the exit status of {mode} -c {path}: {done.returncode} ({done.stderr})")
+        modes = [(78, SUPD, "--simulate", "-c", path), (1, SUPCTL, "-s", s.socket, "diff", path)]
+        if is_own:
+            modes += (78, SUPD, "--check", "-c", path), (78, SUPCTL, "check", path)
+        for refused, *command in modes:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=20, env=environment)
+            # That is also what supd says where the child that reads for it has died.
+            is_read = "Cannot allocate memory" not in done.stderr
+            check(done.returncode == 0 or path in others and done.returncode == refused and is_read,
+                  f"the exit status of {command}: {done.returncode} ({done.stderr})")
+    equal((s.guardian(), s.actor("a")["pid"]), before, "supd and its actor")
 
 
 if __name__ == "__main__":
