@@ -300,6 +300,8 @@ expand(struct reader *reader, const struct yaml *node, const struct scope *scope
 		                                   0, trail};
 		if (steps[0].to != NULL && copy_all(&expansion, steps, 1))
 			copy = steps[0].to;
+	} else {
+		reader->scratch->failed = true;
 	}
 	strbuf_done(&expansion.out);
 	return copy;

@@ -125,6 +125,7 @@ output_show(struct reader *reader, const struct conf_actor *actor,
 		return NULL;
 	strbuf_addf(&text, "%s%s", pipe_prefix, path);
 	strbuf_add_json(&out, strbuf_str(&text));
+	out.failed = out.failed || text.failed;
 	return strbuf_take(&out);
 }
 

@@ -201,6 +201,7 @@ node_merge(struct arena *arena, const struct yaml *base, const struct yaml *over
 	struct yaml *top = node_new(arena, NODE_MAP, over);
 	struct merge *work = calloc(cap, sizeof(*work));
 	if (top == NULL || work == NULL) {
+		arena->failed = true;
 		free(work);
 		return NULL;
 	}
@@ -218,5 +219,7 @@ node_merge(struct arena *arena, const struct yaml *base, const struct yaml *over
 		merge_pairs(&merge, arena, work, &n_work);
 	}
 	free(work);
-	return arena->failed || n_work > 0 ? NULL : top;
+	if (n_work > 0)
+		arena->failed = true;
+	return arena->failed ? NULL : top;
 }
