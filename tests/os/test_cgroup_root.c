@@ -21,8 +21,7 @@ START_TEST(two_supds_beside_each_other_have_different_directories)
 	struct cgroup_root second;
 	struct err err;
 
-	if (root.fd < 0 || !root.is_created)
-		return;
+	CHECK_NEEDS(root.fd >= 0 && root.is_created, "a cgroup to make others in");
 	ck_assert_int_eq(cgroup_root_open(&second, &err), 0);
 	ck_assert_str_ne(second.path, root.path);
 	/* The one that looked for leftovers let the living alone. */
@@ -37,8 +36,7 @@ START_TEST(no_other_user_can_open_and_lock_the_directory_of_actors)
 	struct stat actors;
 	struct err err;
 
-	if (root.fd < 0 || !root.is_created)
-		return;
+	CHECK_NEEDS(root.fd >= 0 && root.is_created, "a cgroup to make others in");
 	ck_assert_int_eq(fchmod(root.fd, 0755), 0);
 	ck_assert_int_eq(cgroup_root_open(&again, &err), 0);
 	ck_assert_int_eq(fstat(again.fd, &actors), 0);
@@ -97,8 +95,7 @@ START_TEST(from_inside_the_leaf_of_supd_the_directory_that_was_delegated_is_foun
 	int procs, status;
 	pid_t pid;
 
-	if (root.fd < 0 || !root.is_created)
-		return;
+	CHECK_NEEDS(root.fd >= 0 && root.is_created, "a cgroup to make others in");
 	(void)snprintf(path, sizeof(path), "%s/delegated", root.path);
 	(void)snprintf(file, sizeof(file), "%s/cgroup.procs", path);
 	ck_assert_int_eq(mkdir(path, 0755), 0);
@@ -121,8 +118,7 @@ START_TEST(what_a_dead_supd_left_empty_is_removed_by_the_next)
 	struct err err;
 	pid_t dead;
 
-	if (root.fd < 0 || !root.is_created)
-		return;
+	CHECK_NEEDS(root.fd >= 0 && root.is_created, "a cgroup to make others in");
 	(void)snprintf(stale, sizeof(stale), "%s", root.path);
 	dead = fork();
 	if (dead == 0)
@@ -145,8 +141,7 @@ START_TEST(a_path_too_long_for_a_file_gets_a_name_of_its_own)
 	char path[600], first[CGROUP_LEAF_MAX], second[CGROUP_LEAF_MAX];
 	int fd;
 
-	if (root.fd < 0)
-		return;
+	CHECK_NEEDS(root.fd >= 0, "a cgroup to make others in");
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	memcpy(path, "/user/", 6);

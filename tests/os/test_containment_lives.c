@@ -23,8 +23,7 @@ START_TEST(a_second_life_finds_its_cgroup_empty_and_in_place)
 	struct containment c;
 	struct spawn_result child;
 
-	if (root.fd < 0)
-		return;
+	CHECK_NEEDS(root.fd >= 0, "a cgroup to make others in");
 	/* A former process that was killed does no harm either. */
 	cgroup_leaf_name("/user/a", leaf);
 	ck_assert_int_eq(cgroup_leaf_make(&root, leaf), 1);
@@ -59,8 +58,7 @@ START_TEST(with_descriptors_in_plenty_one_tells_the_end_of_each_life)
 	struct spawn_result child;
 	int fd;
 
-	if (root.fd < 0)
-		return;
+	CHECK_NEEDS(root.fd >= 0, "a cgroup to make others in");
 	root.keeps_leaves = true;
 	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
 	start(&c, "plain", &child);
@@ -88,8 +86,7 @@ START_TEST(a_stranger_in_the_cgroup_does_not_keep_the_next_life_from_its_start)
 	char file[CGROUP_LEAF_MAX + 16], pid[16];
 	int fd, r;
 
-	if (root.fd < 0)
-		return;
+	CHECK_NEEDS(root.fd >= 0, "a cgroup to make others in");
 	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
 	ck_assert_int_eq(containment_open(&other, &root, "/user/b", "test.life.2"), 0);
 	start(&c, "plain", &child);
@@ -118,8 +115,7 @@ START_TEST(what_another_supd_had_is_taken_over_with_all_that_lives_in_it)
 	struct spawn_result child;
 	struct err err;
 
-	if (root.fd < 0)
-		return;
+	CHECK_NEEDS(root.fd >= 0, "a cgroup to make others in");
 	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
 	start(&c, "child", &child);
 	ck_assert_int_eq(cgroup_root_adopt(&successor,
