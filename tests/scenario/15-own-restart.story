@@ -107,6 +107,50 @@ expect t a, x a, run w a
 reply stop a done
 report terminated a normal
 
+story what missed its watchdog and is escalated ends of the watchdog for its watchers
+tree
+  w watch=a:run
+  s one_for_one decider=any->escalate
+    a watchdog=1s
+    b
+boot
+expect S w, S a, S b
+hear terminated
+after 1s
+report escalated s watchdog
+report failure s watchdog restart *
+expect t b, x b, b a, x a, run w a, S a, S b
+report terminated b *
+report terminated a watchdog
+reports
+stop a
+expect t a, x a, run w a
+reply stop a done
+report terminated a normal
+
+story what is unhealthy and is escalated ends of its health for its watchers
+tree
+  w watch=a:run
+  s one_for_one decider=any->escalate
+    a health=10s/1
+    b
+boot
+expect S w, S a, S b
+hear terminated
+after 10s
+expect p a
+probed a bad
+report escalated s health
+report failure s health restart *
+expect t b, x b, t a, x a, run w a, S a, S b
+report terminated b *
+report terminated a health
+reports
+stop a
+expect t a, x a, run w a
+reply stop a done
+report terminated a normal
+
 story what had not begun before the restart, and is removed meanwhile, is told after it
 tree
   app both watch=late:run
