@@ -88,19 +88,25 @@ def restarted(box):
 @test("an apply that restarts or removes a traced one does not wait for it", root=True)
 def applied(box):
     lazy = {"kill_timeout": "300ms", "shutdown": "100ms"}
-    s = box.supd({"v": lazy, "w": {}})
-    tracer = trace(box, s.started("v"))
+    s = box.supd({"u": lazy, "v": lazy, "w": {}})
+    pids = {name: s.started(name) for name in "uv"}
+    tracers = {name: trace(box, pid) for name, pid in pids.items()}
     s.write({"v": {**lazy, "do": ["ready"]}, "w": {}})
     s.ctl_ok("apply")
-    s.wait_for("v", state="unkillable")
+    for name in "uv":
+        s.wait_for(name, state="unkillable")
+        told = rf"cannot be killed \(pid {pids[name]} is traced by pid {tracers[name].pid}\)"
+        has(s.event("unkillable", name)["text"], told, f"the event of {name}")
+        has(log(s), rf"/user/{name}: unkillable: it {told}", "the log")
     s.ctl_ok("restart", "w")
     s.write({"w": {}})
     s.ctl_ok("apply")
     s.ctl_ok("restart", "w")
-    check("/user/v" in s.paths(), "it is forgotten before it is gone")
-    equal(len(s.lines("S", "v")), 1, "starts")
-    release(box, tracer)
-    s.until(lambda: "/user/v" not in s.paths(), "its end")
+    check({"/user/u", "/user/v"} <= set(s.paths()), "they are forgotten before they are gone")
+    equal([len(s.lines("S", name)) for name in "uv"], [1, 1], "starts")
+    for tracer in tracers.values():
+        release(box, tracer)
+    s.until(lambda: not {"/user/u", "/user/v"} & set(s.paths()), "their ends")
 
 
 @test("a shutdown goes on without a traced one, and names it", root=True)
