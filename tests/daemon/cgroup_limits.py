@@ -7,6 +7,7 @@ The kernel of the test may have the controllers or not: both is tested, where it
 import ctypes
 import os
 import re
+import shutil
 import signal
 import sys
 
@@ -332,22 +333,34 @@ def shares_memory(one, other):
     return compared == 0
 
 
-@test("a start below limits has memory of its own: want of it there does not end the guardian", root=True)
+def started_with(box, enter, name, content, keys):
+    """Start an actor for which the content is executed: until then, is that below the limits of an actor,
+    and does it have the guardian's memory?"""
+    fuse = Fuse(box, "read", content=content)
+    s = box.supd({"a": {"user": "nobody", **keys(fuse.path())}}, wait=False, before=enter, name=name)
+    pid = fuse.held("read")
+    found = "/limited/" in leaf(pid), shares_memory(s.guardian(), pid)
+    fuse.answer()
+    s.started("a")
+    s.stop()
+    return found
+
+
+@test("a start below limits has memory of its own, and a hook is below none: want of memory there does not "
+      "end the guardian", root=True)
 def own_memory(box):
     if INSTRUMENTED:
         raise Skip("with a sanitizer each start has memory of its own")
     enter, _ = delegated(box)
-    for name, spec in (("limited", {"cgroup": ANYWHERE}), ("free", {})):
-        fuse = Fuse(box, "read", content=PROBE)
-        s = box.supd({"a": {"binary": fuse.path(), "user": "nobody", **spec}}, wait=False,
-                     before=enter, name=name)
-        pid = fuse.held("read")
-        shares = shares_memory(s.guardian(), pid)
-        fuse.answer()
-        s.started("a")
-        # What has no limits is started faster that way.
-        equal(shares, name == "free", f"the memory of the guardian for {name}")
-        s.stop()
+    limits = {"cgroup": ANYWHERE}
+    # What has no limits is started faster with the memory of the guardian.
+    for name, content, keys, expected in (
+            ("limited", PROBE, lambda path: {"binary": path, **limits}, (True, False)),
+            ("free", PROBE, lambda path: {"binary": path}, (False, True)),
+            ("hook", shutil.which("true"), lambda path: {"hooks": {"pre_start": [path]}, **limits},
+             (False, True))):
+        equal(started_with(box, enter, name, content, keys), expected,
+              f"limits and the guardian's memory for {name}")
 
 
 if __name__ == "__main__":
