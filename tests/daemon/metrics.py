@@ -312,6 +312,45 @@ def silent(box):
     s.ctl_ok("status")
 
 
+def resident_kib(pid, kind):
+    """Memory of a process, of that kind (RssAnon, RssShmem)."""
+    with open(f"/proc/{pid}/status", encoding="utf8") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(kind + ":"))
+
+
+@test("each client that sends 300 requests at once is answered once; twenty that read no answer take bounded "
+      "memory and hold up no other client", timeout=90)
+def pipelined(box):
+    s = box.supd({"a": {}, **{f"d{i}": {"enabled": False} for i in range(300)}},
+                 metrics={"listen": "unix:" + box.path("m")})
+    text_kib = len(fetch(box.path("m"))[2]) // 1024 + 1
+    guardian, helper = s.guardian(), s.actor("/system/metrics")["pid"]
+    before = [resident_kib(pid, "RssAnon") for pid in (guardian, helper)]
+    requests = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 300
+    deaf = [connect(box.path("m")) for _ in range(20)]
+    for client in deaf:
+        client.sendall(requests)
+    for client in deaf:
+        equal(client.recv(8, socket.MSG_PEEK), b"HTTP/1.1", "what is there to be read")
+    with connect(box.path("m")) as client:
+        client.sendall(requests)
+        head, _, text = rest(client).decode().partition("\r\n\r\n")
+    has(head, "^HTTP/1.1 200 OK\r\n", "the only answer")
+    parse(text)
+    s.ctl_ok("ping")
+    s.ctl_ok("restart", "a")
+    s.started("a", 2)
+    grown = [resident_kib(pid, "RssAnon") - kib for pid, kib in zip((guardian, helper), before)]
+    shared = resident_kib(helper, "RssShmem")
+    comment(f"{text_kib} KiB of figures; guardian and helper grow by {grown} KiB, the helper shares {shared} KiB")
+    # Of a client that waits: its request, and one of the texts that the guardian gave.
+    check(INSTRUMENTED or max(grown) <= 1024, f"they grow by {grown} KiB")
+    check(shared <= (len(deaf) + 1) * text_kib + 1024, f"the helper shares {shared} KiB")
+    equal((s.guardian(), s.actor("/system/metrics")["pid"]), (guardian, helper), "the processes")
+    for client in deaf:
+        client.close()
+
+
 def half_asking(address):
     """One that has to wait until it is accepted, and may have to go at any time then."""
     client = connect(address, timeout=None)
