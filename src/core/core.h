@@ -240,8 +240,7 @@ struct action {
 
 	/* REPORT (and REPLY with REPLY_FAILED: cause) */
 	enum report report;
-	uint32_t incarnation;
-	uint32_t generation;
+	uint32_t incarnation, generation;
 	struct cause cause;
 	struct ref origin;    /* FAILURE, ESCALATED, GAVE_UP (offender), HOOK */
 	struct ref to;        /* ESCALATED: the supervisor that decides next */

@@ -7,8 +7,7 @@
 
 /* An actor: a slot of the tree, and which of its tenants is meant. */
 struct ref {
-	uint32_t slot;
-	uint32_t tenant;
+	uint32_t slot, tenant;
 };
 
 #define REF_NONE  ((struct ref){UINT32_MAX, 0})
@@ -108,8 +107,7 @@ struct process_view {
 
 /* How often it was started. */
 struct run_view {
-	uint32_t incarnation;
-	uint32_t generation;
+	uint32_t incarnation, generation;
 	uint64_t restarts; /* automatic ones, all time */
 	uint32_t restarts_by[RESTART_KIND_MAX];
 };
@@ -133,13 +131,11 @@ struct pace_view {
 
 /* An actor, as readers see it. */
 struct node_view {
-	struct ref ref;
-	struct ref parent;
+	struct ref ref, parent;
 	uint32_t depth; /* /user is 1 */
 	enum node_kind kind;
 	enum node_state state;
-	bool ready;
-	bool held;
+	bool ready, held;
 	bool degraded;      /* supervisors: an actor below failed */
 	bool on_standby;    /* WAITING until it is demanded */
 	bool demanded;      /* it starts on demand, and was needed */

@@ -170,12 +170,9 @@ struct cause {
 
 /* factor and jitter are in thousandths: factor 2 is 2000, jitter 0.2 is 200. */
 struct backoff_spec {
-	bool none;
-	bool manual_reset;
+	bool none, manual_reset;
 	bool on_stop; /* delay every automatic restart, not only those after failures */
-	uint64_t min_ms;
-	uint64_t max_ms;
-	uint64_t reset_after_ms;
+	uint64_t min_ms, max_ms, reset_after_ms;
 	uint32_t factor_milli; /* 1000..100000 */
 	uint32_t jitter_milli; /* 0..1000 */
 };
@@ -287,8 +284,7 @@ struct policy_spec {
 	enum when_empty when_empty;
 	enum keep_children keep_children;
 	uint32_t max_children; /* added at run time; UINT32_MAX: no bound */
-	bool start_parallel;
-	bool stop_parallel;
+	bool start_parallel, stop_parallel;
 	bool freeze_while_deciding;
 	bool log_failures; /* those that no rule says `log` of (Akka's loggingEnabled) */
 };

@@ -25,8 +25,6 @@
 /* Room for one byte more than the longest path, so that a longer path is noticed. */
 #define CONNECTING_PATH_BYTES (sizeof(((struct sockaddr_un *)0)->sun_path) + 1)
 
-struct connecting;
-
 /* What the connections of a process have in common. */
 struct connector {
 	struct ev_loop *loop;

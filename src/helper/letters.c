@@ -58,8 +58,7 @@ struct lent_mailbox {
 	/* the guardian was told of some, and may die before they are counted */
 	bool awaits_count;
 	ev_io io;
-	ev_timer pause;
-	ev_timer tell_again;
+	ev_timer pause, tell_again;
 };
 
 struct letters {

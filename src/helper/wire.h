@@ -86,8 +86,7 @@ struct helper_answer {
 
 struct helper_message {
 	enum helper_kind kind;
-	uint32_t id;
-	uint32_t n;
+	uint32_t id, n;
 	union {
 		struct helper_mailbox mailbox;   /* HELPER_GIVE */
 		struct helper_question question; /* HELPER_QUESTION */

@@ -29,8 +29,7 @@ struct exits_reader {
 /* What the walker writes. */
 struct exits_writer {
 	uint64_t magic;
-	uint32_t max;
-	uint32_t record_bytes;
+	uint32_t max, record_bytes;
 	_Atomic uint64_t added;   /* records since ever */
 	_Atomic uint64_t resting; /* odd: the guardian is to say that it wakes up */
 	struct reap ring[EXITS_MAX];

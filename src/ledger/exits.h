@@ -24,8 +24,6 @@
 
 #define EXITS_MAX 8192
 
-struct exits;
-
 struct exits *exits_new(struct err *err);
 struct exits *exits_resume(int take_fd, struct err *err);
 struct exits *exits_open(int take_fd, struct err *err);

@@ -25,14 +25,11 @@ struct copies {
 struct header {
 	/* Never changes; the first two are where they are in every version. */
 	uint64_t magic;
-	uint32_t version;
-	uint32_t slots;
+	uint32_t version, slots;
 	uint64_t shape; /* layout_shape() */
 	uint64_t bytes; /* of the whole */
-	uint64_t core_bytes;
-	uint64_t events_bytes;
-	uint32_t journal;
-	uint32_t unused;
+	uint64_t core_bytes, events_bytes;
+	uint32_t journal, unused;
 	uint64_t sum; /* of everything above */
 
 	_Atomic uint64_t commit;    /* epoch << 32 | entries in the journal */
@@ -62,15 +59,9 @@ struct past_ring {
 
 /* Offsets from the header. */
 struct layout {
-	size_t cores[2];
-	size_t journal;
-	size_t records;
-	size_t tasks;
-	size_t statuses;
-	size_t past;
-	size_t tokens;
-	size_t events;
-	size_t bytes;
+	size_t cores[2], journal, records;
+	size_t tasks, statuses, past;
+	size_t tokens, events, bytes;
 };
 
 struct ledger {

@@ -37,8 +37,6 @@
 /* Of layout and meaning: another version cannot be read. */
 #define LEDGER_VERSION 34
 
-struct ledger;
-
 struct ledger_size {
 	uint32_t slots;
 	uint32_t journal;    /* entries between two checkpoints */
@@ -123,15 +121,12 @@ struct ledger_record {
 	uint8_t state; /* enum proc_state; `end` is how when it is LEFT or GONE */
 	bool removed;  /* its configuration is not in force any more */
 	bool frozen;   /* something of it may stand still, or is to */
-	bool sigstopped;
-	bool is_cgroup;
+	bool sigstopped, is_cgroup;
 	bool is_limited; /* … with controllers */
 	struct ledger_asked asked;
 	uint8_t unused_too[6];
 	struct reap end;
-	uint64_t process_started_ms;
-	uint64_t dead_letters;
-	uint64_t failed_at_wall_us;
+	uint64_t process_started_ms, dead_letters, failed_at_wall_us;
 };
 
 void ledger_write(struct ledger *ledger, uint32_t slot,
@@ -152,8 +147,7 @@ const char *ledger_status(const struct ledger *ledger, uint32_t slot);
 /* A task of an actor, and what it was ordered for. */
 struct ledger_task {
 	struct ref ref; /* the actor the task is for; REF_NONE: this place is free */
-	uint32_t serial;
-	uint32_t life;
+	uint32_t serial, life;
 	uint64_t timeout_ms;
 	uint64_t deadline_ms; /* 0: the task has not begun, or has no timeout */
 	uint64_t told_seq;    /* of the event that tells of its failure; 0: none yet */
@@ -164,8 +158,7 @@ struct ledger_task {
 	uint8_t which;
 	uint8_t reason; /* enum task_reason */
 	uint8_t step;   /* it could not be started: enum spawn_step */
-	bool is_late;
-	bool killing;
+	bool is_late, killing;
 	bool ended; /* `end` is how */
 	bool is_cgroup;
 	bool is_left; /* its end was told, though it could not be killed */

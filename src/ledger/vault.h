@@ -32,8 +32,7 @@ struct vault_slot {
 struct vault {
 	struct vault_slot *slots; /* of the table in use */
 	size_t mask;              /* one less than their number, a power of two */
-	size_t n;
-	size_t max;
+	size_t n, max;
 	struct bounded closers; /* of what strangers have a part in … */
 	/* … and descriptors for which there is no child yet */
 	int waiting[CLOSER_FDS_MAX];

@@ -14,8 +14,7 @@
 #include <stdint.h>
 
 struct respawn {
-	uint64_t began_ms;
-	uint64_t next_ms;
+	uint64_t began_ms, next_ms;
 	uint64_t delay_ms; /* of the last wait */
 };
 

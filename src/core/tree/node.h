@@ -66,8 +66,7 @@ deadline_id(const struct deadline *deadline)
 
 struct waiter {
 	uint64_t token;
-	uint32_t slot;
-	uint32_t next;
+	uint32_t slot, next;
 	enum wait_for wait_for;
 	bool command; /* of a start, stop or restart: a failure answers it */
 	bool fired;
@@ -85,9 +84,7 @@ struct shared_spec {
 
 /* A bucket of names: the nodes with a name, and the watches of a name. */
 struct names {
-	uint32_t nodes;
-	uint32_t replicas;
-	uint32_t watches;
+	uint32_t nodes, replicas, watches;
 	uint32_t blocked;
 	uint32_t specs; /* apart from names: those with a sum of this bucket */
 };
@@ -107,13 +104,11 @@ struct core_waiters {
 struct core {
 	struct core_size size;
 	struct rng rng;
-	uint64_t now_ms;
-	uint64_t tick;
+	uint64_t now_ms, tick;
 	uint32_t hook_serial; /* of the newest hook */
 	uint32_t run_serial;  /* of the newest command of a watch */
 	uint64_t tick_ms;     /* what is due by then is handed out; 0: nothing is */
-	bool shutting_down;
-	bool exited;
+	bool shutting_down, exited;
 	int32_t exit_status;
 
 	uint32_t n_nodes;            /* slots in use */
@@ -121,8 +116,7 @@ struct core {
 	uint32_t vacant;             /* list of free slots, through `next` */
 	uint32_t pool_used, n_specs; /* specs in the pool, with users */
 	uint64_t n_suspends;         /* of all nodes, with `deciding` */
-	uint32_t queue_head, queue_n;
-	uint32_t heap_n;
+	uint32_t queue_head, queue_n, heap_n;
 	struct core_waiters waiters;
 	uint32_t watch_free;
 	uint32_t n_watches; /* in use */

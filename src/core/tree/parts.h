@@ -47,12 +47,10 @@ enum operation { OP_NONE, OP_STOP, OP_DELAY, OP_START } ONE_BYTE;
 
 /* Its place in the tree: decide/growth.c. */
 struct node_links {
-	uint32_t parent;
-	uint32_t prev, next;
+	uint32_t parent, prev, next;
 	uint32_t first, last;
 	uint32_t index; /* among siblings, increasing */
-	uint32_t depth;
-	uint32_t n_children;
+	uint32_t depth, n_children;
 };
 
 /* Is an actor there for readers and commands? */
@@ -84,9 +82,7 @@ struct node_growth {
 /* What of it lies in the pool of the core: tree/pool.c. */
 struct node_pool {
 	uint32_t spec_at; /* so many times 8 bytes behind the node, in any memory */
-	uint32_t rules_at;
-	uint32_t on_failure_at;
-	uint32_t needs_at;
+	uint32_t rules_at, on_failure_at, needs_at;
 };
 
 /* How it is to go down and to come up again: tree/goal.c. */
@@ -125,8 +121,7 @@ struct node_run {
 	bool exited_by_itself; /* without a stop; not told to its supervisor yet */
 	enum restart_kind restart_kind; /* of its next start; RESTART_KIND_MAX: none, … */
 	enum restart_kind started_as;   /* … and of its newest */
-	uint32_t incarnation;
-	uint32_t generation;
+	uint32_t incarnation, generation;
 	uint32_t attempts; /* starts since its supervisor started */
 	uint32_t restarts_by[RESTART_KIND_MAX];
 };

@@ -21,8 +21,7 @@ enum watch_state {
 struct telling {
 	struct ref ended;
 	uint32_t incarnation; /* 0: nobody has that path */
-	bool confirmed;
-	bool child_failed;
+	bool confirmed, child_failed;
 	struct cause cause;
 };
 

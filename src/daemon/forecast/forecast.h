@@ -9,8 +9,6 @@
 
 #include "core/core.h"
 
-struct forecast;
-
 /* One action of the core, so long after the first failure. */
 typedef void forecast_tell(void *user, uint64_t at_ms, const struct core *core,
                            const struct action *action);

@@ -18,8 +18,7 @@ struct forecast {
 	struct action_list actions;
 
 	struct event *events; /* what the world answered, oldest first */
-	size_t n_events;
-	size_t cap;
+	size_t n_events, cap;
 	bool no_memory;
 
 	struct ref target;

@@ -9,8 +9,7 @@
 
 /* A delay lies between these. */
 struct delay_bounds {
-	uint64_t min_ms;
-	uint64_t max_ms;
+	uint64_t min_ms, max_ms;
 };
 
 struct outcome {

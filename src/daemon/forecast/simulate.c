@@ -111,14 +111,12 @@ simulate_can_fail(const struct cause *cause, enum ready_mode ready)
 
 struct step {
 	uint64_t at_ms;
-	const char *event;
-	const char *path;
+	const char *event, *path;
 	bool has_delay;
 	uint64_t delay_ms;
 	struct delay_bounds bounds;
 	bool has_window;
-	uint32_t window;
-	uint32_t limit;
+	uint32_t window, limit;
 	struct strbuf text;
 };
 

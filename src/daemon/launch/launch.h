@@ -9,15 +9,6 @@
 #include "os/process/containment.h"
 #include "os/spawn/spawn.h"
 
-struct bounded;
-struct keeper;
-struct ledger_facts;
-struct ledger_spawn;
-struct messages;
-struct origin;
-struct sockets;
-struct system;
-
 #define LAUNCH_LIMITS_MAX 32
 
 /* What launches take from the other rooms; borrowed. */

@@ -8,9 +8,6 @@
 #include "daemon/state/actors.h"
 #include "os/process/containment.h"
 
-struct cgroup_root;
-struct conf;
-
 bool limiting_is_wanted(struct cgroup_root *root, const struct actor *actor);
 int limiting_apply(const struct cgroup_root *root, const struct conf *conf,
                    const struct actor *actor, const struct containment *containment,

@@ -45,9 +45,7 @@ struct loop {
 	uint32_t n_journal; /* … and now */
 	uint32_t at;        /* the next event for the core */
 	uint32_t next;      /* the next action to be performed */
-	bool is_written;
-	bool is_settled;
-	bool is_advancing;
+	bool is_written, is_settled, is_advancing;
 };
 
 /* Of a turn without a look at what else happened: so many reports, or 32 other

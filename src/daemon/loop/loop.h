@@ -14,7 +14,6 @@
 
 #include "base/err.h"
 
-struct loop;
 struct supd;
 
 struct loop *loop_new(struct supd *supd, struct err *err);

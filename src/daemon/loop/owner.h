@@ -22,24 +22,6 @@
 #include "os/socket/closer.h"
 #include "os/spawn/spawn.h"
 
-struct additions;
-struct control;
-struct control_file;
-struct exits;
-struct keeper;
-struct launcher;
-struct messages;
-struct metrics;
-struct post;
-struct processes;
-struct proctable;
-struct reloader;
-struct reporter;
-struct sockets;
-struct system;
-struct trial;
-struct upgrader;
-
 struct supd {
 	struct ev_loop *loop;
 

@@ -4,7 +4,6 @@
 #ifndef DAEMON_ROOMS_H
 #define DAEMON_ROOMS_H
 
-struct control;
 struct err;
 struct keeper_news;
 struct supd;

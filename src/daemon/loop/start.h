@@ -10,9 +10,6 @@
 
 #include "daemon/recovery/upgrade.h"
 
-struct conf;
-struct ledger;
-struct loop;
 struct supd;
 
 struct start {

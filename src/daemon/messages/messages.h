@@ -6,21 +6,6 @@
 #include "base/err.h"
 #include "daemon/messages/notify.h"
 
-struct actors;
-struct bounded;
-struct ev_loop;
-struct events;
-struct keeper;
-struct engine;
-struct origin;
-struct output;
-struct post;
-struct proctable;
-struct readiness;
-struct recording;
-struct rundirs;
-struct stores;
-
 struct messages {
 	/* What the room uses; borrowed. */
 	struct ev_loop *loop;

@@ -14,7 +14,6 @@
 #include "os/socket/sdnotify.h"
 
 struct messages;
-struct notify;
 
 /* The actor says that this process of its own is its main process from now on (MAINPID=).
  */

@@ -35,8 +35,6 @@ struct output_last {
 	bool is_cut; /* there is more in front of it */
 };
 
-struct messages;
-struct output;
 struct supd_options;
 
 struct output *output_new(const struct messages *messages, struct err *err);

@@ -56,8 +56,7 @@ struct output {
 	struct tail tail;
 	int staging[2];
 	struct output_pipe *pipes;
-	size_t n;
-	size_t cap;
+	size_t n, cap;
 	struct map by_key;
 	struct log_pace trouble; /* of the lines about files that cannot be written */
 	uint64_t spare[OUTPUT_HELD_MAX]; /* keys of pipes, the next to be let go first */

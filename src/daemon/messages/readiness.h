@@ -12,7 +12,6 @@
 #include "core/core.h"
 #include "daemon/state/actors.h"
 
-struct readiness;
 struct messages;
 
 struct readiness *readiness_new(const struct messages *messages, struct err *err);

@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "daemon/state/actors.h"
 
-struct actors;
 struct ev_loop;
 
 struct rundirs *rundirs_new(struct ev_loop *loop, const struct actors *actors,

@@ -23,8 +23,7 @@ struct words {
 		const char *text; /* points into what was given */
 		size_t len;
 	} lines[WORDS_LINES_MAX];
-	size_t n;
-	size_t bytes;
+	size_t n, bytes;
 };
 
 void words_add(struct words *words, const char *data, size_t len, bool is_cut);

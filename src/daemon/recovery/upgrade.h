@@ -16,16 +16,8 @@
 #include "base/err.h"
 #include "daemon/report/report.h"
 
-struct actors;
-struct engine;
-struct ev_loop;
-struct keeper;
 struct ledger;
 struct link_hello;
-struct origin;
-struct post;
-struct recording;
-struct spawner;
 
 /* What upgrades take from the other rooms; borrowed. */
 struct upgrader {
@@ -38,8 +30,6 @@ struct upgrader {
 	const struct origin *origin;
 	struct spawner *spawner;
 };
-
-struct upgrade;
 
 /* It was looked at: see upgrade_verdict().  Called once, unless upgrade_free() is before.
  */

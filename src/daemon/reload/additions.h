@@ -19,7 +19,6 @@
 
 struct keeper;
 struct reloader;
-struct sockets;
 
 /* Of all that were added and are still there, in bytes. */
 #define ADDITIONS_BYTES_MAX (256 * 1024 * 1024)

@@ -4,12 +4,7 @@
 #define DAEMON_FOLLOW_H
 
 struct conf;
-struct actors;
-struct additions;
-struct control_file;
-struct messages;
 struct reloader;
-struct spawner;
 struct supd_options;
 
 /* What takes descriptors, and what there is less of where they are short; borrowed. */

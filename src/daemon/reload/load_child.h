@@ -9,8 +9,6 @@
 #include "base/err.h"
 #include "conf/text/conf.h"
 
-struct conf_taker;
-
 struct load {
 	const char *file;
 	const struct conf_addition *addition; /* NULL: the file is read … */

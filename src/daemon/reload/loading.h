@@ -20,7 +20,6 @@ struct conf *loading_apply(const struct reloader *reloader, const char *file,
 enum loading_use { LOADING_DIFF, LOADING_APPLY };
 
 /* A configuration that a child reads. */
-struct conf_loading;
 typedef void loading_fn(void *user);
 
 struct conf_loading *loading_begin(struct reloader *reloader, const char *file,

@@ -8,29 +8,6 @@
 #include "core/core.h"
 #include "daemon/reload/follow.h"
 
-struct actors;
-struct additions;
-struct bounded;
-struct cgroup_root;
-struct conf_loading;
-struct engine;
-struct ev_loop;
-struct events;
-struct keeper;
-struct ledger;
-struct messages;
-struct metrics;
-struct origin;
-struct post;
-struct processes;
-struct recording;
-struct reporter;
-struct retired;
-struct sockets;
-struct spawner;
-struct system;
-struct trial;
-
 /* The rooms that a reload reads from and changes; everything is borrowed. */
 struct reloader {
 	struct ev_loop *loop;

@@ -17,7 +17,6 @@
 
 struct reload;
 struct reloader;
-struct trial;
 
 /* The longest one. */
 #define TRIAL_MS_MAX (UINT64_C(24) * 3600 * 1000)

@@ -19,13 +19,10 @@
 struct facts {
 	const char *path;   /* the failed child, as the level that decided saw it */
 	const char *origin; /* where it began */
-	const char *at;
-	const char *cause;
+	const char *at, *cause;
 	const char *step; /* of a start that failed; NULL: there was none */
 	const struct cause *why;
-	const char *directive;
-	const char *rule;
-	const char *reason;
+	const char *directive, *rule, *reason;
 	const struct event_view *event; /* NULL: it is not in the ring any more */
 	int64_t delay_ms;
 	int64_t window; /* -1: not known any more */

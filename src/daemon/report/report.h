@@ -9,19 +9,7 @@
 
 #include "core/core.h"
 
-struct actors;
-struct engine;
-struct ev_loop;
-struct events;
-struct keeper;
-struct messages;
-struct origin;
-struct post;
-struct processes;
-struct proctable;
 struct reap;
-struct recording;
-struct sockets;
 struct task_order;
 struct task_result;
 

@@ -19,8 +19,7 @@ struct reporter;
 /* Actors in start order, each once. */
 struct ref_list {
 	struct ref *at;
-	size_t n;
-	size_t cap;
+	size_t n, cap;
 	struct map slots; /* slots of the actors in the list */
 };
 

@@ -9,7 +9,6 @@
 #include "daemon/report/resolve.h"
 
 struct actor;
-struct reporter;
 
 /* What is told of an actor on top: what its processes take of the machine, which costs a
  * few system calls; and what the configuration says of it, in short.  Or it is told only
@@ -20,8 +19,7 @@ struct reporter;
 
 /* Both clocks at one moment, to tell when something happened that the core timed. */
 struct view_clock {
-	uint64_t mono_ms;
-	uint64_t wall_us;
+	uint64_t mono_ms, wall_us;
 	unsigned int wanted; /* VIEW_… */
 };
 

@@ -117,8 +117,6 @@ struct param {
 };
 
 struct conn;
-struct logs;
-struct upgrade;
 
 struct method {
 	const char *name; /* without the interface; NULL ends a table */
@@ -263,9 +261,7 @@ struct conn {
 
 struct wait_entry {
 	struct conn *conn; /* NULL: free */
-	uint32_t target;
-	uint32_t serial;
-	uint32_t next_free;
+	uint32_t target, serial, next_free;
 };
 
 /* A command that came with a token, in the ledger: it outlives this guardian. */
@@ -321,8 +317,7 @@ struct control {
 	struct conn_list attention; /* something may have happened to their calls */
 	uint64_t turn;
 	uint64_t seen_seq; /* of the events that followers were told of */
-	size_t n_followers;
-	size_t n_held_back;
+	size_t n_followers, n_held_back;
 	struct logs_list readers;
 	size_t n_readers;
 	struct logs *spare;    /* the reader that waits for a call; or NULL */
@@ -330,8 +325,7 @@ struct control {
 	struct conn *upgrader; /* the connection that called Upgrade; or NULL */
 
 	struct wait_entry *waiters;
-	uint32_t waiters_cap;
-	uint32_t n_waiters;
+	uint32_t waiters_cap, n_waiters;
 	uint32_t free_waiter; /* UINT32_MAX: none */
 	uint32_t waiter_serial;
 

@@ -5,24 +5,8 @@
 
 #include "core/core.h"
 
-struct actors;
-struct bounded;
 struct control;
-struct control_file;
-struct engine;
-struct ev_loop;
-struct events;
-struct keeper;
 struct ledger;
-struct origin;
-struct post;
-struct procs;
-struct recording;
-struct reloader;
-struct reporter;
-struct spawner;
-struct trial;
-struct upgrader;
 
 /* What calls read, and change; borrowed. */
 struct control_uses {

@@ -16,8 +16,6 @@
 
 #define ACTOR_STATUS_MAX 256
 
-struct grown;
-
 /*
  * What is counted of an actor for its figures: failures by cause.  A guardian counts for
  * itself: after a crash of it the next begins at 0.

@@ -35,8 +35,7 @@ struct event_record {
 	uint64_t mono_ns;
 	uint32_t offset; /* into data: the path with its NUL, then the fields */
 	uint32_t len;
-	uint32_t incarnation;
-	uint32_t generation;
+	uint32_t incarnation, generation;
 	uint8_t kind; /* enum report or enum notice */
 	bool truncated;
 	uint8_t log_level; /* 1 + enum log_level of its line in the log; 0: none */
@@ -66,15 +65,13 @@ struct events {
 struct event_head {
 	uint8_t kind; /* enum report or enum notice */
 	const char *path;
-	uint32_t incarnation;
-	uint32_t generation;
+	uint32_t incarnation, generation;
 };
 
 /* An event as it is read; valid until the next event is written. */
 struct event_view {
 	const struct event_record *record;
-	const char *path;
-	const char *fields;
+	const char *path, *fields;
 	size_t len; /* of the fields */
 };
 

@@ -15,7 +15,6 @@ struct conf;
 struct ev_loop;
 struct exits;
 struct handover;
-struct keeper;
 struct ledger;
 
 /* What is done with the news that the walker sends. */

@@ -15,8 +15,7 @@
 struct supd_options {
 	char **argv;           /* the user's */
 	const char *can_adopt; /* see candidate.h */
-	const char *conf_file;
-	const char *runtime_dir;
+	const char *conf_file, *runtime_dir;
 	int log_level;   /* -1: as the file says */
 	int log_target;  /* -1: as the file says */
 	int log_show;    /* -1: as the file says */

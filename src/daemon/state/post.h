@@ -14,9 +14,6 @@
 #include "core/core.h"
 #include "daemon/state/queue.h"
 
-struct engine;
-struct recording;
-
 /* Actors that calls wait for, all together: also what the core must have room for. */
 #define WAITERS_MAX 4096
 

@@ -22,10 +22,8 @@
 
 struct queue {
 	struct event *events; /* in the order of posting */
-	size_t n;
-	size_t cap;
-	size_t n_commands;
-	size_t n_said;
+	size_t n, cap;
+	size_t n_commands, n_said;
 };
 
 void queue_done(struct queue *queue);

@@ -11,9 +11,6 @@
 #include "core/core.h"
 #include "ledger/ledger.h"
 
-struct actors;
-struct proctable;
-
 struct recording {
 	struct ledger *ledger; /* the state that survives us; the core lives in it */
 	/* about supd as a whole: record_facts() puts them down */

@@ -28,8 +28,6 @@ enum {
 	SYSTEM_ACTORS = SYSTEM_HELPERS + HELPER_MAX
 };
 
-struct system;
-
 struct system *system_new(void);
 void system_free(struct system *system);
 struct conf *system_conf(struct system *system);

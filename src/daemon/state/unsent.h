@@ -16,7 +16,6 @@
 struct bounded;
 struct ev_loop;
 struct log_pace;
-struct unsent;
 
 struct unsent *unsent_new(struct ev_loop *loop, struct bounded *closers, int link_fd,
                           struct log_pace *pace);

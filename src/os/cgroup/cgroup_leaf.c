@@ -270,9 +270,7 @@ cgroup_leaf_number(const struct cgroup_root *root, const char *leaf, const char 
 struct signalling {
 	const struct cgroup_root *root;
 	const char *leaf;
-	int signo;
-	int count;
-	int code;
+	int signo, count, code;
 };
 
 static int
