@@ -75,11 +75,10 @@ begin_due_connections(struct connector *connector)
 
 	while (connector->now == NULL && connector->waiting != NULL) {
 		struct connecting *connecting = connector->waiting;
-		int error;
 
 		connector->waiting = connecting->next;
 		connecting->waits = false;
-		error = begin_connection(connecting);
+		int error = begin_connection(connecting);
 		if (error != 0) {
 			connecting->done(connecting->arg, error);
 			continue;
@@ -124,9 +123,8 @@ on_channel(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 	struct connector *connector = connecting->connector;
 	int id = connecting->id, fd = connecting->fd;
 	int error = ENOBUFS;
-	ssize_t n;
 
-	n = pass_receive(fd, MSG_DONTWAIT, &error, sizeof(error), NULL);
+	ssize_t n = pass_receive(fd, MSG_DONTWAIT, &error, sizeof(error), NULL);
 	if (n == -EAGAIN)
 		return;
 	leave(connecting);

@@ -82,11 +82,11 @@ answer_waiting(struct exposition *metrics, struct figures *text)
 void
 exposition_ask(struct exposition *metrics)
 {
-	const struct helper_message ask = {.kind = HELPER_ASK};
-
 	if (metrics->is_asking || ev_is_active(&metrics->again))
 		return;
-	metrics->is_asking = helper_send(HELPER_FD, &ask, NULL) == 0;
+	metrics->is_asking =
+	    helper_send(HELPER_FD, &(const struct helper_message){.kind = HELPER_ASK},
+	                NULL) == 0;
 	if (!metrics->is_asking) {
 		ev_timer_set(&metrics->again, AGAIN_SECONDS, 0.);
 		ev_timer_start(metrics->loop, &metrics->again);
@@ -140,13 +140,12 @@ on_accept(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 {
 	struct exposition *metrics = io->data;
 	uint64_t wait_ms = clients_make_room(metrics);
-	int fd;
 
 	if (wait_ms > 0) {
 		pause_accepting(metrics, (double)wait_ms / 1e3);
 		return;
 	}
-	fd = accept4(metrics->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(metrics->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
 		http_admit(metrics, fd);
 	else if (err_is_shortage(errno))

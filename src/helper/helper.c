@@ -32,10 +32,12 @@ static const struct helper_role *const roles[] = {
 static void
 say_done(struct helper *helper)
 {
-	const struct helper_message done = {.kind = HELPER_DONE, .n = helper->owed};
 	int wanted = EV_READ;
 
-	if (helper->owed > 0 && helper_send(HELPER_FD, &done, NULL) < 0)
+	if (helper->owed > 0 && helper_send(HELPER_FD,
+	                                    &(const struct helper_message){
+	                                        .kind = HELPER_DONE, .n = helper->owed},
+	                                    NULL) < 0)
 		wanted |= EV_WRITE;
 	else
 		helper->owed = 0;
@@ -112,14 +114,13 @@ int
 helper_run(enum helper_name name)
 {
 	/* Without SA_RESTART: what blocks is to return. */
-	const struct sigaction interrupt = {.sa_handler = on_alarm};
 	struct helper helper = {.role = roles[name]};
 
 	/* Started by way of /proc it would be called "exe". */
 	(void)prctl(PR_SET_NAME, "supd");
 	signals_reset();
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)sigaction(SIGALRM, &interrupt, NULL);
+	(void)sigaction(SIGALRM, &(const struct sigaction){.sa_handler = on_alarm}, NULL);
 	(void)fd_raise_limit_up_to(FDS_MAX);
 	if (give_up_rights(name) < 0)
 		return EX_OSERR;

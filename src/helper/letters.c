@@ -228,13 +228,14 @@ give_reply(const struct lent_mailbox *mailbox, struct served *client)
 static void
 tell_dead(struct lent_mailbox *mailbox)
 {
-	const struct helper_message dead = {
-	    .kind = HELPER_DEAD, .id = mailbox->id, .n = mailbox->untold};
 	struct ev_loop *loop = mailbox->letters->loop;
 
 	if (mailbox->untold == 0)
 		return;
-	if (helper_send(HELPER_FD, &dead, NULL) == 0) {
+	if (helper_send(HELPER_FD,
+	                &(const struct helper_message){
+	                    .kind = HELPER_DEAD, .id = mailbox->id, .n = mailbox->untold},
+	                NULL) == 0) {
 		mailbox->untold = 0;
 		mailbox->awaits_count = true;
 		ev_io_stop(loop, &mailbox->io);
@@ -283,9 +284,8 @@ set_alarm(bool is_on)
 	const struct timeval time = {.tv_usec = is_on ? HELPER_BUSY_MS * 1000 / 2 : 0};
 	/* The alarm is repeated: the first may come before the call that it is to
 	 * interrupt. */
-	const struct itimerval timer = {time, time};
 
-	(void)setitimer(ITIMER_REAL, &timer, NULL);
+	(void)setitimer(ITIMER_REAL, &(const struct itimerval){time, time}, NULL);
 }
 
 /* Take some that wait, as far as the rate allows; returns how many. */
@@ -304,13 +304,11 @@ take_some(struct lent_mailbox *mailbox, struct served clients[BATCH_MAX])
 		(void)fcntl(mailbox->fd, F_SETFL, flags | O_NONBLOCK);
 	set_alarm(true);
 	while (n < BATCH_MAX) {
-		struct served client;
-
 		if (mailbox->served >= mailbox->how.rate) {
 			pause_for(mailbox, mailbox->second_ms + 1000 - now_ms);
 			break;
 		}
-		client = take_one(mailbox);
+		struct served client = take_one(mailbox);
 		/* What was there at the first look has another process taken; or there
 		 * is nothing, and never will be: the socket is shut down. */
 		if (client.outcome == HAS_TO_WAIT ||
@@ -332,13 +330,12 @@ on_readable(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 	_Atomic uint32_t *lease = &mailbox->letters->leases->at[mailbox->id];
 	struct served clients[BATCH_MAX];
 	uint32_t given = LEASE_GIVEN;
-	size_t n;
 
 	if (!atomic_compare_exchange_strong(lease, &given, LEASE_BUSY)) {
 		ev_io_stop(loop, io);
 		return;
 	}
-	n = take_some(mailbox, clients);
+	size_t n = take_some(mailbox, clients);
 	for (size_t i = 0; i < n; i++) {
 		give_reply(mailbox, &clients[i]);
 		mailbox->untold += clients[i].outcome == IS_DEAD_LETTER;
@@ -360,11 +357,10 @@ read_text(int fd, size_t *ret_len)
 {
 	const off_t size = lseek(fd, 0, SEEK_END);
 	char *text = size < 0 ? NULL : malloc((size_t)size + 1);
-	ssize_t n;
 
 	if (text == NULL)
 		return NULL;
-	n = pread(fd, text, (size_t)size, 0);
+	ssize_t n = pread(fd, text, (size_t)size, 0);
 	*ret_len = n > 0 ? (size_t)n : 0;
 	return text;
 }

@@ -112,12 +112,6 @@ begin_question(struct open_question *open, const struct helper_message *message)
 {
 	const char *address = helper_next_text(message, NULL);
 	const char *resource = helper_next_text(message, address);
-	const struct probe_question question = {
-	    .host = address,
-	    .port = message->question.port,
-	    .resource = message->question.is_http ? resource : NULL,
-	    .name = helper_next_text(message, resource),
-	};
 
 	drop(open);
 	open->id = message->id;
@@ -125,7 +119,14 @@ begin_question(struct open_question *open, const struct helper_message *message)
 		connecting_start(&open->connecting, address);
 		return;
 	}
-	probe_begin(&open->probe, &question, &open->result);
+	probe_begin(&open->probe,
+	            &(const struct probe_question){
+	                .host = address,
+	                .port = message->question.port,
+	                .resource = message->question.is_http ? resource : NULL,
+	                .name = helper_next_text(message, resource),
+	            },
+	            &open->result);
 	take(open);
 }
 
@@ -133,13 +134,11 @@ begin_question(struct open_question *open, const struct helper_message *message)
 static void
 forget(struct open_question *open)
 {
-	const struct probe_result none = {.answer = PROBE_IS_NONE};
-
 	if (!connecting_stop(&open->connecting)) {
 		drop(open);
 		return;
 	}
-	open->result = none;
+	open->result = (struct probe_result){.answer = PROBE_IS_NONE};
 	answer(open);
 }
 

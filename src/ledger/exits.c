@@ -83,7 +83,6 @@ struct exits *
 exits_new(struct err *err)
 {
 	int fd = fd_raise(memfd_create("supd-exits", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-	struct exits *exits;
 
 	if (fd < 0 || fallocate(fd, 0, 0, FILE_BYTES) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, SEALS) < 0) {
@@ -91,7 +90,7 @@ exits_new(struct err *err)
 		fd_close(&fd);
 		return NULL;
 	}
-	exits = map(fd, PROT_READ | PROT_WRITE, err);
+	struct exits *exits = map(fd, PROT_READ | PROT_WRITE, err);
 	if (exits == NULL)
 		return NULL;
 	exits->writer->max = EXITS_MAX;
@@ -112,14 +111,12 @@ is_whole(int fd)
 static struct exits *
 reopen(int take_fd, int writer, struct err *err)
 {
-	struct exits *exits;
-
 	if (!is_whole(take_fd)) {
 		err_set(err, 0, "this is no record of ended processes");
 		(void)close(take_fd);
 		return NULL;
 	}
-	exits = map(take_fd, writer, err);
+	struct exits *exits = map(take_fd, writer, err);
 	if (exits != NULL &&
 	    (exits->writer->magic != EXITS_MAGIC || exits->writer->max != EXITS_MAX ||
 	     exits->writer->record_bytes != sizeof(struct reap))) {
@@ -148,12 +145,13 @@ struct exits *
 exits_open(int take_fd, struct err *err)
 {
 	struct exits *exits = reopen(take_fd, PROT_READ, err);
-	uint64_t added, taken;
 
 	if (exits == NULL)
 		return NULL;
-	added = atomic_load_explicit(&exits->writer->added, memory_order_acquire);
-	taken = atomic_load_explicit(&exits->reader->taken, memory_order_relaxed);
+	uint64_t added =
+	    atomic_load_explicit(&exits->writer->added, memory_order_acquire);
+	uint64_t taken =
+	    atomic_load_explicit(&exits->reader->taken, memory_order_relaxed);
 	/* A predecessor that wrote at random may have spoiled both counters. */
 	if (added - taken > EXITS_MAX)
 		atomic_store_explicit(&exits->reader->taken, added, memory_order_release);
@@ -275,10 +273,8 @@ exits_rouse(struct exits *exits)
 bool
 exits_wake(struct exits *exits)
 {
-	uint64_t resting;
-
 	atomic_store(&exits->reader->pulse, atomic_load(&exits->reader->pulse) | 1);
-	resting = atomic_load(&exits->writer->resting);
+	uint64_t resting = atomic_load(&exits->writer->resting);
 	if (resting % 2 == 0 || resting == exits->told)
 		return false;
 	exits->told = resting;

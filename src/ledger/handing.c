@@ -25,10 +25,10 @@ send_hello(struct handing *handing)
 {
 	const int fds[2] = {handing->exits_fd, handing->ledger_fd};
 	struct link_message message = {.kind = LINK_HELLO, .hello = handing->hello};
-	int r;
 
 	message.hello.has_ledger = handing->ledger_fd >= 0;
-	r = link_send(handing->link_fd, &message, fds, message.hello.has_ledger ? 2 : 1);
+	int r =
+	    link_send(handing->link_fd, &message, fds, message.hello.has_ledger ? 2 : 1);
 	if (r == 0)
 		handing->step = HANDING_VAULT;
 	return r;
@@ -39,13 +39,13 @@ static int
 send_vault(struct handing *handing, const struct vault *vault)
 {
 	struct link_message message = {.kind = LINK_VAULT};
-	int fds[LINK_FDS_MAX], r;
+	int fds[LINK_FDS_MAX];
 	size_t at = handing->at;
 
 	message.n = (uint32_t)vault_next(vault, &at, LINK_FDS_MAX, message.keys, fds);
 	if (message.n == 0)
 		message.kind = LINK_END;
-	r = link_send(handing->link_fd, &message, fds, message.n);
+	int r = link_send(handing->link_fd, &message, fds, message.n);
 	if (r < 0)
 		return r;
 	handing->at = at;
@@ -57,9 +57,8 @@ send_vault(struct handing *handing, const struct vault *vault)
 static int
 send_short(const struct handing *handing, enum link_kind kind, uint32_t n)
 {
-	const struct link_message message = {.kind = kind, .n = n};
-
-	return link_send(handing->link_fd, &message, NULL, 0);
+	return link_send(handing->link_fd,
+	                 &(const struct link_message){.kind = kind, .n = n}, NULL, 0);
 }
 
 /* What the guardian asked for. */

@@ -68,9 +68,7 @@ take_message(struct handover *handover, const struct link_message *message,
 		return take_hello(handover, message, fds, n_fds);
 	if (message->kind == LINK_VAULT)
 		return take_vault(handover, message, fds, n_fds);
-	if (message->kind == LINK_END && handover->exits_fd >= 0)
-		return 1;
-	return -EBADMSG;
+	return message->kind == LINK_END && handover->exits_fd >= 0 ? 1 : -EBADMSG;
 }
 
 static int
@@ -141,13 +139,13 @@ handover_receive(int link_fd, struct handover *ret, struct err *err)
 int
 handover_take(struct handover *handover, uint64_t key)
 {
-	const struct handover_entry wanted = {.key = key};
 	struct handover_entry *found = NULL;
 	int fd = -1;
 
 	if (handover->n > 0)
-		found = bsearch(&wanted, handover->vault, handover->n,
-		                sizeof(*handover->vault), compare);
+		found =
+		    bsearch(&(const struct handover_entry){.key = key}, handover->vault,
+		            handover->n, sizeof(*handover->vault), compare);
 	if (found != NULL) {
 		fd = found->fd;
 		found->fd = -1;

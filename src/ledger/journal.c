@@ -238,10 +238,10 @@ ledger_entry(const struct ledger *ledger, uint32_t i)
 {
 	const struct journal_entry *entry = entry_at(ledger, i);
 
-	if (i >= ledger_entries(ledger) ||
-	    entry->sum != entry_sum(entry, ledger_epoch(ledger), i))
-		return NULL;
-	return entry;
+	return i >= ledger_entries(ledger) ||
+	               entry->sum != entry_sum(entry, ledger_epoch(ledger), i)
+	           ? NULL
+	           : entry;
 }
 
 /* How many actions were performed since the checkpoint. */

@@ -54,7 +54,6 @@ static struct ledger *
 map_memory(int take_fd, size_t bytes, struct err *err)
 {
 	struct ledger *ledger = calloc(1, sizeof(*ledger));
-	void *memory;
 
 	if (ledger == NULL) {
 		err_set(err, ENOMEM, "ledger");
@@ -63,7 +62,7 @@ map_memory(int take_fd, size_t bytes, struct err *err)
 	}
 	ledger->fd = take_fd;
 	map_init(&ledger->past);
-	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, take_fd, 0);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, take_fd, 0);
 	if (memory == MAP_FAILED) {
 		err_set(err, errno, "map the ledger of %zu KiB", bytes / 1024);
 		ledger_free(ledger);
@@ -89,9 +88,7 @@ index_past(struct ledger *ledger, struct err *err)
 static void
 touch(const struct ledger *ledger, size_t from, size_t behind)
 {
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	from -= from % page;
+	from -= from % (size_t)sysconf(_SC_PAGESIZE);
 	(void)madvise(ledger_at(ledger, from), behind - from, MADV_POPULATE_WRITE);
 }
 
@@ -120,15 +117,13 @@ ledger_touch(const struct ledger *ledger)
 struct ledger *
 ledger_new(const struct ledger_size *size, struct err *err)
 {
-	struct ledger *ledger;
 	struct layout layout;
-	int fd;
 
 	layout_of(size, &layout);
-	fd = make_memory(layout.bytes, err);
+	int fd = make_memory(layout.bytes, err);
 	if (fd < 0)
 		return NULL;
-	ledger = map_memory(fd, layout.bytes, err);
+	struct ledger *ledger = map_memory(fd, layout.bytes, err);
 	if (ledger == NULL)
 		return NULL;
 	ledger->layout = layout;
@@ -209,13 +204,12 @@ ledger_open(int take_fd, struct err *err)
 	int fd = fd_raise(take_fd);
 	size_t bytes = memory_bytes(fd, err);
 	struct ledger_size size;
-	struct ledger *ledger;
 
 	if (bytes == 0) {
 		(void)close(fd);
 		return NULL;
 	}
-	ledger = map_memory(fd, bytes, err);
+	struct ledger *ledger = map_memory(fd, bytes, err);
 	if (ledger == NULL)
 		return NULL;
 	if (!check_header(ledger->header, bytes, err)) {
@@ -307,8 +301,7 @@ copy_area(struct ledger *ledger, size_t to, const struct ledger *old, size_t fro
 void
 ledger_copy(struct ledger *ledger, const struct ledger *old)
 {
-	const struct layout *to = &ledger->layout;
-	const struct layout *from = &old->layout;
+	const struct layout *to = &ledger->layout, *from = &old->layout;
 	size_t slots = old->header->slots;
 
 	ASSERT(ledger->header->slots >= slots);

@@ -115,12 +115,11 @@ may_have(const struct link_message *message, size_t n_fds)
 static bool
 wait_for_flight(int fd, int tries)
 {
-	struct pollfd none = {.fd = -1};
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0 || flags & O_NONBLOCK || tries >= FLIGHT_TRIES)
 		return false;
-	(void)poll(&none, 1, 1);
+	(void)poll(&(struct pollfd){.fd = -1}, 1, 1);
 	return true;
 }
 
@@ -232,20 +231,18 @@ link_receive(int fd, int flags, struct link_message *ret, int ret_fds[LINK_FDS_M
 		struct cmsghdr align;
 		char data[CMSG_SPACE(sizeof(int) * LINK_FDS_MAX)];
 	} control;
-	struct iovec part = {.iov_base = ret, .iov_len = sizeof(*ret)};
 	struct msghdr header = {
-	    .msg_iov = &part,
+	    .msg_iov = &(struct iovec){.iov_base = ret, .iov_len = sizeof(*ret)},
 	    .msg_iovlen = 1,
 	    .msg_control = &control,
 	    .msg_controllen = sizeof(control),
 	};
 	ssize_t n = receive(fd, &header, flags);
-	size_t n_fds;
 	int r = 1;
 
 	if (n < 0)
 		return (int)n;
-	n_fds = take_descriptors(&header, ret_fds);
+	size_t n_fds = take_descriptors(&header, ret_fds);
 	/* An empty packet is taken for the end, and may have descriptors all the same. */
 	if (n == 0)
 		r = 0;

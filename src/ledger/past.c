@@ -52,7 +52,6 @@ take_place(struct ledger *ledger, uint64_t hash)
 	struct past_ring *ring = ring_of(ledger);
 	uint64_t next = atomic_load(&ring->next);
 	struct past *past = &ring->at[next % LEDGER_PAST_MAX];
-	int r;
 
 	/* First, so that death does not leave the newest as the next to go. */
 	atomic_store_explicit(&ring->next, next + 1, memory_order_release);
@@ -61,7 +60,7 @@ take_place(struct ledger *ledger, uint64_t hash)
 	atomic_store_explicit(&past->incarnation, 0, memory_order_seq_cst);
 	atomic_signal_fence(memory_order_seq_cst);
 	past->hash = hash;
-	r = map_put(&ledger->past, hash, (uint32_t)(next % LEDGER_PAST_MAX));
+	int r = map_put(&ledger->past, hash, (uint32_t)(next % LEDGER_PAST_MAX));
 	/* There is room for as many as the ring has. */
 	ASSERT(r == 0);
 	return past;

@@ -212,9 +212,8 @@ vault_drop(struct vault *vault, uint64_t key)
 	 * home. */
 	for (size_t i = (hole + 1) & vault->mask; vault->slots[i].fd != 0;
 	     i = (i + 1) & vault->mask) {
-		size_t from = home(vault, vault->slots[i].key);
-
-		if (((i - from) & vault->mask) < ((i - hole) & vault->mask))
+		if (((i - home(vault, vault->slots[i].key)) & vault->mask) <
+		    ((i - hole) & vault->mask))
 			continue;
 		vault->slots[hole] = vault->slots[i];
 		hole = i;
@@ -277,13 +276,12 @@ vault_read(struct vault *vault, size_t at, struct err *err)
 {
 	struct vault_slot slot;
 	size_t max;
-	int r;
 
 	if (!role_read(&max, sizeof(max), at)) {
 		err_set(err, 0, "there is no vault");
 		return -EPROTO;
 	}
-	r = map(vault, max, err);
+	int r = map(vault, max, err);
 	for (at += sizeof(max); r == 0 && role_read(&slot, sizeof(slot), at);
 	     at += sizeof(slot))
 		(void)vault_store(vault, slot.key, slot.fd);

@@ -27,9 +27,9 @@
 uint64_t
 guardian_trial_ms(const struct walker *walker)
 {
-	if (!walker->is_new || !walker->adopted)
-		return UINT64_MAX;
-	return walker->adopted_ms + walker->times.trial_ms;
+	return !walker->is_new || !walker->adopted
+	           ? UINT64_MAX
+	           : walker->adopted_ms + walker->times.trial_ms;
 }
 
 /* It has: the walker goes on as the new binary, too. */

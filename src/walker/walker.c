@@ -254,26 +254,26 @@ finish_walker(struct walker *walker, int status)
 int
 walker_run(const char *runtime_dir, char **argv, const struct walker_times *times)
 {
-	struct link_hello hello = {.version = LINK_VERSION, .walker_pid = getpid()};
 	struct walker walker = {
 	    .kind = walker_kind(),
 	    .old_fd = -1,
 	    .times = *times,
-	    .handing = {.link_fd = -1, .ledger_fd = -1, .hello = hello},
+	    .handing = {.link_fd = -1,
+	                .ledger_fd = -1,
+	                .hello = (struct link_hello){.version = LINK_VERSION,
+	                                             .walker_pid = getpid()}},
 	};
 	int given[LISTEN_FDS_MAX];
-	size_t n_given;
-	int status;
 
 	walker.handing.hello.ignores_hangup = signals_is_ignored(SIGHUP);
 	signals_reset();
 	(void)fd_open_standard();
-	n_given = take_given(given);
+	size_t n_given = take_given(given);
 	if (role_reserve() < 0) {
 		say_error("the system refuses memory that has no file");
 		return EX_OSERR;
 	}
-	status = prepare(&walker, argv);
+	int status = prepare(&walker, argv);
 	if (status == 0)
 		status = lock_all(&walker, runtime_dir);
 	if (status == 0)

@@ -182,9 +182,9 @@ hang_ms(const struct watchdog *watchdog)
 static uint64_t
 ask_ms(const struct watchdog *watchdog)
 {
-	if (watchdog->state != WATCHDOG_PROVED || watchdog->asked_ms != 0)
-		return UINT64_MAX;
-	return watchdog->question_ms + watchdog->ask_ms;
+	return watchdog->state != WATCHDOG_PROVED || watchdog->asked_ms != 0
+	           ? UINT64_MAX
+	           : watchdog->question_ms + watchdog->ask_ms;
 }
 
 /* When the superior is to be told in the place of what does not. */

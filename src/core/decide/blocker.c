@@ -17,7 +17,6 @@ static const struct node *
 find_blocker(const struct core *core, const struct node *node, bool *ret_late)
 {
 	const struct node *parent = node_parent(core, node);
-	const struct node *blocker;
 
 	*ret_late = node->growth.removing || node->state == STATE_BACKOFF ||
 	            (node_is_down(node) && !watch_is_coming(core, node));
@@ -32,8 +31,9 @@ find_blocker(const struct core *core, const struct node *node, bool *ret_late)
 		return NULL;
 	if (parent->children.are != CHILDREN_OPEN)
 		return parent;
-	blocker = parent->children.op == OP_START ? node_at(core, parent->children.cursor)
-	                                          : NULL;
+	const struct node *blocker = parent->children.op == OP_START
+	                                 ? node_at(core, parent->children.cursor)
+	                                 : NULL;
 	return blocker == node ? NULL : blocker;
 }
 
@@ -78,8 +78,7 @@ find_ended(const struct core *core, struct node *node)
 struct node *
 blocker_ended(const struct core *core, const struct node *node)
 {
-	const struct node *at = node;
-	const struct node *next = node;
+	const struct node *at = node, *next = node;
 	bool is_late = false;
 
 	for (uint32_t n = 0; next != NULL && n <= core->n_nodes; n++) {
@@ -90,9 +89,9 @@ blocker_ended(const struct core *core, const struct node *node)
 		    next != node_parent(core, at) && !next->part.sequenced)
 			return NULL;
 	}
-	if (next != NULL || !is_late)
-		return NULL;
-	return find_ended(core, node_in(core, node_slot(core, at)));
+	return next != NULL || !is_late
+	           ? NULL
+	           : find_ended(core, node_in(core, node_slot(core, at)));
 }
 
 /* Does it keep younger siblings waiting that would not wait for a start that failed? */

@@ -37,10 +37,8 @@ void
 carry_out_give_up(struct turn *turn, struct node *supervisor, struct node *offender,
                   struct node *origin)
 {
-	struct action *action;
-
 	stop_origin(turn, origin);
-	action = turn_report(turn, REPORT_GAVE_UP, supervisor);
+	struct action *action = turn_report(turn, REPORT_GAVE_UP, supervisor);
 	action->origin = node_ref(turn->core, offender);
 	action->window = spec_of(supervisor)->policy.intensity.restarts + 1;
 	action->limit = spec_of(supervisor)->policy.intensity.restarts;
@@ -73,15 +71,13 @@ static uint64_t
 carry_out_resume(struct turn *turn, struct node *origin, const struct cause *cause,
                  const struct decision *decision)
 {
-	uint64_t delay_ms;
-
 	if (!node_is_finished(origin)) {
 		living_resume(turn, origin, cause);
 		return 0;
 	}
 	if (spec_runs_once(spec_of(origin)))
 		return 0;
-	delay_ms = pace_delay(turn, origin, decision);
+	uint64_t delay_ms = pace_delay(turn, origin, decision);
 	goal_resume(origin, node_is_ready(origin) && !node_is_ending(origin), delay_ms);
 	/* The sequence of starts goes on behind a child that failed at its first start
 	 * (DECISIONS 18). */
@@ -210,9 +206,8 @@ void
 carry_out_fail_start(struct turn *turn, struct node *supervisor, struct node *child,
                      struct node *origin, const struct cause *cause)
 {
-	const struct decision none = {.directive = DIRECTIVE_ESCALATE};
-
-	failure_remember(turn, supervisor, origin, cause, &none);
+	failure_remember(turn, supervisor, origin, cause,
+	                 &(const struct decision){.directive = DIRECTIVE_ESCALATE});
 	/* Tell the hooks of all nodes that stop now where the failure began. */
 	failure_brings_down(supervisor);
 	failure_brings_down(child);

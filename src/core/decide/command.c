@@ -11,11 +11,10 @@
 void
 command_reply(struct turn *turn, const struct event *event, enum reply_result result)
 {
-	struct action *action;
-
 	if (event->token == 0)
 		return;
-	action = turn_act(turn, ACTION_REPLY, node_at(turn->core, CORE_ROOT));
+	struct action *action =
+	    turn_act(turn, ACTION_REPLY, node_at(turn->core, CORE_ROOT));
 	action->ref = event->ref;
 	action->token = event->token;
 	action->result = result;
@@ -166,14 +165,13 @@ command_restart(struct turn *turn, struct node *node, const struct event *event)
 void
 command_kill(struct turn *turn, struct node *node, const struct event *event)
 {
-	const struct cause cause = {.kind = CAUSE_KILLED, .code = -1};
-
 	if (!node_is_live(node) || node->state == STATE_STOPPING ||
 	    node_is_leaving(node)) {
 		command_reply(turn, event, REPLY_INVALID_STATE);
 		return;
 	}
-	failure_handle(turn, node, &cause, node);
+	failure_handle(turn, node,
+	               &(const struct cause){.kind = CAUSE_KILLED, .code = -1}, node);
 	command_reply(turn, event, REPLY_DONE);
 }
 

@@ -22,8 +22,7 @@ has_room(const struct core *core, const struct node *supervisor,
 {
 	uint32_t depths[CORE_ADDED_MAX];
 	struct core_size room;
-	uint64_t bytes = 0;
-	uint64_t watches = 0;
+	uint64_t bytes = 0, watches = 0;
 
 	core_room(core, &room);
 	if (addition->n == 0 || addition->n > CORE_ADDED_MAX || addition->n > room.nodes)
@@ -57,20 +56,19 @@ static void
 add_all(struct turn *turn, struct node *supervisor, const struct event *event)
 {
 	const struct addition *addition = event->addition;
-	struct core *core = turn->core;
 	struct node *nodes[CORE_ADDED_MAX];
 
 	ASSERT(addition->n > 0);
 	for (uint32_t i = 0; i < addition->n; i++) {
 		struct node *parent = i == 0 ? supervisor : nodes[addition->at[i].parent];
-		struct node *node = node_add(core, parent, NULL, addition->at[i].spec);
-		struct action *action;
+		struct node *node =
+		    node_add(turn->core, parent, NULL, addition->at[i].spec);
 
 		nodes[i] = node;
 		node->run.incarnation = addition->at[i].incarnation;
 		node->growth.id = event->addition_id;
 		node->growth.index = i;
-		action = turn_act(turn, ACTION_ADDED, node);
+		struct action *action = turn_act(turn, ACTION_ADDED, node);
 		action->addition_id = event->addition_id;
 		action->addition_index = i;
 	}

@@ -17,8 +17,6 @@ static void
 decide(struct turn *turn, struct node *node, struct node *origin,
        const struct cause *cause, struct decision *ret)
 {
-	bool is_down;
-
 	decider_decide(turn->core, node, cause, ret);
 	if (node->growth.added == ADDED_FRESH) {
 		/* The caller of Add is told; no other actor is concerned (SEMANTICS 2.6).
@@ -43,8 +41,8 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 	if (ret->directive == DIRECTIVE_RESUME && node_is_supervisor(node) &&
 	    node_is_ending(node))
 		ret->directive = DIRECTIVE_RESTART;
-	is_down = (node_has_process(origin) && !process_is_main_there(origin)) ||
-	          failure_was_start(origin);
+	bool is_down = (node_has_process(origin) && !process_is_main_there(origin)) ||
+	               failure_was_start(origin);
 	if (ret->directive == DIRECTIVE_RESUME && is_down &&
 	    !limits_admit_resume(origin, turn->now_ms)) {
 		ret->directive = DIRECTIVE_RESTART;

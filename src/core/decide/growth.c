@@ -67,8 +67,6 @@ static struct node *
 take_slot(struct core *core)
 {
 	uint32_t slot = core->vacant;
-	uint32_t tenant;
-	struct node *node;
 
 	if (slot != NONE) {
 		core->vacant = node_at(core, slot)->links.next;
@@ -76,8 +74,8 @@ take_slot(struct core *core)
 		ASSERT(core->top < core->size.nodes);
 		slot = core->top++;
 	}
-	node = node_at(core, slot);
-	tenant = node->tenant + 1;
+	struct node *node = node_at(core, slot);
+	uint32_t tenant = node->tenant + 1;
 	memset(node, 0, sizeof(*node));
 	node->tenant = tenant;
 	node->used = true;
@@ -117,11 +115,10 @@ static void
 link_child(struct core *core, struct node *parent, struct node *node, struct node *before)
 {
 	uint32_t slot = node_slot(core, node);
-	struct node *prev;
 
 	node->links.next = before != NULL ? node_slot(core, before) : NONE;
 	node->links.prev = before != NULL ? before->links.prev : parent->links.last;
-	prev = node_at(core, node->links.prev);
+	struct node *prev = node_at(core, node->links.prev);
 	*(prev != NULL ? &prev->links.next : &parent->links.first) = slot;
 	*(before != NULL ? &before->links.prev : &parent->links.last) = slot;
 	if (before == NULL) {
@@ -298,19 +295,16 @@ void
 core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t now_ms)
 {
 	struct node *node = node_find(core, ref);
-	struct probe_spec was_health;
-	bool was_fixed;
-	uint32_t cap;
 
 	ASSERT(node != NULL);
 	ASSERT(spec_of(node)->kind == spec->kind);
 	core->now_ms = now_ms;
-	was_fixed = spec_of(node)->policy.limit.fixed;
-	was_health = spec_of(node)->health;
+	bool was_fixed = spec_of(node)->policy.limit.fixed;
+	struct probe_spec was_health = spec_of(node)->health;
 	take_spec(core, node, spec);
 	living_updated(core, node, &was_health);
 	demand_updated(core, node);
-	cap = pool_limit_stamps(node);
+	uint32_t cap = pool_limit_stamps(node);
 	CHILDREN_FOREACH (core, node, child) {
 		const uint64_t *stamps = pool_stamps(core, &child->limits.own);
 
@@ -330,16 +324,15 @@ void
 core_place_before(struct core *core, struct ref ref, struct ref before)
 {
 	struct node *node = node_find(core, ref);
-	struct node *parent, *next, *sibling;
 
 	ASSERT(node != NULL);
-	sibling = behind_others(core, node_supervisor(core, node), before);
-	next = node_at(core, node->links.next);
+	struct node *sibling = behind_others(core, node_supervisor(core, node), before);
+	struct node *next = node_at(core, node->links.next);
 	while (next != NULL && next->growth.removing)
 		next = node_at(core, next->links.next);
 	if (next == sibling)
 		return;
-	parent = node_supervisor(core, node);
+	struct node *parent = node_supervisor(core, node);
 	unlink_child(core, node);
 	link_child(core, parent, node, sibling);
 	/* An operation under way looks at all children again. */

@@ -236,7 +236,6 @@ static bool
 is_repeated(struct node *node, const struct event *event)
 {
 	const uint32_t bit = UINT32_C(1) << (event->kind - EVENT_WATCHDOG);
-	bool repeated;
 
 	_Static_assert(EVENT_PROBED - EVENT_WATCHDOG < 32, "a bit for each of them");
 	if (event->stamp == 0)
@@ -244,7 +243,7 @@ is_repeated(struct node *node, const struct event *event)
 	if (event->stamp != node->living.heard_stamp)
 		node->living.heard = 0;
 	node->living.heard_stamp = event->stamp;
-	repeated = (node->living.heard & bit) != 0;
+	bool repeated = (node->living.heard & bit) != 0;
 	node->living.heard |= bit;
 	return repeated;
 }

@@ -16,13 +16,12 @@
 static void
 watchdog_expired(struct turn *turn, struct node *node)
 {
-	const struct cause cause = {.kind = CAUSE_WATCHDOG, .code = -1};
-
 	living_expire(node, true);
 	/* A single silence is a single failure, whether the clock or the process tells of
 	 * it. */
 	deadline_clear(turn->core, node, TIMER_WATCHDOG);
-	failure_handle(turn, node, &cause, node);
+	failure_handle(turn, node,
+	               &(const struct cause){.kind = CAUSE_WATCHDOG, .code = -1}, node);
 	if (failure_is_moot(turn, node))
 		return;
 	/* After a mere escalation the process goes on, and its watchdog, too. */
@@ -114,18 +113,18 @@ living_self_report(struct turn *turn, struct node *node, const struct event *eve
 void
 living_paused(struct turn *turn, struct node *node, const struct event *event)
 {
-	const struct cause cause = {
-	    .kind = CAUSE_STOPPED,
-	    .code = -1,
-	    .signal = event->signal,
-	};
-
 	if (node->living.sigstopped)
 		return;
 	living_stand(turn->core, node);
 	if (spec_of(node)->stopped_is_failure &&
 	    (node->state == STATE_STARTING || living_is_up(node)))
-		failure_handle(turn, node, &cause, node);
+		failure_handle(turn, node,
+		               &(const struct cause){
+		                   .kind = CAUSE_STOPPED,
+		                   .code = -1,
+		                   .signal = event->signal,
+		               },
+		               node);
 }
 
 /* The watchdog expired, or the time for a probe has come. */

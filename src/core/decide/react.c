@@ -82,7 +82,6 @@ stop(struct turn *turn, struct node *node)
 static void
 restart(struct turn *turn, struct node *node, bool confirmed)
 {
-	const struct decision none = {.directive = DIRECTIVE_RESTART};
 	bool delayed = node_is_supervisor(node) || spec_of(node)->backoff.on_stop;
 
 	if (!confirmed || !node_is_live(node))
@@ -91,20 +90,20 @@ restart(struct turn *turn, struct node *node, bool confirmed)
 		stop(turn, node);
 		return;
 	}
-	goal_restart(node, START_BY_POLICY, RESTARTED_FOR_WATCH,
-	             delayed ? pace_delay(turn, node, &none)
-	                     : pace_delay_floor(turn, node));
+	goal_restart(
+	    node, START_BY_POLICY, RESTARTED_FOR_WATCH,
+	    delayed ? pace_delay(turn, node,
+	                         &(const struct decision){.directive = DIRECTIVE_RESTART})
+	            : pace_delay_floor(turn, node));
 	queue_node(turn->core, node);
 }
 
 static void
 send(struct turn *turn, const struct node *node, int32_t signal)
 {
-	struct action *action;
-
 	if (!node_has_process(node))
 		return;
-	action = turn_act(turn, ACTION_SIGNAL, node);
+	struct action *action = turn_act(turn, ACTION_SIGNAL, node);
 	action->life = node->process.life;
 	action->signal = signal;
 }
@@ -190,14 +189,15 @@ react_done(struct turn *turn, struct node *node, const struct event *event)
 static void
 deliver(struct turn *turn, struct node *node, struct watch *watch)
 {
-	const struct cause pact = {
-	    .kind = CAUSE_DEATH_PACT, .code = -1, .watch = watch->index + 1};
-
 	fill_telling(turn_report(turn, REPORT_TERMINATED, node), watch, &watch->due);
 	watch_was_told(turn->core, watch);
 	switch (watch->reaction) {
 	case REACTION_FAIL:
-		failure_handle(turn, node, &pact, node);
+		failure_handle(turn, node,
+		               &(const struct cause){.kind = CAUSE_DEATH_PACT,
+		                                     .code = -1,
+		                                     .watch = watch->index + 1},
+		               node);
 		break;
 	case REACTION_SIGNAL:
 		send(turn, node, watch->signal);
@@ -239,10 +239,9 @@ void
 react_advance(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
-	struct watch *next;
 
 	watch_register(core, node);
-	next = next_due(core, node);
+	struct watch *next = next_due(core, node);
 	if (next == NULL)
 		return;
 	watch_look(core, node);

@@ -76,9 +76,6 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 {
 	const struct node *leader =
 	    node_at(turn->core, supervisor->children.group_leader);
-	const struct decision empty = {.directive = DIRECTIVE_ESCALATE,
-	                               .preset = PRESET_LIST,
-	                               .reason = DECIDED_EMPTY};
 
 	if (leader == NULL || leader->failed == FAILED_NOT ||
 	    !children_are_down(supervisor) || failure_is_moot(turn, supervisor))
@@ -86,7 +83,9 @@ significant_group_stopped(struct turn *turn, struct node *supervisor)
 	if (spec_of(supervisor)->policy.when_empty == WHEN_EMPTY_ESCALATE) {
 		failure_escalate(turn, supervisor, &leader->failure.cause,
 		                 node_at(turn->core, supervisor->children.group_leader),
-		                 &empty);
+		                 &(const struct decision){.directive = DIRECTIVE_ESCALATE,
+		                                          .preset = PRESET_LIST,
+		                                          .reason = DECIDED_EMPTY});
 	} else if (spec_of(supervisor)->policy.when_empty == WHEN_EMPTY_STOP) {
 		failure_inherit(supervisor, leader);
 		goal_down_as(supervisor, STATE_FAILED);
@@ -284,10 +283,10 @@ is_in_vain(const struct core *core, const struct node *named, struct node **ret_
 static void
 tell_in_vain(struct turn *turn, struct node *named, struct node *ended)
 {
-	const struct decision decision = {
-	    .directive = DIRECTIVE_STOP, .preset = PRESET_LIST, .reason = DECIDED_NEED};
-
-	(void)failure_report(turn, named, ended, node_final_cause(ended), &decision);
+	(void)failure_report(turn, named, ended, node_final_cause(ended),
+	                     &(const struct decision){.directive = DIRECTIVE_STOP,
+	                                              .preset = PRESET_LIST,
+	                                              .reason = DECIDED_NEED});
 }
 
 /*

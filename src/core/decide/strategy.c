@@ -148,9 +148,6 @@ strategy_stop(struct turn *turn, struct node *node)
 {
 	struct core *core = turn->core;
 	struct node *supervisor = node_supervisor(core, node);
-	uint64_t delay_ms;
-	uint32_t leader;
-	bool awaited;
 
 	if (spec_of(supervisor)->policy.strategy == STRATEGY_ONE_FOR_ONE) {
 		down_bring(turn, node);
@@ -170,9 +167,9 @@ strategy_stop(struct turn *turn, struct node *node)
 	}
 	core->look_early = true;
 	/* Others may be on their way up, after a delay: theirs goes on. */
-	awaited = group_is_awaited(core, supervisor);
-	leader = supervisor->children.group_leader;
-	delay_ms = supervisor->children.group_delay_ms;
+	bool awaited = group_is_awaited(core, supervisor);
+	uint32_t leader = supervisor->children.group_leader;
+	uint64_t delay_ms = supervisor->children.group_delay_ms;
 	begin_group(turn, supervisor, node, DURATION_INFINITE);
 	if (awaited) {
 		supervisor->children.group_leader = leader;
@@ -192,10 +189,9 @@ strategy_joins(const struct core *core, const struct node *node)
 	if (supervisor->children.op != OP_STOP && supervisor->children.op != OP_DELAY)
 		return false;
 	/* Children removed one by one form no group. */
-	if (supervisor->children.group_index == NONE)
-		return false;
-	return spec_of(supervisor)->policy.strategy == STRATEGY_ONE_FOR_ALL ||
-	       node->links.index >= supervisor->children.group_index;
+	return supervisor->children.group_index != NONE &&
+	       (spec_of(supervisor)->policy.strategy == STRATEGY_ONE_FOR_ALL ||
+	        node->links.index >= supervisor->children.group_index);
 }
 
 /* A child came between others, which get new numbers: a group begins where it began. */
@@ -250,11 +246,10 @@ struct ref
 core_scope_next(const struct core *core, struct ref child, struct ref prev)
 {
 	const struct node *node = node_lookup(core, child);
-	const struct node *at;
 
 	if (node == NULL || node->links.parent == NONE)
 		return REF_NONE;
-	at = node_lookup(core, prev);
+	const struct node *at = node_lookup(core, prev);
 	at = at == NULL ? node_at(core, node_supervisor(core, node)->links.first)
 	                : node_at(core, at->links.next);
 	while (at != NULL && !strategy_in_scope(core, node, at))

@@ -125,12 +125,10 @@ suspend_below_end(struct core *core, struct node *node)
 void
 suspend_decided(struct core *core, struct node *node)
 {
-	struct node *supervisor;
-
 	suspend_below_end(core, node);
 	if (!node->suspend.decided)
 		return;
-	supervisor = node_supervisor(core, node);
+	struct node *supervisor = node_supervisor(core, node);
 	node->suspend.decided = false;
 	supervisor->suspend.deciding--;
 	core->n_suspends--;
@@ -154,9 +152,8 @@ suspend_updated(struct core *core, struct node *supervisor)
 static bool
 can_stand_still(const struct node *node)
 {
-	if (node->state != STATE_STARTING && node->state != STATE_RUNNING)
-		return false;
-	return !node_has_process(node) || node->process.state == PROCESS_RUNS;
+	return (node->state == STATE_STARTING || node->state == STATE_RUNNING) &&
+	       (!node_has_process(node) || node->process.state == PROCESS_RUNS);
 }
 
 /* Freeze or thaw the node according to the counts, and its clocks with it. */

@@ -241,7 +241,6 @@ static void
 group_is_down(struct turn *turn, struct node *supervisor)
 {
 	struct core *core = turn->core;
-	const struct node *leader;
 
 	if (supervisor->phase == PHASE_DISMISS) {
 		if (!children_are_down(supervisor))
@@ -263,7 +262,7 @@ group_is_down(struct turn *turn, struct node *supervisor)
 	deadline_arm(core, supervisor, TIMER_GROUP, turn->now_ms,
 	             supervisor->children.group_delay_ms);
 	/* The child that began the group may be removed from the configuration. */
-	leader = node_at(core, supervisor->children.group_leader);
+	const struct node *leader = node_at(core, supervisor->children.group_leader);
 	if (supervisor->children.group_delay_ms > 0 && leader != NULL)
 		turn_report(turn, REPORT_BACKOFF, leader)->delay_ms =
 		    supervisor->children.group_delay_ms;

@@ -172,13 +172,12 @@ static void
 send_stop(struct turn *turn, struct node *node)
 {
 	const struct spec *spec = spec_of(node);
-	struct action *action;
 
 	if (stop_kills(node) || spec->stop.mode == SHUTDOWN_BRUTAL_KILL) {
 		send_kill(turn, node, KILL_SENT);
 		return;
 	}
-	action = turn_act(turn, ACTION_STOP, node);
+	struct action *action = turn_act(turn, ACTION_STOP, node);
 	action->life = node->process.life;
 	action->watchdog_expired = node->living.watchdog_expired;
 	if (spec->stop.mode == SHUTDOWN_TIMEOUT)

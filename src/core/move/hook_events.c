@@ -58,12 +58,12 @@ void
 hooks_done(struct turn *turn, struct node *node, const struct event *event)
 {
 	struct cause cause = react_cause(event);
-	bool failed, is_vital;
+	bool is_vital;
 
 	if (node->hooks.serial == 0 || node->hooks.serial != event->serial)
 		return;
 	hooks_ended(turn, node);
-	failed = event->error != 0 || event->signal != 0 || event->code != 0;
+	bool failed = event->error != 0 || event->signal != 0 || event->code != 0;
 	failed = node->hooks.end == HOOK_ENDS_ITSELF ? failed
 	                                             : node->hooks.end == HOOK_IS_LATE;
 	if (failed && waits_for_room(turn, node, &cause))

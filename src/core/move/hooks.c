@@ -129,7 +129,6 @@ bool
 hooks_run(struct turn *turn, struct node *node, enum hook hook)
 {
 	struct core *core = turn->core;
-	struct action *action;
 
 	ASSERT(node->hooks.serial == 0);
 	if ((spec_of(node)->hooks >> hook & 1) == 0 || stop_kills(node))
@@ -139,8 +138,7 @@ hooks_run(struct turn *turn, struct node *node, enum hook hook)
 	node->hooks.hook = hook;
 	node->hooks.reason = reason_for(node, hook);
 	node->hooks.end = HOOK_ENDS_ITSELF;
-	action = turn_act(turn, ACTION_HOOK, node);
-	describe(core, node, action);
+	describe(core, node, turn_act(turn, ACTION_HOOK, node));
 	deadline_arm(core, node, TIMER_HOOK, turn->now_ms,
 	             spec_of(node)->hook_timeout_ms);
 	return true;

@@ -115,15 +115,13 @@ reconcile_run(struct turn *turn)
 	struct core *core = turn->core;
 
 	for (;;) {
-		struct node *node;
-
 		if (!turn_has_room(turn))
 			return true;
 		if (core->queue_n == 0)
 			look_around(turn);
 		if (core->queue_n == 0)
 			return false;
-		node = queue_take(core);
+		struct node *node = queue_take(core);
 		if (node->used)
 			advance(turn, node);
 	}

@@ -102,9 +102,8 @@ static bool
 run_post_hook(struct turn *turn, struct node *node)
 {
 	node->phase = PHASE_POST_START;
-	if (node_is_resuming(node))
-		return false;
-	return hooks_run(turn, node,
+	return !node_is_resuming(node) &&
+	       hooks_run(turn, node,
 	                 node->run.readied != READIED_NOT ? HOOK_POST_RESTART
 	                                                  : HOOK_POST_START);
 }

@@ -235,12 +235,11 @@ bool
 core_settle(struct core *core, uint64_t now_ms, struct action_list *actions)
 {
 	struct turn turn = {core, now_ms, actions};
-	bool more;
 
 	ASSERT(now_ms >= core->now_ms);
 	core->now_ms = now_ms;
-	more = run_deadlines(&turn) || reconcile_run(&turn) || wait_flush(&turn) ||
-	       core->queue_n > 0;
+	bool more = run_deadlines(&turn) || reconcile_run(&turn) || wait_flush(&turn) ||
+	            core->queue_n > 0;
 	/* What was armed in this turn may be due from the next one on. */
 	core->tick += !more;
 	return more;

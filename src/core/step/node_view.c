@@ -50,9 +50,9 @@ start_due(const struct core *core, const struct node *node)
 {
 	if (node->state != STATE_BACKOFF)
 		return 0;
-	if (node->part.grouped)
-		return deadline_due(core, node_parent(core, node), TIMER_GROUP);
-	return deadline_due(core, node, TIMER_STATE);
+	return node->part.grouped
+	           ? deadline_due(core, node_parent(core, node), TIMER_GROUP)
+	           : deadline_due(core, node, TIMER_STATE);
 }
 
 /* The failed sibling that began the group restart of this child: the child starts again
@@ -128,13 +128,12 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
           struct node_view *ret_view)
 {
 	const struct node *node = node_lookup(core, ref);
-	const struct node *parent;
 
 	ASSERT(node != NULL);
 	/* Events may be dated up to a millisecond ahead of the reader's clock. */
 	if (now_ms < core->now_ms)
 		now_ms = core->now_ms;
-	parent = node_parent(core, node);
+	const struct node *parent = node_parent(core, node);
 	memset(ret_view, 0, sizeof(*ret_view));
 	ret_view->ref = ref;
 	ret_view->parent = parent == NULL ? REF_NONE : node_ref(core, parent);

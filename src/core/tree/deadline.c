@@ -27,9 +27,7 @@ position(const struct core *core, uint32_t id)
 static bool
 before(const struct deadline *a, const struct deadline *b)
 {
-	if (a->due_ms != b->due_ms)
-		return a->due_ms < b->due_ms;
-	return a->rank < b->rank;
+	return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->rank < b->rank;
 }
 
 static uint32_t
@@ -131,14 +129,13 @@ void
 deadline_clear(struct core *core, struct node *node, enum node_timer timer)
 {
 	uint32_t i = node->deadlines.heap_at[timer];
-	struct deadline last;
 
 	node->deadlines.held &= ~(1u << timer);
 	if (i == NONE)
 		return;
 	ASSERT(i < core->heap_n);
 	node->deadlines.heap_at[timer] = NONE;
-	last = heap(core)[--core->heap_n];
+	struct deadline last = heap(core)[--core->heap_n];
 	if (i == core->heap_n)
 		return;
 	if (i > 0 && before(&last, &heap(core)[parent_of(i)]))
@@ -196,12 +193,11 @@ deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
               enum node_timer *ret_timer)
 {
 	const struct deadline *top = heap(core);
-	uint32_t id;
 
 	if (core->heap_n == 0 || top->due_ms > now_ms ||
 	    top->rank >> DEADLINE_ID_BITS >= core->tick)
 		return false;
-	id = deadline_id(top);
+	uint32_t id = deadline_id(top);
 	*ret_slot = id / TIMER_MAX;
 	*ret_timer = (enum node_timer)(id % TIMER_MAX);
 	deadline_clear(core, node_at(core, *ret_slot), *ret_timer);

@@ -144,9 +144,8 @@ core_block(const struct core *core, uint64_t offset)
 static inline struct node *
 node_at(const struct core *core, uint32_t slot)
 {
-	if (slot == NONE)
-		return NULL;
-	return (struct node *)core_block(core, core->at.nodes) + slot;
+	return slot == NONE ? NULL
+	                    : (struct node *)core_block(core, core->at.nodes) + slot;
 }
 
 static inline uint32_t
@@ -372,9 +371,8 @@ static inline bool
 node_keeps_children(const struct node *node)
 {
 	/* The children of a sleeping on-demand supervisor are not kept. */
-	if (spec_of(node)->on_demand && !node->plan.is_demanded)
-		return false;
-	return node_is_resuming(node) || spec_of(node)->policy.keep_children != KEEP_NO;
+	return (!spec_of(node)->on_demand || node->plan.is_demanded) &&
+	       (node_is_resuming(node) || spec_of(node)->policy.keep_children != KEEP_NO);
 }
 
 /* Why the node is down: the failure that stopped it, or the end of its process. */

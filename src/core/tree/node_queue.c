@@ -17,12 +17,10 @@ queue_entries(const struct core *core)
 void
 queue_node(struct core *core, struct node *node)
 {
-	uint32_t at;
-
 	if (node->queued)
 		return;
 	node->queued = true;
-	at = (core->queue_head + core->queue_n) % core->size.nodes;
+	uint32_t at = (core->queue_head + core->queue_n) % core->size.nodes;
 	queue_entries(core)[at] = node_slot(core, node);
 	core->queue_n++;
 	ASSERT(core->queue_n <= core->size.nodes);
@@ -42,11 +40,9 @@ queue_parent(struct core *core, const struct node *node)
 struct node *
 queue_take(struct core *core)
 {
-	struct node *node;
-
 	if (core->queue_n == 0)
 		return NULL;
-	node = node_in(core, queue_entries(core)[core->queue_head]);
+	struct node *node = node_in(core, queue_entries(core)[core->queue_head]);
 	core->queue_head = (core->queue_head + 1) % core->size.nodes;
 	core->queue_n--;
 	node->queued = false;

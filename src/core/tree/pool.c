@@ -127,10 +127,11 @@ share_spec(struct core *core, const struct spec *spec)
 	struct names *names = core_block(core, core->at.names);
 	struct shared_spec *shared;
 	struct spec wanted;
-	uint32_t *list, at;
+	uint32_t at;
 
 	make_shared(spec, &wanted);
-	list = &names[sum_bytes(&wanted, sizeof(wanted), 0) % core->size.nodes].specs;
+	uint32_t *list =
+	    &names[sum_bytes(&wanted, sizeof(wanted), 0) % core->size.nodes].specs;
 	for (at = *list; at != NONE; at = shared->next) {
 		shared = spec_in(core, at);
 		if (memcmp(&shared->spec, &wanted, sizeof(wanted)) == 0)

@@ -19,10 +19,8 @@ const struct cause unkillable_cause = {.kind = CAUSE_UNKILLABLE, .code = -1};
 struct action *
 turn_act(struct turn *turn, enum action_kind kind, const struct node *node)
 {
-	struct action *action;
-
 	ASSERT(turn->out->n < CORE_ACTIONS_MAX);
-	action = &turn->out->at[turn->out->n++];
+	struct action *action = &turn->out->at[turn->out->n++];
 	/* Padding too: the same events must give the same bytes. */
 	memset(action, 0, sizeof(*action));
 	action->kind = kind;

@@ -11,11 +11,9 @@
 struct node *
 node_find(const struct core *core, struct ref ref)
 {
-	struct node *node;
-
 	if (ref.slot >= core->top)
 		return NULL;
-	node = node_in(core, ref.slot);
+	struct node *node = node_in(core, ref.slot);
 	return node->used && node->tenant == ref.tenant ? node : NULL;
 }
 
@@ -63,9 +61,8 @@ core_ref(const struct core *core, uint32_t slot)
 {
 	const struct node *node = slot < core->top ? node_at(core, slot) : NULL;
 
-	if (node == NULL || !node->used || node_is_hidden(node))
-		return REF_NONE;
-	return node_ref(core, node);
+	return node == NULL || !node->used || node_is_hidden(node) ? REF_NONE
+	                                                           : node_ref(core, node);
 }
 
 /* The supervisor, or REF_NONE for "/". */
@@ -115,14 +112,11 @@ core_next(const struct core *core, struct ref top, struct ref ref)
 int
 core_compare_order(const struct core *core, struct ref a, struct ref b)
 {
-	const struct node *x = node_lookup(core, a);
-	const struct node *y = node_lookup(core, b);
-	uint32_t depth_x, depth_y;
+	const struct node *x = node_lookup(core, a), *y = node_lookup(core, b);
 
 	if (x == NULL || y == NULL)
 		return (x != NULL) - (y != NULL);
-	depth_x = x->links.depth;
-	depth_y = y->links.depth;
+	uint32_t depth_x = x->links.depth, depth_y = y->links.depth;
 	while (x->links.depth > y->links.depth)
 		x = node_supervisor(core, x);
 	while (y->links.depth > x->links.depth)
@@ -182,11 +176,10 @@ node_is_doomed(const struct core *core, const struct node *node)
 bool
 node_revives(const struct node *member)
 {
-	if (member->plan.stay == STAY_HELD || spec_runs_once(spec_of(member)) ||
-	    node_is_refused(member))
-		return false;
-	return spec_of(member)->enabled || node_is_live(member) ||
-	       node_is_pending(member);
+	return member->plan.stay != STAY_HELD && !spec_runs_once(spec_of(member)) &&
+	       !node_is_refused(member) &&
+	       (spec_of(member)->enabled || node_is_live(member) ||
+	        node_is_pending(member));
 }
 
 /* True if the node is down for good, by itself or by policy, and not by command. */

@@ -41,11 +41,9 @@ backoff_base(const struct backoff_spec *spec, uint32_t failures)
 uint64_t
 backoff_delay(const struct backoff_spec *spec, uint32_t failures, struct rng *rng)
 {
-	uint64_t base;
-
 	if (spec->none)
 		return 0;
-	base = backoff_base(spec, failures);
+	uint64_t base = backoff_base(spec, failures);
 	return base + rng_below(rng, base * spec->jitter_milli / 1000);
 }
 

@@ -84,9 +84,7 @@ exit_set_add(struct exit_set *set, unsigned int from, unsigned int to)
 bool
 exit_set_has(const struct exit_set *set, int code)
 {
-	if (code < 0 || code > 255)
-		return false;
-	return (set->bits[code / 64] >> (code % 64) & 1) != 0;
+	return code >= 0 && code <= 255 && (set->bits[code / 64] >> (code % 64) & 1) != 0;
 }
 
 /* Add a signal, 1..SPEC_SIGNAL_MAX. */
@@ -102,7 +100,6 @@ signal_set_add(struct signal_set *set, int signo)
 bool
 signal_set_has(const struct signal_set *set, int signo)
 {
-	if (signo < 1 || signo > SPEC_SIGNAL_MAX)
-		return false;
-	return (set->bits >> (signo - 1) & 1) != 0;
+	return signo >= 1 && signo <= SPEC_SIGNAL_MAX &&
+	       (set->bits >> (signo - 1) & 1) != 0;
 }

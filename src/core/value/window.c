@@ -19,13 +19,11 @@ bool
 window_admits(const struct window *window, const uint64_t *stamps, uint64_t period_ms,
               uint64_t now_ms)
 {
-	uint64_t oldest_ms;
-
 	if (window->cap == 0)
 		return false;
 	if (window->count < window->cap)
 		return true;
-	oldest_ms = stamps[window->head];
+	uint64_t oldest_ms = stamps[window->head];
 	ASSERT(oldest_ms <= now_ms);
 	return now_ms - oldest_ms > period_ms;
 }

@@ -117,13 +117,12 @@ static struct node *
 find_unmet(const struct core *core, const struct need_spec *need, bool *ret_met)
 {
 	struct node *target = watch_find_named(core, need->target);
-	struct node *replica;
 
 	if (target != NULL) {
 		*ret_met = is_as_far(target, need->level);
 		return *ret_met ? NULL : target;
 	}
-	replica = next_replica(core, need->target, NULL);
+	struct node *replica = next_replica(core, need->target, NULL);
 	*ret_met = replica != NULL;
 	for (; replica != NULL; replica = next_replica(core, need->target, replica)) {
 		if (is_as_far(replica, need->level))
@@ -176,14 +175,12 @@ gate_unmet(const struct core *core, const struct node *node)
 struct ref
 core_unmet_next(const struct core *core, struct ref ref, uint32_t need, struct ref prev)
 {
-	const struct node *node = node_lookup(core, ref);
-	const struct node *at = node_find(core, prev);
-	const struct need_spec *spec;
+	const struct node *node = node_lookup(core, ref), *at = node_find(core, prev);
 	bool is_met;
 
 	if (node == NULL || need >= spec_of(node)->n_needs)
 		return REF_NONE;
-	spec = &needs_of(core, node)[need];
+	const struct need_spec *spec = &needs_of(core, node)[need];
 	if (at == NULL) {
 		at = find_unmet(core, spec, &is_met);
 		return at == NULL ? REF_NONE : node_ref(core, at);
@@ -223,13 +220,12 @@ const struct node *
 gate_needed(const struct core *core, const struct node *node, bool *ret_absent)
 {
 	const uint32_t unmet = first_unmet(core, node);
-	const struct node *needed;
 	bool is_met;
 
 	*ret_absent = false;
 	if (unmet == spec_of(node)->n_needs)
 		return NULL;
-	needed = find_down(core, node);
+	const struct node *needed = find_down(core, node);
 	if (needed != NULL)
 		return needed;
 	needed = find_unmet(core, &needs_of(core, node)[unmet], &is_met);
@@ -244,14 +240,13 @@ enter(struct core *core, struct node *node, uint64_t name)
 {
 	const uint32_t slot = node_slot(core, node);
 	uint32_t *link = &names_of(core, name)->blocked;
-	struct node *next;
 
 	node->gate.name = name;
 	node->gate.prev = NONE;
 	for (; *link != NONE && *link > slot; link = &node_in(core, *link)->gate.next)
 		node->gate.prev = *link;
 	node->gate.next = *link;
-	next = node_at(core, *link);
+	struct node *next = node_at(core, *link);
 	if (next != NULL)
 		next->gate.prev = slot;
 	*link = slot;
@@ -304,11 +299,10 @@ bool
 gate_admits(struct core *core, struct node *node)
 {
 	const uint32_t unmet = first_unmet(core, node);
-	uint64_t name;
 
 	if (unmet == spec_of(node)->n_needs)
 		return true;
-	name = needs_of(core, node)[unmet].target;
+	uint64_t name = needs_of(core, node)[unmet].target;
 	core->recheck_needs =
 	    core->recheck_needs || !node_is_blocked(node) || node->gate.name != name;
 	if (node_is_blocked(node)) {

@@ -148,9 +148,8 @@ refusal(const struct waiter *waiter, const struct node *node)
 {
 	if (waiter->wait_for == WAIT_STOPPED)
 		return REPLY_SUPERSEDED;
-	if (waiter->command && node->state == STATE_STOPPED)
-		return REPLY_SUPERSEDED;
-	return REPLY_FAILED;
+	return waiter->command && node->state == STATE_STOPPED ? REPLY_SUPERSEDED
+	                                                       : REPLY_FAILED;
 }
 
 /* The state or the goal of the node changed: answer the waiters that this concerns. */
@@ -266,11 +265,11 @@ wait_flush(struct turn *turn)
 	while (core->waiters.fired_head != NONE) {
 		uint32_t i = core->waiters.fired_head;
 		struct waiter *waiter = waiter_at(core, i);
-		struct action *action;
 
 		if (!turn_has_room(turn))
 			return true;
-		action = turn_act(turn, ACTION_REPLY, node_at(core, waiter->slot));
+		struct action *action =
+		    turn_act(turn, ACTION_REPLY, node_at(core, waiter->slot));
 		action->ref = waiter->ref;
 		action->token = waiter->token;
 		action->result = waiter->result;

@@ -318,11 +318,10 @@ watch_check(const struct core *core)
 
 	for (uint32_t i = 0; i < core->size.watches; i++) {
 		const struct watch *watch = watch_in(core, i);
-		const char *wrong;
 
 		if (watch->watcher == NONE)
 			continue;
-		wrong = check_watch(core, watch);
+		const char *wrong = check_watch(core, watch);
 		if (wrong != NULL)
 			return wrong;
 		used++;

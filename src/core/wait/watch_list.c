@@ -214,7 +214,6 @@ static struct watch *
 take(struct core *core, struct node *node, const struct watch_spec *spec)
 {
 	struct watch *watch = watch_at(core, core->watch_free);
-	struct node *target;
 
 	ASSERT(watch != NULL);
 	core->watch_free = watch->next;
@@ -228,7 +227,7 @@ take(struct core *core, struct node *node, const struct watch_spec *spec)
 	    .prev_for = NONE,
 	};
 	name_watch(core, watch);
-	target = watch_find_named(core, watch->name);
+	struct node *target = watch_find_named(core, watch->name);
 	if (target != NULL)
 		bind(core, watch, target);
 	if (node_has_begun(node))

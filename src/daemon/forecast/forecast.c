@@ -35,17 +35,15 @@ forecast_suppose(struct forecast *forecast, const struct cause *cause)
 static void
 fail_start(struct forecast *forecast, const struct node_view *view)
 {
-	const struct event spawned = {.kind = EVENT_SPAWNED,
-	                              .ref = forecast->target,
-	                              .life = view->process.life,
-	                              .code = -1};
-
 	forecast->left--;
 	/* A late start: the core's own clock ends it. */
 	if (forecast->cause.kind == CAUSE_START_TIMEOUT &&
 	    view->ready_mode != READY_EXEC) {
 		forecast->late_life = view->process.life;
-		world_post(forecast, &spawned);
+		world_post(forecast, &(const struct event){.kind = EVENT_SPAWNED,
+		                                           .ref = forecast->target,
+		                                           .life = view->process.life,
+		                                           .code = -1});
 		return;
 	}
 	forecast_suppose(forecast, &forecast->cause);
@@ -129,11 +127,11 @@ forecast_step(struct forecast *forecast, const struct node_view *view)
 static int
 bring_up(struct forecast *forecast)
 {
-	const struct event start = {
-	    .kind = EVENT_START, .ref = forecast->target, .code = -1};
 	struct node_view view;
 
-	world_post(forecast, &start);
+	world_post(forecast, &(const struct event){.kind = EVENT_START,
+	                                           .ref = forecast->target,
+	                                           .code = -1});
 	world_go_on(forecast);
 	for (uint32_t i = 0; i < TURNS_MAX; i++) {
 		if (!core_valid(forecast->core, forecast->target))
@@ -152,12 +150,11 @@ forecast_fail(struct forecast *forecast, struct ref target, const struct cause *
               uint32_t times, const struct forecast_watch *watch)
 {
 	struct node_view view;
-	int r;
 
 	forecast->target = target;
 	forecast->cause = *cause;
 	forecast->left = times;
-	r = bring_up(forecast);
+	int r = bring_up(forecast);
 	forecast->watch = watch;
 	forecast->from_ms = forecast->now_ms;
 	for (uint32_t i = 0; r == 0 && !forecast->no_memory; i++) {
@@ -176,10 +173,10 @@ forecast_fail(struct forecast *forecast, struct ref target, const struct cause *
 bool
 forecast_boot(struct forecast *forecast)
 {
-	const struct event boot = {.kind = EVENT_BOOT, .ref = REF_NONE, .code = -1};
 	struct node_view view;
 
-	world_post(forecast, &boot);
+	world_post(forecast, &(const struct event){
+	                         .kind = EVENT_BOOT, .ref = REF_NONE, .code = -1});
 	world_go_on(forecast);
 	for (uint32_t i = 0; i < TURNS_MAX; i++) {
 		core_view(forecast->core, core_ref(forecast->core, CORE_USER),
@@ -195,16 +192,13 @@ forecast_boot(struct forecast *forecast)
 struct forecast *
 forecast_new(const struct core *core, uint64_t now_ms)
 {
-	const struct event unwait = {
-	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_ALL, .code = -1};
 	struct forecast *forecast = calloc(1, sizeof(*forecast));
 	struct core_size size;
-	void *memory;
 
 	if (forecast == NULL)
 		return NULL;
 	core_size(core, &size);
-	memory = malloc(core_bytes(&size));
+	void *memory = malloc(core_bytes(&size));
 	if (memory == NULL) {
 		free(forecast);
 		return NULL;
@@ -212,7 +206,10 @@ forecast_new(const struct core *core, uint64_t now_ms)
 	forecast->core = core_move(memory, &size, core);
 	forecast->now_ms = now_ms;
 	forecast->target = REF_NONE;
-	world_post(forecast, &unwait);
+	world_post(forecast, &(const struct event){.kind = EVENT_UNWAIT,
+	                                           .ref = REF_NONE,
+	                                           .token = TOKEN_ALL,
+	                                           .code = -1});
 	world_catch_up(forecast);
 	return forecast;
 }

@@ -211,14 +211,14 @@ world_catch_up(struct forecast *forecast)
 bool
 world_pass_time(struct forecast *forecast)
 {
-	const struct event tick = {.kind = EVENT_TICK, .ref = REF_NONE, .code = -1};
 	uint64_t due = core_deadline(forecast->core);
 
 	if (due == DURATION_INFINITE)
 		return false;
 	if (due > forecast->now_ms)
 		forecast->now_ms = due;
-	world_post(forecast, &tick);
+	world_post(forecast, &(const struct event){
+	                         .kind = EVENT_TICK, .ref = REF_NONE, .code = -1});
 	world_go_on(forecast);
 	return true;
 }

@@ -84,8 +84,8 @@ static bool
 is_endless(const struct outcome *outcome, const struct core *core,
            const struct simulation *simulation)
 {
-	const struct ref above = core_parent(core, outcome->restarted);
-	const char *path = simulation->path(simulation->user, above);
+	const char *path =
+	    simulation->path(simulation->user, core_parent(core, outcome->restarted));
 	const struct conf *conf = simulation->conf;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {

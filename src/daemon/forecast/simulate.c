@@ -88,13 +88,12 @@ simulate_parse_cause(const char *text, struct cause *ret)
 {
 	char name[32];
 	size_t len = strcspn(text, ":");
-	int kind;
 
 	if (len >= sizeof(name))
 		return false;
 	memcpy(name, text, len);
 	name[len] = '\0';
-	kind = names_find(cause_kind_names, CAUSE_KIND_MAX, name);
+	int kind = names_find(cause_kind_names, CAUSE_KIND_MAX, name);
 	if (kind < 0)
 		return false;
 	*ret = (struct cause){.kind = (enum cause_kind)kind, .code = -1};
@@ -351,15 +350,13 @@ simulate(const struct simulation *simulation, struct ref worker, struct strbuf *
          struct strbuf *summaries)
 {
 	struct writer writer = {.simulation = simulation, .out = out};
-	const struct forecast_watch watch = {take_action, &writer};
 	struct forecast *forecast = forecast_new(simulation->core, simulation->now_ms);
-	int r;
 
 	if (forecast == NULL)
 		return -ENOMEM;
 	outcome_init(&writer.outcome, worker);
-	r = forecast_fail(forecast, worker, &simulation->cause, simulation->times,
-	                  &watch);
+	int r = forecast_fail(forecast, worker, &simulation->cause, simulation->times,
+	                      &(const struct forecast_watch){take_action, &writer});
 	if (r == 0) {
 		write_summary(&writer, forecast_core(forecast), summaries);
 	} else if (r == -EINVAL && simulation->is_part) {

@@ -35,11 +35,10 @@ static int
 model_init(struct model *model, const struct conf *conf, uint64_t seed)
 {
 	struct core_size size = {.nodes = 1 + conf->n_actors};
-	void *memory;
 
 	size.pool_bytes = core_shared_bytes() + (uint32_t)reload_pool_bytes(conf);
 	size.watches = reload_watches(conf);
-	memory = malloc(core_bytes(&size));
+	void *memory = malloc(core_bytes(&size));
 	*model = (struct model){.conf = conf};
 	model->refs = calloc(conf->n_actors, sizeof(*model->refs));
 	if (memory == NULL || model->refs == NULL) {
@@ -86,10 +85,9 @@ print_worker(const struct simulation *simulation, const struct model *model, uin
              struct strbuf *summaries)
 {
 	struct strbuf steps;
-	int r;
 
 	strbuf_init(&steps, SIMULATE_BYTES_MAX);
-	r = simulate(simulation, model->refs[i], &steps, summaries);
+	int r = simulate(simulation, model->refs[i], &steps, summaries);
 	(void)printf("%s, if it is killed %u times as soon as it is ready:\n%s",
 	             model->conf->actors[i].path, simulation->times, strbuf_str(&steps));
 	if (r < 0)
@@ -131,9 +129,9 @@ print_all(const struct model *model)
 int
 simulate_file(const char *file, uint64_t seed)
 {
-	const struct conf_options how = {.environ = environ};
 	struct conf_reports reports;
-	struct conf *conf = conf_load(file, &how, &reports);
+	struct conf *conf =
+	    conf_load(file, &(const struct conf_options){.environ = environ}, &reports);
 	struct model model;
 	int status = EX_CONFIG;
 

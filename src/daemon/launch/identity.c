@@ -45,23 +45,20 @@ static int
 ask_bounded(const struct launcher *launcher, struct conf_process *process)
 {
 	const uint64_t begun_ms = clock_mono_ms();
-	uint64_t took_ms;
-	char *answer;
-	ssize_t n;
 
 	if (begun_ms < quiet.until_ms)
 		return quiet.is_silent ? -ETIMEDOUT : -ENOENT;
-	answer = malloc(ANSWER_MAX);
+	char *answer = malloc(ANSWER_MAX);
 	if (answer == NULL)
 		return -ENOMEM;
-	n = bounded_run(launcher->bounded,
-	                &(struct bounded_task){BOUNDED_USERS, ask, process}, ASK_MS,
-	                answer, ANSWER_MAX);
+	ssize_t n = bounded_run(launcher->bounded,
+	                        &(struct bounded_task){BOUNDED_USERS, ask, process},
+	                        ASK_MS, answer, ANSWER_MAX);
 	if (n >= 0)
 		n = conf_take_identity(launcher->actors->conf, process, answer,
 		                       (size_t)n);
 	free(answer);
-	took_ms = clock_mono_ms() - begun_ms;
+	uint64_t took_ms = clock_mono_ms() - begun_ms;
 	quiet.is_silent = n == -ETIMEDOUT;
 	if (took_ms >= SLOW_MS)
 		quiet.until_ms = begun_ms + took_ms * PAUSES;
@@ -79,9 +76,7 @@ identity_settle(const struct launcher *launcher, const struct actor *actor,
                 enum spawn_step *ret_step)
 {
 	const struct conf *conf = launcher->actors->conf;
-	struct conf_process *process;
 	struct err err;
-	int r;
 
 	if (actor->conf->process->identity.unknown == NULL)
 		return 0;
@@ -89,8 +84,8 @@ identity_settle(const struct launcher *launcher, const struct actor *actor,
 	/* Of an earlier configuration: it is about to go. */
 	if (conf_of_actor(launcher->actors, actor) != conf || actor->grown != NULL)
 		return -ENOENT;
-	process = conf->actors[actor->conf - conf->actors].process;
-	r = ask_bounded(launcher, process);
+	struct conf_process *process = conf->actors[actor->conf - conf->actors].process;
+	int r = ask_bounded(launcher, process);
 	if (process->identity.unknown_is_group)
 		*ret_step = SPAWN_STEP_GROUP;
 	if (r < 0) {

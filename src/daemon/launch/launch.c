@@ -200,7 +200,6 @@ find_passed(const struct launcher *launcher, const struct actor *actor,
 {
 	enum helper_name helper;
 	struct mailbox *mailbox;
-	int r;
 
 	*ret = (struct passed){.ready_fd = -1};
 	if (system_is_helper(launcher->system, actor, &helper)) {
@@ -220,7 +219,7 @@ find_passed(const struct launcher *launcher, const struct actor *actor,
 		ret->names[ret->n++] = mailbox->socket->name;
 	}
 	ret->n_listen = ret->n;
-	r = add_ready_fd(launcher, actor, ret);
+	int r = add_ready_fd(launcher, actor, ret);
 	add_stored(launcher, actor, ret);
 	return r;
 }
@@ -440,16 +439,17 @@ launch_helper(struct launching *launching, const struct actor *actor, char **arg
 	struct launch *launch = launching->launch;
 	struct spawn_result *ret = &launching->result;
 	const struct launcher *launcher = launch->launcher;
-	const struct program program = {
-	    .file = argv[0], .argv = argv, .cgroup_fd = cgroup_fd};
 	struct outputs outputs;
-	int r;
 
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1, .said = ""};
-	r = outputs_open(launcher->messages->output, actor, true, &outputs, &ret->step);
+	int r =
+	    outputs_open(launcher->messages->output, actor, true, &outputs, &ret->step);
 	if (r < 0)
 		return r;
-	fill_spawn(launch, actor, &outputs, &program, &launching->intent->trace);
+	fill_spawn(launch, actor, &outputs,
+	           &(const struct program){
+	               .file = argv[0], .argv = argv, .cgroup_fd = cgroup_fd},
+	           &launching->intent->trace);
 	r = os_spawn_begin(launcher->spawner, &launch->spawn, &launching->place, ret);
 	outputs_close(&outputs);
 	return r;

@@ -23,24 +23,23 @@ limiting_is_wanted(struct cgroup_root *root, const struct actor *actor)
 {
 	const struct conf_process *process = actor->conf->process;
 
-	if (process->cgroup.given != 0)
-		return true;
-	return process->asks_for_oom && cgroup_root_limit(root) == 0 &&
-	       names_list_has(root->controllers, "memory");
+	return process->cgroup.given != 0 ||
+	       (process->asks_for_oom && cgroup_root_limit(root) == 0 &&
+	        names_list_has(root->controllers, "memory"));
 }
 
 /* As the kernel wants to have it written. */
 static void
 write_value(enum cgroup_key key, uint64_t value, char ret[TEXT_BYTES])
 {
-	const char *before = key == CGROUP_IO_WEIGHT ? "default " : "";
 	char number[24] = "max", period[24] = "";
 
 	if (value != CGROUP_UNLIMITED)
 		(void)snprintf(number, sizeof(number), "%" PRIu64, value);
 	if (key == CGROUP_CPU_MAX)
 		(void)snprintf(period, sizeof(period), " %d", CGROUP_CPU_PERIOD_US);
-	(void)snprintf(ret, TEXT_BYTES, "%s%s%s", before, number, period);
+	(void)snprintf(ret, TEXT_BYTES, "%s%s%s",
+	               (key == CGROUP_IO_WEIGHT ? "default " : ""), number, period);
 }
 
 /* Where in the files a limit of the actor stands. */
@@ -77,8 +76,6 @@ set_one(const struct cgroup_root *root, const struct conf *conf,
         enum cgroup_key key)
 {
 	char text[TEXT_BYTES], why[CGROUP_PATH_MAX + CGROUP_LEAF_MAX + 128];
-	struct leaf_name leaf;
-	int r;
 
 	if (!containment->is_limited) {
 		complain(conf, actor, key,
@@ -95,8 +92,8 @@ set_one(const struct cgroup_root *root, const struct conf *conf,
 		return -EOPNOTSUPP;
 	}
 	write_value(key, actor->conf->process->cgroup.value[key], text);
-	leaf = leaf_of(containment);
-	r = cgroup_leaf_set(root, leaf.text, cgroup_files[key], text);
+	struct leaf_name leaf = leaf_of(containment);
+	int r = cgroup_leaf_set(root, leaf.text, cgroup_files[key], text);
 	if (r < 0) {
 		(void)snprintf(why, sizeof(why), "write \"%s\" to %s/%s/%s", text,
 		               root->path, leaf.text + strlen("../"), cgroup_files[key]);

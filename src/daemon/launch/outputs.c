@@ -63,13 +63,12 @@ outputs_open(struct output *room, const struct actor *actor, bool is_task,
              struct outputs *ret, enum spawn_step *ret_step)
 {
 	const struct conf_process *process = actor->conf->process;
-	int r;
 
 	*ret = (struct outputs){.in = -1, .err.fd = -1};
 	*ret_step = SPAWN_STEP_OUTPUT;
-	r = open_output(room, actor, is_task,
-	                process->output.out_is_err ? FEED_OUTPUT : FEED_STDOUT,
-	                &ret->out);
+	int r = open_output(room, actor, is_task,
+	                    process->output.out_is_err ? FEED_OUTPUT : FEED_STDOUT,
+	                    &ret->out);
 	if (r < 0)
 		return r;
 	/* Standard input: a file, or the pipe of the actors that write to this actor, or

@@ -41,9 +41,9 @@ struct own_log {
 static int
 open_log(const char *conf_file, struct own_log *ret)
 {
-	const struct conf_options how = {.environ = environ};
 	struct conf_reports reports;
-	struct conf *conf = conf_load(conf_file, &how, &reports);
+	struct conf *conf = conf_load(
+	    conf_file, &(const struct conf_options){.environ = environ}, &reports);
 	int status = conf == NULL ? EX_CONFIG : EX_OK;
 	struct err err = {0};
 	bool is_json;
@@ -160,7 +160,6 @@ background_start(const char *conf_file)
 	char address[NOTIFY_NAME_MAX];
 	struct err err;
 	int notify_fd, status = open_log(conf_file, &own_log);
-	pid_t pid;
 
 	if (status != EX_OK)
 		return status;
@@ -172,7 +171,7 @@ background_start(const char *conf_file)
 	}
 	if (notify_address(notify_fd, address) < 0)
 		return EX_OSERR;
-	pid = fork();
+	pid_t pid = fork();
 	if (pid == 0)
 		return leave_terminal(&own_log, address);
 	if (pid > 0)

@@ -48,7 +48,6 @@ convert_procfile(FILE *file, struct strbuf *out)
 	while (getline(&line, &size, file) > 0) {
 		char *colon = strchr(line, ':');
 		struct converted actor;
-		const char *command;
 
 		if (convert_trim(line)[0] == '#' || convert_trim(line)[0] == '\0')
 			continue;
@@ -57,7 +56,7 @@ convert_procfile(FILE *file, struct strbuf *out)
 			continue;
 		}
 		*colon = '\0';
-		command = convert_trim(colon + 1);
+		const char *command = convert_trim(colon + 1);
 		convert_begin(&actor, convert_trim(line), strlen(convert_trim(line)));
 		strbuf_addf(&actor.keys, "    %s: ",
 		            words_want_shell(command, what, sizeof(what)) ? "shell"

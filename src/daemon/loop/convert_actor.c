@@ -197,7 +197,6 @@ static bool
 take_setting(struct converted *actor, const struct setting *setting, const char *value)
 {
 	struct strbuf text;
-	bool good;
 
 	if (setting->form == AS_VARIABLES)
 		return add_variables(&actor->parts[setting->part], value);
@@ -209,7 +208,7 @@ take_setting(struct converted *actor, const struct setting *setting, const char 
 		return true;
 	}
 	strbuf_init(&text, CONVERT_TEXT_MAX);
-	good = add_value(&text, setting, value);
+	bool good = add_value(&text, setting, value);
 	if (good && setting->part == PART_FILES) {
 		struct strbuf *files = &actor->parts[PART_FILES];
 
@@ -277,10 +276,8 @@ convert_end(struct converted *actor, struct strbuf *out)
 char *
 convert_trim(char *text)
 {
-	char *end;
-
 	text += strspn(text, " \t\r\n");
-	end = text + strlen(text);
+	char *end = text + strlen(text);
 	while (end > text && isspace((unsigned char)end[-1]))
 		end--;
 	*end = '\0';

@@ -194,12 +194,11 @@ take_line(struct sections *sections, char *text)
 {
 	struct section *section = &sections->at[sections->n];
 	char *equals = strchr(text, '=');
-	const char *value;
 
 	if (equals == NULL || sections->kind == IS_OTHER)
 		return;
 	*equals = '\0';
-	value = convert_trim(equals + 1);
+	const char *value = convert_trim(equals + 1);
 	if (sections->kind == IS_GROUP && strcmp(convert_trim(text), "programs") == 0)
 		section->programs =
 		    section->programs != NULL ? section->programs : strdup(value);
@@ -271,10 +270,9 @@ print_program(const struct sections *sections, const struct section *program,
 {
 	const char *text = strbuf_str(&program->text);
 	char header[CONVERT_NAME_BYTES + 8];
-	const char *at;
 
 	(void)snprintf(header, sizeof(header), "  %s:\n", program->name);
-	at = is_taken(sections, program->name) ? strstr(text, header) : NULL;
+	const char *at = is_taken(sections, program->name) ? strstr(text, header) : NULL;
 	if (at != NULL) {
 		strbuf_add(out, text, (size_t)(at - text));
 		strbuf_addf(out, "  %s-program:   # a group has the name %s\n",

@@ -257,15 +257,17 @@ check(const struct supd_options *options)
 {
 	char controllers[CGROUP_CONTROLLERS_MAX] = "";
 	char runtime_dir[SUPD_PATH_MAX];
-	const struct conf_options how = {
-	    .warn = true, .look = true, .environ = environ, .controllers = controllers};
 	struct conf_reports reports;
-	struct conf *conf;
-	int status;
 
 	(void)cgroup_machine_controllers(controllers);
-	conf = conf_load(options->conf_file, &how, &reports);
-	status = conf == NULL ? EX_CONFIG : EX_OK;
+	struct conf *conf =
+	    conf_load(options->conf_file,
+	              &(const struct conf_options){.warn = true,
+	                                           .look = true,
+	                                           .environ = environ,
+	                                           .controllers = controllers},
+	              &reports);
+	int status = conf == NULL ? EX_CONFIG : EX_OK;
 	if (conf != NULL)
 		try_ports(conf,
 		          options->runtime_dir != NULL
@@ -301,13 +303,12 @@ guard(const struct supd_options *options, int link_fd)
 {
 	struct handover handover;
 	struct err err;
-	int status;
 
 	if (handover_receive(link_fd, &handover, &err) < 0) {
 		say_refusal("%s", err.text);
 		return EX_OSERR;
 	}
-	status = supd_run(options, &handover);
+	int status = supd_run(options, &handover);
 	handover_done(&handover);
 	return status;
 }
@@ -316,12 +317,10 @@ guard(const struct supd_options *options, int link_fd)
 static int
 log_role(void)
 {
-	const struct logd_fds fds = {
-	    LOGD_FEED, LOGD_STATE, {LOGD_STAGING, LOGD_STAGING + 1}};
-
 	/* Started by way of /proc it would be called "exe". */
 	(void)prctl(PR_SET_NAME, "supd");
-	return logd_run(&fds);
+	return logd_run(&(const struct logd_fds){
+	    LOGD_FEED, LOGD_STATE, {LOGD_STAGING, LOGD_STAGING + 1}});
 }
 
 /* The reader of one call of Logs: its caller sees nothing of what it cannot give up. */
@@ -371,12 +370,8 @@ int
 main(int argc, char **argv)
 {
 	struct supd_options options = {.log_level = -1, .log_target = -1, .log_show = -1};
-	char conf_file[SUPD_PATH_MAX];
-	char runtime_dir[SUPD_PATH_MAX];
-	enum mode mode;
+	char conf_file[SUPD_PATH_MAX], runtime_dir[SUPD_PATH_MAX];
 	int link_fd = -1;
-	bool is_named, chosen;
-	int status;
 
 	if (argc > 1 && strcmp(argv[1], ROLE_WALKER) == 0) {
 		argv[1] = argv[0];
@@ -395,11 +390,11 @@ main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], READER_ROLE) == 0)
 		return reader_role();
 	options.argv = argv;
-	mode = parse(argc, argv, &options);
-	status = without_conf(mode, argv + optind, argc - optind);
+	enum mode mode = parse(argc, argv, &options);
+	int status = without_conf(mode, argv + optind, argc - optind);
 	if (status >= 0)
 		return status;
-	is_named = options.conf_file != NULL;
+	bool is_named = options.conf_file != NULL;
 	if (!is_named)
 		if (mode == MODE_INIT)
 			return convert_print(argv + optind, argc - optind);
@@ -413,10 +408,8 @@ main(int argc, char **argv)
 		return simulate_file(options.conf_file, options.seed);
 	if (mode == MODE_CAN_ADOPT)
 		return candidate_run(&options);
-	chosen = options.runtime_dir == NULL;
+	bool chosen = options.runtime_dir == NULL;
 	if (chosen)
 		options.runtime_dir = supd_default_runtime_dir(runtime_dir);
-	if (link_fd >= 0)
-		return guard(&options, link_fd);
-	return walk(&options, is_named, chosen);
+	return link_fd >= 0 ? guard(&options, link_fd) : walk(&options, is_named, chosen);
 }

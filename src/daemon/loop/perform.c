@@ -65,11 +65,10 @@ static void
 clear(struct supd *supd, const struct action *action)
 {
 	const struct actor *actor = actors_get(&supd->actors, action->ref);
-	const struct conf_process *process;
 
 	if (actor == NULL)
 		return;
-	process = actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 	if (action->is_final || !process->kept.fds_on_restart)
 		stores_clear(supd->messages->stores, action->ref);
 	if (process->kept.runtime_directory &&

@@ -98,17 +98,15 @@ take_main_pid(void *data, struct ref ref, pid_t pid)
 static bool
 open_metrics(struct supd *supd, struct err *err)
 {
-	const struct scraped about = {
-	    .engine = &supd->engine,
-	    .actors = &supd->actors,
-	    .events = &supd->events,
-	    .recording = &supd->recording,
-	    .origin = &supd->origin,
-	    .procs = supd->processes->procs,
-	    .output = supd->messages->output,
-	};
-
-	scraper_open(supd->loop, &about);
+	scraper_open(supd->loop, &(const struct scraped){
+	                             .engine = &supd->engine,
+	                             .actors = &supd->actors,
+	                             .events = &supd->events,
+	                             .recording = &supd->recording,
+	                             .origin = &supd->origin,
+	                             .procs = supd->processes->procs,
+	                             .output = supd->messages->output,
+	                         });
 	supd->metrics = metrics_new(supd->loop, supd->sockets->helpers, supd->keeper,
 	                            &supd->bounded, &supd->actors);
 	supd->trial = trial_new(supd->reloader);

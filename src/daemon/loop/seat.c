@@ -105,12 +105,11 @@ has_lock(const struct seat *seat)
 {
 	struct strbuf path;
 	struct stat st;
-	bool has;
 
 	strbuf_init(&path, PATH_MAX);
 	strbuf_addf(&path, "%s/" LOCK, seat->supd->origin.runtime_dir);
-	has = !path.failed && lstat(strbuf_str(&path), &st) == 0 &&
-	      st.st_dev == seat->lock_dev && st.st_ino == seat->lock_ino;
+	bool has = !path.failed && lstat(strbuf_str(&path), &st) == 0 &&
+	           st.st_dev == seat->lock_dev && st.st_ino == seat->lock_ino;
 	strbuf_done(&path);
 	return has;
 }
@@ -119,10 +118,9 @@ has_lock(const struct seat *seat)
 static int
 renew_lock(struct seat *seat)
 {
-	const char *dir = seat->supd->origin.runtime_dir;
 	struct err err = {0};
 	struct stat st;
-	int fd = fd_lock(dir, LOCK, &err);
+	int fd = fd_lock(seat->supd->origin.runtime_dir, LOCK, &err);
 
 	if (fd < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s",
@@ -182,11 +180,9 @@ retry(struct seat *seat)
 static void
 check(struct seat *seat)
 {
-	bool lost_lock, lost_socket;
-
 	ev_timer_stop(seat->supd->loop, &seat->timer);
-	lost_lock = !has_lock(seat);
-	lost_socket = !control_is_found(seat->supd->control);
+	bool lost_lock = !has_lock(seat);
+	bool lost_socket = !control_is_found(seat->supd->control);
 	if (lost_lock || lost_socket) {
 		if (renew(seat, lost_lock, lost_socket) < 0) {
 			retry(seat);

@@ -262,10 +262,8 @@ is_another_alive(struct supd *supd, const struct conf *conf, bool *ret_none)
 static void
 end_leftovers(struct supd *supd, const struct conf *conf, struct leftovers *ret_found)
 {
-	int r;
-
 	*ret_found = (struct leftovers){0};
-	r = hunt(supd, conf, NULL, NULL, ret_found);
+	int r = hunt(supd, conf, NULL, NULL, ret_found);
 	if (r < 0)
 		(void)log_errno(r, "look for processes of a supd that died");
 }
@@ -307,12 +305,11 @@ boot(struct supd *supd, const struct start *start)
 	struct err err = {0};
 	size_t n_leftovers = 0;
 	bool is_clean = false;
-	int r;
 
 	follow_limits(&supd->reloader->limits, start->conf);
 	if (start->how == START_FRESH && is_another_alive(supd, start->conf, &is_clean))
 		return EX_UNAVAILABLE;
-	r = launch_draw_secret(&supd->recording.facts);
+	int r = launch_draw_secret(&supd->recording.facts);
 	if (r < 0) {
 		log_line(LOG_LEVEL_ERROR, "no random numbers: %s", strerror(-r));
 		return EX_OSERR;
@@ -389,10 +386,8 @@ renew_log(struct supd *supd)
 static int
 replay(struct supd *supd, const struct start *start)
 {
-	int r;
-
 	supd->engine.is_replaying = true;
-	r = loop_replay(start->loop);
+	int r = loop_replay(start->loop);
 	supd->engine.is_replaying = false;
 	if (r == 0)
 		supd->engine.exiting =
@@ -487,13 +482,11 @@ begin(struct supd *supd, struct start *start)
 int
 start_begin(struct supd *supd, struct start *start)
 {
-	int status;
-
 	/* There is nothing yet that would have to wait: on a busy machine it is better to
 	 * be late than not to begin. */
 	if (start->how == START_FRESH)
 		supd->control_file->timeout_ms = FIRST_FILE_MS;
-	status = begin(supd, start);
+	int status = begin(supd, start);
 	supd->control_file->timeout_ms = CONTROL_FILE_MS;
 	return status;
 }

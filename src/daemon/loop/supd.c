@@ -254,12 +254,10 @@ set_signals(void)
 static int
 prepare(struct supd *supd, struct start *start)
 {
-	const struct keeper_news news = {on_signo, on_walker_exits, on_walker_death,
-	                                 supd};
-	int status;
-
 	follow_log(supd->origin.options, start->conf);
-	status = rooms_open(supd, start, &news);
+	int status = rooms_open(supd, start,
+	                        &(const struct keeper_news){on_signo, on_walker_exits,
+	                                                    on_walker_death, supd});
 	if (status != 0)
 		return status;
 	watch_signals(supd);
@@ -325,7 +323,6 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	                    .control_file = &control_file};
 	struct start start = {0};
 	struct err err;
-	int status;
 
 	signals.ignores_hangup = handover->hello.ignores_hangup != 0;
 	set_signals();
@@ -344,7 +341,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		return EX_OSERR;
 	}
 	os_spawn_set_oom(&supd.spawner, OOM_OF_GUARDIAN, handover->hello.oom_score_adj);
-	status = start_choose(&supd, &start);
+	int status = start_choose(&supd, &start);
 	if (status != 0) {
 		give_back(&supd);
 		return status;

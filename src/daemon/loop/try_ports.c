@@ -22,14 +22,12 @@ static bool
 is_in_use(const char *runtime_dir)
 {
 	char path[SUPD_PATH_MAX];
-	int fd;
-	bool held;
 
 	(void)snprintf(path, sizeof(path), "%s/supd.lock", runtime_dir);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	/* Of another user's supd only that is known. */
-	held = fd < 0 ? errno == EACCES
-	              : flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	bool held = fd < 0 ? errno == EACCES
+	                   : flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 	fd_close(&fd);
 	return held;
 }
@@ -54,9 +52,8 @@ why_not(const struct conf_socket *sock, const char *runtime_dir)
 		             "write another port";
 	if (r == -EADDRNOTAVAIL)
 		return "no network interface of this machine has that address";
-	if (r == -EACCES)
-		return "a port below 1024 is for root, or for CAP_NET_BIND_SERVICE";
-	return strerror(-r);
+	return r == -EACCES ? "a port below 1024 is for root, or for CAP_NET_BIND_SERVICE"
+	                    : strerror(-r);
 }
 
 /* Warn at this spot if root would not make a file on that path. */
@@ -81,13 +78,12 @@ try_port(const struct conf_socket *sock, const struct spot *spot, const char *ow
          const char *runtime_dir, struct conf_reports *reports)
 {
 	char message[512];
-	const char *why;
 
 	if (!socket_has_port(sock->kind)) {
 		try_place(sock, spot, reports);
 		return;
 	}
-	why = why_not(sock, runtime_dir);
+	const char *why = why_not(sock, runtime_dir);
 	if (why == NULL)
 		return;
 	(void)snprintf(
@@ -109,20 +105,23 @@ try_ports(const struct conf *conf, const char *runtime_dir, struct conf_reports 
 	                                    .kind = conf->metrics_kind,
 	                                    .address = conf->metrics_address,
 	                                    .port = conf->metrics_port};
-	const struct spot at = {conf->files[conf->metrics_place.file],
-	                        conf->metrics_place.line, conf->metrics_column};
 
 	if (conf->has_metrics)
-		try_port(&metrics, &at, "metrics", runtime_dir, reports);
+		try_port(&metrics,
+		         &(const struct spot){conf->files[conf->metrics_place.file],
+		                              conf->metrics_place.line,
+		                              conf->metrics_column},
+		         "metrics", runtime_dir, reports);
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_process *process = conf->actors[i].process;
 
 		for (size_t k = 0; k < process->n_sockets; k++) {
 			const struct conf_socket *sock = &process->sockets[k];
-			const struct spot spot = {conf->files[sock->place.file],
-			                          sock->place.line, sock->column};
 
-			try_port(sock, &spot, conf->actors[i].path, runtime_dir, reports);
+			try_port(sock,
+			         &(const struct spot){conf->files[sock->place.file],
+			                              sock->place.line, sock->column},
+			         conf->actors[i].path, runtime_dir, reports);
 		}
 	}
 }

@@ -93,14 +93,13 @@ may_speak(struct notify *notify, const struct actor *actor,
 static void
 post(struct notify *notify, const struct actor *actor, enum event_kind kind)
 {
-	const struct event event = {
-	    .kind = kind,
-	    .ref = actor->ref,
-	    .life = proctable_life(notify->messages->proctable, actor->ref),
-	    .code = -1,
-	};
-
-	post_event(notify->messages->post, &event);
+	post_event(notify->messages->post,
+	           &(const struct event){
+	               .kind = kind,
+	               .ref = actor->ref,
+	               .life = proctable_life(notify->messages->proctable, actor->ref),
+	               .code = -1,
+	           });
 }
 
 /* That it lives need be told once a turn. */
@@ -121,12 +120,12 @@ post_ping(struct notify *notify, const struct actor *actor)
 static void
 pause_place(struct notify *notify, uint32_t slot)
 {
-	struct epoll_event event = {.events = 0, .data.u64 = slot};
 	struct notify_slot *place = &notify->at[slot];
 
 	if (place->is_paused)
 		return;
-	(void)epoll_ctl(notify->readables.epoll_fd, EPOLL_CTL_MOD, place->fd, &event);
+	(void)epoll_ctl(notify->readables.epoll_fd, EPOLL_CTL_MOD, place->fd,
+	                &(struct epoll_event){.events = 0, .data.u64 = slot});
 	place->is_paused = true;
 	place->next = notify->paused;
 	notify->paused = slot;
@@ -239,7 +238,6 @@ take_message(struct notify *notify, struct actor *actor)
 {
 	const struct notify_message *message = &notify->message;
 	struct event events[SAID_MAX];
-	size_t n;
 
 	/* Its start is told first. */
 	if (proctable_is_coming(notify->messages->proctable, actor->ref)) {
@@ -256,7 +254,7 @@ take_message(struct notify *notify, struct actor *actor)
 	if (!take_descriptors(notify, actor))
 		return false;
 	take_main_pid(notify, actor, message);
-	n = said_take(notify->messages, actor, message, events);
+	size_t n = said_take(notify->messages, actor, message, events);
 	/* Once in a life, and once a turn: for these there always is room. */
 	if (said_is(message, "READY", "1") &&
 	    actor->conf->process->readiness.sign == READY_BY_NOTIFY &&
@@ -383,15 +381,14 @@ int
 notify_open(struct notify *notify, struct ref ref, char ret_address[NOTIFY_NAME_MAX])
 {
 	struct err err;
-	int fd, r;
 
 	ASSERT(ref.slot < notify->cap);
 	if (notify->at[ref.slot].fd >= 0)
 		return notify_address(notify->at[ref.slot].fd, ret_address);
-	fd = notify_listen("supd", &err);
+	int fd = notify_listen("supd", &err);
 	if (fd < 0)
 		return fd;
-	r = notify_address(fd, ret_address);
+	int r = notify_address(fd, ret_address);
 	if (r < 0) {
 		(void)close(fd);
 		return r;

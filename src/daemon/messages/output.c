@@ -45,10 +45,10 @@ output_find(const struct output *output, const char *path, unsigned int name)
 {
 	uint32_t at;
 
-	if (!map_get(&output->by_key, output_key(path, name), &at) ||
-	    strcmp(output->pipes[at].path, path) != 0)
-		return NULL;
-	return &output->pipes[at];
+	return !map_get(&output->by_key, output_key(path, name), &at) ||
+	               strcmp(output->pipes[at].path, path) != 0
+	           ? NULL
+	           : &output->pipes[at];
 }
 
 /* Close those that are there. */
@@ -64,14 +64,13 @@ int
 output_make_pipe(struct output_ends *ret)
 {
 	int fds[2];
-	int fd;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
 	*ret = (struct output_ends){fds[0], fd_raise(fds[1]), true};
-	fd = fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0
-	         ? -errno
-	         : fd_reopen(fds[0], O_RDWR | O_NONBLOCK);
+	int fd = fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0
+	             ? -errno
+	             : fd_reopen(fds[0], O_RDWR | O_NONBLOCK);
 	if (fd < 0)
 		output_close_ends(ret);
 	return fd_raise(fd);
@@ -144,12 +143,11 @@ static int
 make_kept(struct output *output, struct err *err)
 {
 	const struct messages *messages = output->messages;
-	int r;
 
 	output->state = state_new(err);
 	if (output->state < 0)
 		return output->state;
-	r = feed_pair(output->feed);
+	int r = feed_pair(output->feed);
 	if (r == 0 && pipe2(output->staging, O_CLOEXEC) < 0)
 		r = -errno;
 	if (r < 0) {
@@ -272,20 +270,17 @@ static int
 output_get(struct output *output, const char *path, unsigned int name,
            struct output_pipe **ret, struct output_ends *ret_ends)
 {
-	bool is_kept;
-	int fd, r;
-
 	*ret = output_find(output, path, name);
 	*ret_ends = (struct output_ends){-1, -1, *ret == NULL};
 	if (*ret != NULL)
 		return output_hold(output, *ret);
-	fd = keeper_take(output->messages->keeper, output_key(path, name));
-	is_kept = fd >= 0;
+	int fd = keeper_take(output->messages->keeper, output_key(path, name));
+	bool is_kept = fd >= 0;
 	if (!is_kept)
 		fd = output_make_pipe(ret_ends);
 	if (fd < 0)
 		return fd;
-	r = output_enter(output, path, name, fd, ret);
+	int r = output_enter(output, path, name, fd, ret);
 	if (r < 0) {
 		(void)close(fd);
 		output_close_ends(ret_ends);
@@ -376,11 +371,10 @@ output_open_input(struct output *output, const char *path, bool for_reader)
 {
 	struct output_pipe *pipe;
 	struct output_ends ends;
-	int r;
 
 	if (for_reader && output_find(output, path, PIPE_INPUT) == NULL)
 		return -ENOENT;
-	r = output_get(output, path, PIPE_INPUT, &pipe, &ends);
+	int r = output_get(output, path, PIPE_INPUT, &pipe, &ends);
 	if (r < 0)
 		return r;
 	output_close_ends(&ends);
@@ -392,11 +386,10 @@ make_inputs(struct output *output, const struct conf_output *target)
 {
 	struct output_pipe *pipe;
 	struct output_ends ends;
-	int r;
 
 	if (target->kind != OUTPUT_PIPE)
 		return 0;
-	r = output_get(output, target->file, PIPE_INPUT, &pipe, &ends);
+	int r = output_get(output, target->file, PIPE_INPUT, &pipe, &ends);
 	output_close_ends(&ends);
 	return r;
 }

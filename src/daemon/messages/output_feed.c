@@ -71,9 +71,9 @@ static uint64_t
 pipe_match_from(const struct output *output, const struct output_pipe *pipe,
                 struct ref ref, const struct node_view *view)
 {
-	if (view->state != STATE_STARTING && view->state != STATE_SUSPENDED)
-		return 0;
-	return pipe_begun_at(output, pipe, ref);
+	return view->state != STATE_STARTING && view->state != STATE_SUSPENDED
+	           ? 0
+	           : pipe_begun_at(output, pipe, ref);
 }
 
 /* Say of a stream what is known of it; false: it goes nowhere (any more). */
@@ -84,15 +84,14 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 	const struct ref ref = actors_find(messages->actors, pipe->path);
 	const struct actor *actor = actors_get(messages->actors, ref);
 	struct feed_message *message = &output->message;
-	const struct conf_process *process;
-	const struct conf_output *target;
 	char file[PATH_MAX];
 	struct node_view view = {0};
 
 	if (actor == NULL || pipe->name >= FEED_STREAM_MAX)
 		return false;
-	process = actor->conf->process;
-	target = pipe->name == FEED_STDERR ? &process->output.err : &process->output.out;
+	const struct conf_process *process = actor->conf->process;
+	const struct conf_output *target =
+	    pipe->name == FEED_STDERR ? &process->output.err : &process->output.out;
 	/* A temporary actor that is gone may have left something in its pipe. */
 	if (core_valid(messages->engine->core, ref))
 		engine_view(messages->engine, ref, &view);
@@ -178,15 +177,13 @@ pipe_name(struct output *output, struct output_pipe *pipe, bool is_new, int read
 static int
 pipe_name_change(struct output *output, struct output_pipe *pipe)
 {
-	int r;
-
 	if (pipe_describe(output, pipe))
 		return pipe->told == sum_of(&output->message)
 		           ? 0
 		           : pipe_name(output, pipe, pipe->told == 0, -1);
 	if (pipe->told == 0)
 		return 0;
-	r = output_say(output, FEED_DROP, pipe->stream.key);
+	int r = output_say(output, FEED_DROP, pipe->stream.key);
 	if (r == 0)
 		pipe->told = 0;
 	return r;
@@ -289,18 +286,16 @@ output_take_match(struct output *output, uint64_t key, uint64_t awaited)
 {
 	const struct messages *messages = output->messages;
 	struct event event = {.kind = EVENT_READY, .code = -1};
-	const struct actor *actor;
-	uint64_t begun;
 	uint32_t at;
 
 	if (!map_get(&output->by_key, key, &at))
 		return;
 	event.ref = actors_find(messages->actors, output->pipes[at].path);
-	actor = actors_get(messages->actors, event.ref);
+	const struct actor *actor = actors_get(messages->actors, event.ref);
 	if (actor == NULL || actor->conf->process->readiness.sign != READY_BY_LOG)
 		return;
 	/* An earlier process wrote that line. */
-	begun = pipe_begun_at(output, &output->pipes[at], event.ref);
+	uint64_t begun = pipe_begun_at(output, &output->pipes[at], event.ref);
 	if (begun != FEED_AS_BEFORE && awaited != begun)
 		return;
 	event.life = proctable_life(messages->proctable, event.ref);
@@ -316,13 +311,12 @@ output_tell_blocked(struct output *output, uint64_t key, int error, const char *
 	struct event_head head = {.kind = error != 0 ? NOTICE_OUTPUT_BLOCKED
 	                                             : NOTICE_OUTPUT_UNBLOCKED};
 	struct node_view view;
-	struct ref ref;
 	uint64_t lost;
 	uint32_t at;
 
 	if (!map_get(&output->by_key, key, &at))
 		return;
-	ref = actors_find(messages->actors, output->pipes[at].path);
+	struct ref ref = actors_find(messages->actors, output->pipes[at].path);
 	if (!core_valid(messages->engine->core, ref))
 		return;
 	engine_view(messages->engine, ref, &view);

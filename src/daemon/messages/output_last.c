@@ -19,9 +19,9 @@ void
 output_begun(const struct output *output, const struct actor *actor,
              uint64_t ret_match_from[2])
 {
-	const bool is_one = actor->conf->process->output.out_is_err;
-	const struct output_pipe *out =
-	    output_find(output, actor->path, is_one ? FEED_OUTPUT : FEED_STDOUT);
+	const struct output_pipe *out = output_find(
+	    output, actor->path,
+	    actor->conf->process->output.out_is_err ? FEED_OUTPUT : FEED_STDOUT);
 	const struct output_pipe *err = output_find(output, actor->path, FEED_STDERR);
 
 	ret_match_from[0] = out == NULL ? 0 : out->stream.begun + 1;
@@ -128,20 +128,20 @@ output_tail(struct output *output, const char *path, enum feed_stream name,
             struct output_last *ret)
 {
 	struct output_pipe *pipe = output_find(output, path, name);
-	uint64_t total, begun, said;
+	uint64_t total;
 
 	ret->len = 0;
 	ret->is_cut = false;
 	if (pipe == NULL)
 		return;
-	begun = pipe->stream.begun;
+	uint64_t begun = pipe->stream.begun;
 	/* Without it what is still in the pipe is left out. */
 	(void)output_hold(output, pipe);
 	ret->len =
 	    tail_read(&output->tail, &pipe->stream, ret->text, sizeof(ret->text), &total);
 	if (total > pipe->said)
 		pipe->said = total;
-	said = total > begun ? total - begun : 0;
+	uint64_t said = total > begun ? total - begun : 0;
 	pipe->is_silent = pipe->is_quiet && total == begun && pipe->stream.pipe_fd >= 0;
 	output_let_go(output, pipe);
 	ret->is_cut = said > ret->len;

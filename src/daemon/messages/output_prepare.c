@@ -45,13 +45,12 @@ prepare(struct output *output, const struct actor *actor, enum feed_stream name,
 	    name == FEED_STDERR ? &process->output.err : &process->output.out;
 	struct output_pipe *pipe;
 	struct output_ends ends;
-	int fd;
 
 	/* What is told of each life is named at the start of one. */
 	if (target->kind != OUTPUT_LOG || output_is_told_of_lives(output, process) ||
 	    output_find(output, actor->path, name) != NULL)
 		return;
-	fd = output_make_pipe(&ends);
+	int fd = output_make_pipe(&ends);
 	if (fd < 0)
 		return;
 	if (output_enter(output, actor->path, name, fd, &pipe) < 0) {

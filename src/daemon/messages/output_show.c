@@ -20,8 +20,7 @@
 static bool
 wants_colours(void)
 {
-	const char *no_color = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
 	return (no_color == NULL || no_color[0] == '\0') && term != NULL &&
 	       strcmp(term, "dumb") != 0;
@@ -83,8 +82,7 @@ take_line(void *arg, int priority, const char *line)
 static uint32_t
 width_of(const struct output *output, const struct conf_actor *actor)
 {
-	const size_t len = strlen(actor->path);
-	const size_t top = strlen("/user/");
+	const size_t len = strlen(actor->path), top = strlen("/user/");
 
 	if (len <= top || actor->spec.kind == NODE_SUPERVISOR ||
 	    (!output_is_shown(output, &actor->process->output.out) &&

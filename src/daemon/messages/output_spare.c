@@ -20,11 +20,11 @@
 int
 output_hold(struct output *output, struct output_pipe *pipe)
 {
-	int fd, r;
+	int fd;
 
 	if (pipe->stream.pipe_fd >= 0)
 		return 0;
-	r = keeper_fetch(output->messages->keeper, &pipe->stream.key, 1, &fd);
+	int r = keeper_fetch(output->messages->keeper, &pipe->stream.key, 1, &fd);
 	if (r == 0 && fd < 0)
 		r = -ENOENT;
 	if (r < 0)

@@ -38,9 +38,8 @@ readables_close(struct readables *readables)
 int
 readables_watch(struct readables *readables, uint64_t key, uint32_t events, int fd)
 {
-	struct epoll_event event = {.events = events, .data.u64 = key};
-
-	if (epoll_ctl(readables->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+	if (epoll_ctl(readables->epoll_fd, EPOLL_CTL_ADD, fd,
+	              &(struct epoll_event){.events = events, .data.u64 = key}) < 0)
 		return -errno;
 	readables->n_open++;
 	return 0;

@@ -44,15 +44,15 @@ key_of(struct ref ref)
 static void
 tell_ready(const struct readiness *readiness, struct ref ref)
 {
-	const struct event event = {
-	    .kind = EVENT_READY,
-	    .ref = ref,
-	    .life = proctable_life(readiness->messages->proctable, ref),
-	    .code = -1,
-	};
-
 	if (record_ready(readiness->messages->recording, ref))
-		post_event(readiness->messages->post, &event);
+		post_event(
+		    readiness->messages->post,
+		    &(const struct event){
+		        .kind = EVENT_READY,
+		        .ref = ref,
+		        .life = proctable_life(readiness->messages->proctable, ref),
+		        .code = -1,
+		    });
 }
 
 /* Look at the content of the pipe: its length; 0: no writer is left; -errno. */
@@ -90,13 +90,12 @@ listen_to(void *data, uint64_t slot)
 	const struct ref ref = readiness->messages->actors->at[slot].ref;
 	const int fd = readiness->fds[slot];
 	char buf[LOOK_BYTES];
-	ssize_t n;
 
 	/* Else it stays where it is until the next turn. */
 	if (fd < 0 || !post_has_room(readiness->messages->post, 1) ||
 	    proctable_is_coming(readiness->messages->proctable, ref))
 		return post_has_room(readiness->messages->post, 1);
-	n = look(readiness, fd, buf);
+	ssize_t n = look(readiness, fd, buf);
 	if ((n > 0 && memchr(buf, '\n', (size_t)n) != NULL) ||
 	    (n == 0 && !proctable_is_ending(readiness->messages->proctable, ref)))
 		tell_ready(readiness, ref);
@@ -144,7 +143,6 @@ readiness_open(struct readiness *readiness, const struct actor *actor)
 	const struct conf_process *process = actor->conf->process;
 	const struct ref ref = actor->ref;
 	int fds[2];
-	int r;
 
 	ASSERT(ref.slot < readiness->cap);
 	readiness_close(readiness, ref);
@@ -156,7 +154,7 @@ readiness_open(struct readiness *readiness, const struct actor *actor)
 	/* Give the pipe to the actor's user, so that the process can open /dev/fd/N. */
 	if (process->identity.has_user)
 		(void)!fchown(fds[1], process->identity.uid, process->identity.gid);
-	r = watch_pipe(readiness, ref, fds[0]);
+	int r = watch_pipe(readiness, ref, fds[0]);
 	if (r < 0) {
 		(void)close(fds[1]);
 		return r;

@@ -140,11 +140,10 @@ void
 rundirs_begin(struct rundirs *rundirs, bool is_anew)
 {
 	struct strbuf path;
-	bool is_there;
 
 	strbuf_init(&path, PATH_MAX);
 	strbuf_addf(&path, "%s/" GONE, rundirs->runtime_dir);
-	is_there = !path.failed && access(strbuf_str(&path), F_OK) == 0;
+	bool is_there = !path.failed && access(strbuf_str(&path), F_OK) == 0;
 	strbuf_done(&path);
 	if (!is_there || open_places(rundirs) < 0)
 		return;
@@ -184,18 +183,16 @@ int
 rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
 {
 	char name[CGROUP_LEAF_MAX];
-	bool is_new;
 	int r = open_places(rundirs);
-	int fd;
 
 	if (r < 0)
 		return r;
 	cgroup_leaf_name(actor->path, name);
-	is_new = mkdirat(rundirs->actors_fd, name, 0755) == 0;
+	bool is_new = mkdirat(rundirs->actors_fd, name, 0755) == 0;
 	if (!is_new && errno != EEXIST)
 		return -errno;
 	/* A kept directory is the actor's: a file system may be mounted on it. */
-	fd = fd_open_directory(rundirs->actors_fd, name);
+	int fd = fd_open_directory(rundirs->actors_fd, name);
 	if (fd < 0)
 		return fd;
 	r = give_to_owner(fd, actor->conf->process);
@@ -204,9 +201,9 @@ rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
 	(void)close(fd);
 	if (r < 0)
 		return r;
-	if (asprintf(ret_path, "%s/" ACTORS "/%s", rundirs->runtime_dir, name) < 0)
-		return -ENOMEM;
-	return 0;
+	return asprintf(ret_path, "%s/" ACTORS "/%s", rundirs->runtime_dir, name) < 0
+	           ? -ENOMEM
+	           : 0;
 }
 
 void
@@ -221,12 +218,11 @@ rundirs_renew(struct rundirs *rundirs)
 	for (uint32_t slot = 0; slot < actors->cap; slot++) {
 		const struct actor *actor = &actors->at[slot];
 		char *path = NULL;
-		int r;
 
 		if (actor->ref.slot == REF_NONE.slot || actor->pid == 0 ||
 		    !actor->conf->process->kept.runtime_directory)
 			continue;
-		r = rundir_open(rundirs, actor, &path);
+		int r = rundir_open(rundirs, actor, &path);
 		if (r < 0)
 			(void)log_errno(r, "the runtime directory of %s", actor->path);
 		free(path);

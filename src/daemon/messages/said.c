@@ -106,10 +106,10 @@ number_of(const struct said *said, const char *name, uint64_t max, uint64_t *ret
 bool
 said_main_pid(struct actor *actor, const struct notify_message *message, pid_t *ret)
 {
-	const struct said said = {.actor = actor, .message = message};
 	uint64_t pid;
 
-	if (!number_of(&said, "MAINPID", PID_MAX, &pid))
+	if (!number_of(&(const struct said){.actor = actor, .message = message},
+	               "MAINPID", PID_MAX, &pid))
 		return false;
 	*ret = (pid_t)pid;
 	return true;
@@ -173,13 +173,12 @@ add_failure(struct said *said)
 	size_t len = 0;
 	const char *key = notify_value(said->message, "X_SUPD_FAIL", &len);
 	uint64_t error = 0;
-	struct event *event;
 
 	if (!number_of(said, "ERRNO", ERRNO_MAX, &error) || error > ERRNO_MAX)
 		error = 0;
 	if (len == 0 && error == 0)
 		return;
-	event = add(said, EVENT_SELF_REPORT);
+	struct event *event = add(said, EVENT_SELF_REPORT);
 	event->error = (int32_t)error;
 	if (len == 0) {
 		key = err_name(event->error);

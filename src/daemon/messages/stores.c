@@ -91,11 +91,10 @@ find_store(const struct stores *stores, struct ref ref)
 static struct shelf *
 map_shelf(int fd)
 {
-	void *map;
-
 	if (ftruncate(fd, sizeof(struct shelf)) < 0)
 		return NULL;
-	map = mmap(NULL, sizeof(struct shelf), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *map =
+	    mmap(NULL, sizeof(struct shelf), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	return map == MAP_FAILED ? NULL : map;
 }
 
@@ -124,12 +123,11 @@ static struct store *
 have_store(struct stores *stores, struct ref ref)
 {
 	struct store *store = find_store(stores, ref);
-	int fd;
 
 	if (store != NULL)
 		return store;
 	/* Held in full now: a page that is missing later would be the end of us. */
-	fd = fd_raise(memfd_create("supd-store", MFD_CLOEXEC));
+	int fd = fd_raise(memfd_create("supd-store", MFD_CLOEXEC));
 	if (fd < 0 || posix_fallocate(fd, 0, sizeof(struct shelf)) != 0) {
 		fd_close(&fd);
 		return NULL;
@@ -148,11 +146,11 @@ have_store(struct stores *stores, struct ref ref)
 static void
 poll_entry(struct stores *stores, const struct store *store, size_t place)
 {
-	const uint64_t key = (uint64_t)store->ref.slot << PLACE_BITS | place;
-
 	if (store->shelf->entries[place].is_polled &&
 	    fd_is_socket_or_pipe(store->fds[place]))
-		(void)readables_watch(&stores->readables, key, 0, store->fds[place]);
+		(void)readables_watch(&stores->readables,
+		                      ((uint64_t)store->ref.slot << PLACE_BITS | place),
+		                      0, store->fds[place]);
 }
 
 static void
@@ -171,9 +169,7 @@ is_same_file(int a, int b)
 	const pid_t self = getpid();
 	int r = fcntl(a, F_DUPFD_QUERY, b);
 
-	if (r >= 0)
-		return r > 0;
-	return syscall(SYS_kcmp, self, self, KCMP_FILE, a, b) == 0;
+	return r >= 0 ? r > 0 : syscall(SYS_kcmp, self, self, KCMP_FILE, a, b) == 0;
 }
 
 /* What is there already is not put down again (systemd's FDSTORE=1). */
@@ -261,11 +257,9 @@ put_down(struct stores *stores, const struct actor *actor, struct notify_message
 	struct store *store = have_store(stores, actor->ref);
 
 	for (size_t i = 0; i < message->n_fds; i++) {
-		const char *why;
-
 		if (store != NULL && is_there(store, message->fds[i]))
 			continue;
-		why = why_refused(store, max, message->fds[i]);
+		const char *why = why_refused(store, max, message->fds[i]);
 		if (why == NULL) {
 			add_entry(stores, store, name, message->fds[i], is_polled);
 			message->fds[i] = -1;
@@ -401,11 +395,9 @@ on_hang_up(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 int
 stores_reserve(struct stores *stores, uint32_t slots)
 {
-	struct store **grown;
-
 	if (slots <= stores->cap)
 		return 0;
-	grown = reallocarray(stores->at, slots, sizeof(struct store *));
+	struct store **grown = reallocarray(stores->at, slots, sizeof(struct store *));
 	if (grown == NULL)
 		return -ENOMEM;
 	memset(grown + stores->cap, 0, (slots - stores->cap) * sizeof(struct store *));

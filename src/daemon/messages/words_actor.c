@@ -17,14 +17,13 @@ void
 words_of_actor(const struct messages *messages, struct ref ref, struct events *events)
 {
 	const struct actor *actor = actors_get(messages->actors, ref);
-	const struct conf_process *process;
 	struct words words = {.n = 0};
 	struct output_last last, first;
 
 	if (actor == NULL || actor->conf == NULL ||
 	    actor->conf->spec.kind == NODE_SUPERVISOR || messages->output == NULL)
 		return;
-	process = actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 	if (!conf_output_is_captured(&process->output.out) &&
 	    !conf_output_is_captured(&process->output.err))
 		return;

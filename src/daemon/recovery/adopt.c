@@ -58,9 +58,8 @@ adopt_open(struct keeper *keeper, struct actors *actors, struct recording *recor
 {
 	struct handover *handover = keeper_handover(keeper);
 	struct ledger_facts facts;
-	struct ledger *ledger;
 
-	ledger = ledger_open(handover->ledger_fd, err);
+	struct ledger *ledger = ledger_open(handover->ledger_fd, err);
 	handover->ledger_fd = -1;
 	if (ledger == NULL)
 		return -EBADMSG;
@@ -114,7 +113,6 @@ static int
 restore_actor(struct reloader *reloader, const struct ledger_record *record,
               struct err *err)
 {
-	struct actor *actor;
 	struct conf *conf;
 	int r = find_conf(reloader, record, &conf, err);
 
@@ -128,7 +126,7 @@ restore_actor(struct reloader *reloader, const struct ledger_record *record,
 	}
 	actors_assign(reloader->actors, record->ref, conf, record->conf_id,
 	              record->conf_index);
-	actor = actors_get(reloader->actors, record->ref);
+	struct actor *actor = actors_get(reloader->actors, record->ref);
 	actor->predecessor = record->predecessor;
 	actor->conf_owner = record->removed ? conf : NULL;
 	actor->grown = additions_find(reloader->additions, record->conf_id);
@@ -255,11 +253,10 @@ adopt_actor_start(struct processes *processes, uint8_t place)
 	const struct actor *actor = actors_get(processes->actors, spawn->ref);
 	const uint32_t life = atomic_load(&spawn->life);
 	struct procs *procs = processes->procs;
-	struct proc *proc;
 
 	if (actor == NULL)
 		return 0;
-	proc = &procs->table->at[spawn->ref.slot];
+	struct proc *proc = &procs->table->at[spawn->ref.slot];
 	if (proc->life == life &&
 	    (proc->child.pid != 0 || proc_has_ended(proc) || proc->failed.error != 0))
 		return 0;
@@ -319,11 +316,10 @@ int
 adopt_tables(struct reloader *reloader, struct ledger *ledger, struct err *err)
 {
 	struct ledger_size size;
-	int r;
 
 	ledger_size(ledger, &size);
 	reload_use_ledger(reloader, ledger);
-	r = reload_reserve(reloader, size.slots, err);
+	int r = reload_reserve(reloader, size.slots, err);
 	if (r == 0)
 		r = additions_adopt(reloader, err);
 	if (r == 0)

@@ -129,19 +129,18 @@ void
 adopt_compare(struct processes *processes, const struct reporter *reporter,
               struct trial *trial)
 {
-	const struct event everybody = {
-	    .kind = EVENT_UNWAIT, .ref = REF_NONE, .token = TOKEN_OTHERS};
-	const struct event shutdown = {.kind = EVENT_SHUTDOWN, .ref = REF_NONE};
-
 	acknowledge(processes);
 	/* Messages of a process come before its end. */
 	notify_drain(processes->messages->notify);
 	tasks_adopt(processes->tasks);
 	trial_adopt(trial);
 	compare(processes, reporter);
-	post_event(processes->post, &everybody);
+	post_event(processes->post, &(const struct event){.kind = EVENT_UNWAIT,
+	                                                  .ref = REF_NONE,
+	                                                  .token = TOKEN_OTHERS});
 	/* Unless it was told already. */
 	post_event(processes->post, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});
 	if (processes->recording->facts.shutting_down)
-		post_event(processes->post, &shutdown);
+		post_event(processes->post, &(const struct event){.kind = EVENT_SHUTDOWN,
+		                                                  .ref = REF_NONE});
 }

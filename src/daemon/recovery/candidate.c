@@ -42,8 +42,6 @@ static bool
 can_read(const char *kind, struct err *err)
 {
 	char own[CANDIDATE_KIND_MAX];
-	struct ledger *ledger;
-	struct conf *conf;
 
 	if (strcmp(kind, candidate_kind(own)) != 0) {
 		err_set(err, 0,
@@ -51,11 +49,11 @@ can_read(const char *kind, struct err *err)
 		        "in another way than the supd that runs");
 		return false;
 	}
-	ledger = ledger_open(CANDIDATE_LEDGER_FD, err);
+	struct ledger *ledger = ledger_open(CANDIDATE_LEDGER_FD, err);
 	if (ledger == NULL)
 		return false;
 	ledger_free(ledger);
-	conf = conf_unpack(CANDIDATE_CONF_FD, err);
+	struct conf *conf = conf_unpack(CANDIDATE_CONF_FD, err);
 	conf_free(conf);
 	return conf != NULL;
 }
@@ -63,15 +61,15 @@ can_read(const char *kind, struct err *err)
 int
 candidate_run(const struct supd_options *options)
 {
-	const struct conf_options how = {.boot = true, .environ = environ};
 	struct conf_reports reports;
 	struct err err = {0};
-	struct conf *conf;
 	json_t *verdict;
 
 	if (!can_read(options->can_adopt, &err))
 		return answer(json_pack("{s:s}", "message", err.text), EX_DATAERR);
-	conf = conf_load(options->conf_file, &how, &reports);
+	struct conf *conf = conf_load(
+	    options->conf_file,
+	    &(const struct conf_options){.boot = true, .environ = environ}, &reports);
 	if (conf == NULL)
 		verdict =
 		    config_errors_json(&reports, options->conf_file, "it cannot be read");

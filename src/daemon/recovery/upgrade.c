@@ -64,10 +64,9 @@ const char *
 upgrade_path(const char *binary, char buf[UPGRADE_PATH_MAX])
 {
 	static const char deleted[] = " (deleted)";
-	size_t len;
 
 	(void)snprintf(buf, UPGRADE_PATH_MAX, "%s", binary);
-	len = strlen(buf);
+	size_t len = strlen(buf);
 	/* What the kernel says of a file that was replaced before supd was started. */
 	if (len >= sizeof(deleted) &&
 	    strcmp(buf + len - (sizeof(deleted) - 1), deleted) == 0)
@@ -123,12 +122,10 @@ add_quote(struct strbuf *sentence, const struct strbuf *said)
 static const char *
 last_line(struct strbuf *said)
 {
-	char *newline;
-
 	(void)strbuf_str(said);
 	while (said->len > 0 && said->data[said->len - 1] == '\n')
 		said->data[--said->len] = '\0';
-	newline = said->len > 0 ? strrchr(said->data, '\n') : NULL;
+	char *newline = said->len > 0 ? strrchr(said->data, '\n') : NULL;
 	return newline != NULL ? newline + 1 : strbuf_str(said);
 }
 
@@ -235,8 +232,6 @@ spawn(struct upgrade *upgrade, int out_fd, int conf_fd, struct spawn_result *ret
 	    .cgroup_fd = -1,
 	    .umask = SPAWN_UMASK_INHERIT,
 	};
-	char **argv;
-	int r;
 
 	_Static_assert(CANDIDATE_LEDGER_FD == 3 && CANDIDATE_CONF_FD == 4,
 	               "places in fds[]");
@@ -244,12 +239,12 @@ spawn(struct upgrade *upgrade, int out_fd, int conf_fd, struct spawn_result *ret
 	               candidate_kind(kind));
 	(void)snprintf(file, sizeof(file), "/proc/self/fd/%zu", ARRAY_SIZE(fds) - 1);
 	/* Our own command line; where a role stands, the question. */
-	argv = role_arguments(upgrader->origin->options->argv);
+	char **argv = role_arguments(upgrader->origin->options->argv);
 	if (argv == NULL)
 		return -ENOMEM;
 	argv[1] = question;
 	spawn.argv = argv;
-	r = os_spawn(upgrader->spawner, &spawn, ret);
+	int r = os_spawn(upgrader->spawner, &spawn, ret);
 	free(argv);
 	return r;
 }
@@ -364,13 +359,12 @@ int
 upgrade_go(struct upgrade *upgrade)
 {
 	const struct upgrader *upgrader = upgrade->upgrader;
-	int r;
 
 	ASSERT(upgrade->verdict == UPGRADE_FIT);
 	post_checkpoint(upgrader->post);
 	upgrader->recording->facts.upgrade_ms = clock_mono_ms();
 	record_facts(upgrader->recording);
-	r = keeper_upgrade(upgrader->keeper, upgrade->binary_fd);
+	int r = keeper_upgrade(upgrader->keeper, upgrade->binary_fd);
 	if (r < 0) {
 		upgrader->recording->facts.upgrade_ms = 0;
 		record_facts(upgrader->recording);

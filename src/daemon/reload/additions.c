@@ -155,7 +155,6 @@ reserve(struct reloader *reloader, const struct conf *conf, const struct spec *a
 {
 	struct additions *additions = reloader->additions;
 	struct core_size need = additions->posted;
-	int r;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct spec *spec = &conf->actors[i].spec;
@@ -166,7 +165,7 @@ reserve(struct reloader *reloader, const struct conf *conf, const struct spec *a
 		need.watches += spec->n_watches;
 	}
 	need.nodes += conf->n_actors;
-	r = reload_make_room(reloader, &need, err);
+	int r = reload_make_room(reloader, &need, err);
 	if (r < 0)
 		return r;
 	additions->posted = need;
@@ -177,11 +176,9 @@ reserve(struct reloader *reloader, const struct conf *conf, const struct spec *a
 static int
 open_sockets(struct sockets *sockets, struct grown *grown, struct err *err)
 {
-	int r;
-
 	if (grown->is_open)
 		return 0;
-	r = mailboxes_open_added(sockets, &grown->mailboxes, grown->conf, err);
+	int r = mailboxes_open_added(sockets, &grown->mailboxes, grown->conf, err);
 	grown->is_open = r == 0;
 	return r;
 }
@@ -253,15 +250,14 @@ additions_prepare(struct reloader *reloader, const struct conf *conf, struct ref
 {
 	const struct actor *above = actors_get(reloader->actors, parent);
 	struct log_entry *entry = additions_log_make(reloader, conf, err);
-	struct grown *grown;
-	int r;
 
 	if (entry == NULL)
 		return NULL;
-	r = keeper_has_room(reloader->keeper, keeper_count(conf)) ? 0 : -EMFILE;
+	int r = keeper_has_room(reloader->keeper, keeper_count(conf)) ? 0 : -EMFILE;
 	if (r == 0)
 		r = additions_log_make_room(reloader, entry->bytes);
-	grown = r < 0 ? NULL : make_grown(reloader, entry, &above->conf->spec, err);
+	struct grown *grown =
+	    r < 0 ? NULL : make_grown(reloader, entry, &above->conf->spec, err);
 	if (r < 0)
 		err_set(err, -r, "room for another actor");
 	if (grown != NULL) {
@@ -302,7 +298,6 @@ additions_name(struct reloader *reloader, const struct action *action)
 {
 	struct grown *grown = additions_find(reloader->additions, action->addition_id);
 	const uint32_t i = action->addition_index;
-	struct actor *actor;
 
 	/* An earlier guardian named the actor, as its record says. */
 	if (actors_get(reloader->actors, action->ref) != NULL)
@@ -312,7 +307,7 @@ additions_name(struct reloader *reloader, const struct action *action)
 	actors_set(reloader->actors, action->ref, grown->paths[i]);
 	grown->paths[i] = NULL;
 	actors_assign(reloader->actors, action->ref, grown->conf, grown->id, i);
-	actor = actors_get(reloader->actors, action->ref);
+	struct actor *actor = actors_get(reloader->actors, action->ref);
 	actor->grown = grown;
 	additions_use(grown);
 	record_slot(reloader->recording, action->ref.slot);

@@ -87,11 +87,10 @@ log_new(size_t bytes, int *ret_fd, struct additions_log **ret)
 {
 	int fd = memfd_create("supd-additions", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct additions_log *log = NULL;
-	int r;
 
 	if (fd < 0)
 		return -errno;
-	r = -posix_fallocate(fd, 0, (off_t)bytes);
+	int r = -posix_fallocate(fd, 0, (off_t)bytes);
 	if (r == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
 		r = -errno;
 	if (r == 0)
@@ -135,13 +134,12 @@ additions_log_make_room(struct reloader *reloader, size_t more)
 	    aligned(sizeof(struct additions_log)) + 2 * (additions->live_bytes + more);
 	struct additions_log *log = NULL;
 	int fd = -1;
-	int r;
 
 	if (log_room(additions) >= more)
 		return 0;
 	if (additions->live_bytes + more > ADDITIONS_BYTES_MAX)
 		return -EDQUOT;
-	r = log_new(bytes < LOG_BYTES_MIN ? LOG_BYTES_MIN : bytes, &fd, &log);
+	int r = log_new(bytes < LOG_BYTES_MIN ? LOG_BYTES_MIN : bytes, &fd, &log);
 	if (r < 0)
 		return r;
 	post_checkpoint(reloader->post);
@@ -250,7 +248,6 @@ additions_log_adopt(struct reloader *reloader, struct err *err)
 	struct additions *additions = reloader->additions;
 	struct stat stat_buf;
 	int fd = take_log(reloader);
-	int r;
 
 	if (fd < 0)
 		return 0;
@@ -260,7 +257,7 @@ additions_log_adopt(struct reloader *reloader, struct err *err)
 		err_set(err, 0, "what was added at run time is not whole");
 		return -EBADMSG;
 	}
-	r = log_map(fd, (size_t)stat_buf.st_size, &additions->log);
+	int r = log_map(fd, (size_t)stat_buf.st_size, &additions->log);
 	if (r < 0) {
 		err_set(err, -r, "what was added at run time");
 		return r;

@@ -27,8 +27,6 @@
 int
 before_prepare(const struct reloader *reloader, struct reload *ret, struct err *err)
 {
-	int r;
-
 	*ret = (struct reload){.file = "the configuration before"};
 	if (reloader->before_fd < 0) {
 		err_set(err, 0, "no other configuration was in force before");
@@ -37,7 +35,7 @@ before_prepare(const struct reloader *reloader, struct reload *ret, struct err *
 	ret->conf = conf_unpack(reloader->before_fd, err);
 	if (ret->conf == NULL)
 		return -EBADMSG;
-	r = conf_plan_make(reloader->actors->conf, ret->conf, &ret->plan);
+	int r = conf_plan_make(reloader->actors->conf, ret->conf, &ret->plan);
 	if (r < 0)
 		err_set(err, -r, "compare with %s", ret->file);
 	return r;

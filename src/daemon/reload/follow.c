@@ -78,10 +78,9 @@ follow_limits(const struct limits *limits, const struct conf *conf)
 	uint64_t needed = count_fds(limits, conf, true) + FD_WINDOW;
 	struct rlimit limit;
 	struct err err;
-	bool is_sparing;
 
 	limits->control_file->clients_max = CONTROL_CONNS_MAX;
-	is_sparing = fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) < 0;
+	bool is_sparing = fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) < 0;
 	output_spare(limits->messages->output, is_sparing);
 	if (!is_sparing)
 		return;

@@ -18,14 +18,13 @@ send_result(int fd, const struct conf *conf)
 {
 	struct load_result head = {0};
 	int frozen = -1;
-	int r;
 
 	if (conf != NULL)
 		frozen = conf_pack(conf, &head.err);
 	if (conf != NULL && frozen < 0)
 		head.code = frozen;
-	r = pass_send(fd, &head, sizeof(head), &(struct pass_fds){&frozen, frozen >= 0},
-	              0);
+	int r = pass_send(fd, &head, sizeof(head),
+	                  &(struct pass_fds){&frozen, frozen >= 0}, 0);
 	/* Too many descriptors of this user are in flight: say so without one. */
 	if (r < 0 && frozen >= 0) {
 		head.code = r;
@@ -108,10 +107,10 @@ load_replicas(int fd, void *data)
 	for (uint32_t i = 0; i < load->n_numbers && goes_on; i++) {
 		struct conf_addition addition = *load->addition;
 		struct conf_reports reports;
-		struct conf *conf;
 
 		addition.replica = load->numbers[i];
-		conf = conf_compose(load->conf, &addition, &load->options, &reports);
+		struct conf *conf =
+		    conf_compose(load->conf, &addition, &load->options, &reports);
 		goes_on = send_result(fd, conf) && conf != NULL;
 		if (conf == NULL)
 			send_reports(fd, &reports);

@@ -42,10 +42,9 @@
 static int
 wait_for(int fd, const struct conf_wait *wait)
 {
-	struct pollfd in = {.fd = fd, .events = POLLIN};
 	int waited_ms = 0;
 
-	while (poll(&in, 1, LOOK_MS) <= 0) {
+	while (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, LOOK_MS) <= 0) {
 		waited_ms += wait->is_on ? LOOK_MS : 0;
 		if (waited_ms >= WAIT_MS)
 			return -ETIMEDOUT;
@@ -130,7 +129,7 @@ load_bounded(struct bounded *bounded, struct load *load, struct conf **ret_conf,
              struct conf_reports *reports, struct err *err)
 {
 	const struct conf_taker *taker = load->taker;
-	int id, fd, r;
+	int id, fd;
 
 	id =
 	    bounded_open(bounded,
@@ -139,8 +138,8 @@ load_bounded(struct bounded *bounded, struct load *load, struct conf **ret_conf,
 	                 &fd);
 	if (id < 0)
 		return id;
-	r = taker != NULL ? take_replicas(fd, load, taker, reports, err)
-	                  : wait_for(fd, load->options.wait);
+	int r = taker != NULL ? take_replicas(fd, load, taker, reports, err)
+	                      : wait_for(fd, load->options.wait);
 	if (taker == NULL && r == 0)
 		r = take(fd, ret_conf, reports, err);
 	if (r == -ETIMEDOUT)
@@ -164,13 +163,13 @@ map_wait(void)
 static void
 conclude(const struct load *load, int r, struct conf_reports *reports, struct err *err)
 {
-	struct spot spot = {.file = load->file};
 	char message[400];
 
 	if (r == -ETIMEDOUT) {
 		(void)snprintf(message, sizeof(message), "%s does not answer",
 		               load->options.wait->what);
-		reports_add(reports, CONF_ERROR, &spot, "", message);
+		reports_add(reports, CONF_ERROR, &(struct spot){.file = load->file}, "",
+		            message);
 	} else if (r < 0) {
 		err_set(err, -r, "read %s", load->file);
 	}
@@ -184,7 +183,6 @@ load_with(struct bounded *bounded, struct load *load, struct conf_reports *ret_r
 {
 	struct conf_wait *wait = map_wait();
 	struct conf *conf = NULL;
-	int r;
 
 	*err = (struct err){0};
 	conf_reports_init(ret_reports);
@@ -193,7 +191,7 @@ load_with(struct bounded *bounded, struct load *load, struct conf_reports *ret_r
 		return NULL;
 	}
 	load->options.wait = wait;
-	r = load_bounded(bounded, load, &conf, ret_reports, err);
+	int r = load_bounded(bounded, load, &conf, ret_reports, err);
 	if (r == -ETIMEDOUT && load->options.boot && wait->is_for_users &&
 	    !load->options.no_users) {
 		load->options.no_users = true;
@@ -214,13 +212,13 @@ struct conf *
 loading_boot(const struct origin *origin, struct bounded *bounded,
              struct conf_reports *ret_reports, struct err *err)
 {
-	struct load load = {.file = origin->conf_file,
-	                    .options = {.warn = true,
-	                                .boot = true,
-	                                .environ = origin->environ,
-	                                .controllers = origin->controllers}};
-
-	return load_with(bounded, &load, ret_reports, err);
+	return load_with(bounded,
+	                 &(struct load){.file = origin->conf_file,
+	                                .options = {.warn = true,
+	                                            .boot = true,
+	                                            .environ = origin->environ,
+	                                            .controllers = origin->controllers}},
+	                 ret_reports, err);
 }
 
 /* ---- the next configuration -------------------------------------------------------- */
@@ -404,11 +402,9 @@ loading_take(struct conf_loading *loading, struct reload *ret, struct err *err)
 void
 loading_end(struct conf_loading *loading)
 {
-	struct bounded *bounded;
-
 	if (loading == NULL)
 		return;
-	bounded = loading->reloader->bounded;
+	struct bounded *bounded = loading->reloader->bounded;
 	stop_waiting(loading);
 	if (loading->id < 0 || bounded->pids[loading->id] != loading->pid)
 		fd_close(&loading->fd);

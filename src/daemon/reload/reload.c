@@ -77,8 +77,6 @@ reload_prepare(struct reloader *reloader, const char *file, struct conf_loading 
 int
 reload_compare(struct reloader *reloader, struct reload *reload, struct err *err)
 {
-	int r;
-
 	if (reload->conf == NULL && err->code != 0)
 		return -err->code;
 	if (reload->conf == NULL) {
@@ -86,7 +84,7 @@ reload_compare(struct reloader *reloader, struct reload *reload, struct err *err
 		        reload->reports.n_errors);
 		return -EINVAL;
 	}
-	r = conf_plan_make(reloader->actors->conf, reload->conf, &reload->plan);
+	int r = conf_plan_make(reloader->actors->conf, reload->conf, &reload->plan);
 	if (r < 0)
 		err_set(err, -r, "compare with %s", reload->file);
 	return r;
@@ -199,18 +197,17 @@ static void
 report_applied(struct reloader *reloader, const struct reload *reload,
                const struct conf *old)
 {
-	const struct conf *conf = reload->conf;
 	const struct conf_plan *plan = &reload->plan;
-	const struct event_head head = {.kind = NOTICE_APPLIED, .path = "/user"};
 	uint32_t counts[CHANGE_MAX] = {0};
 	size_t bytes = 0;
 
-	events_begin(reloader->events, &head);
+	events_begin(reloader->events,
+	             &(const struct event_head){.kind = NOTICE_APPLIED, .path = "/user"});
 	events_open(reloader->events, FIELD_PLAN);
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct conf_change *change = &plan->at[i];
 		const char *path = change->new_index != CONF_NONE
-		                       ? conf->actors[change->new_index].path
+		                       ? reload->conf->actors[change->new_index].path
 		                       : old->actors[change->old_index].path;
 
 		counts[change->kind]++;
@@ -256,11 +253,14 @@ prepare_apply(struct reloader *reloader, struct reload *reload, struct prepared 
 	r = mailboxes_open(reloader->sockets, &ret->mailboxes, conf,
 	                   &reloader->sockets->mailboxes, err);
 	if (r == 0) {
-		const struct coming coming = {
-		    .conf = conf, .n_added = tables->n_added, .room = &reload->room};
-
 		r = metrics_open(reloader->metrics, conf, &tables->metrics_fd, err);
-		ret->ledger = r < 0 ? NULL : reload_new_ledger(reloader, &coming, err);
+		ret->ledger = r < 0 ? NULL
+		                    : reload_new_ledger(reloader,
+		                                        &(const struct coming){
+		                                            .conf = conf,
+		                                            .n_added = tables->n_added,
+		                                            .room = &reload->room},
+		                                        err);
 		if (ret->ledger != NULL)
 			return 0;
 		if (r == 0)
@@ -277,7 +277,6 @@ int
 reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 {
 	struct retired *retired = calloc(1, sizeof(*retired));
-	struct ledger *before;
 	struct prepared new;
 	const uint64_t id = reloader->recording->facts.conf_id;
 	int before_fd;
@@ -290,7 +289,7 @@ reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 		return -r;
 	}
 	post_finish(reloader->post);
-	before = reloader->recording->ledger;
+	struct ledger *before = reloader->recording->ledger;
 	r = before_keep(reloader, reload, id + 1, &before_fd, err);
 	if (r == 0) {
 		r = prepare_apply(reloader, reload, &new, err);
@@ -354,10 +353,9 @@ reload_free(struct reloader *reloader)
 static int
 name_system(struct reloader *reloader, struct tables *tables, struct err *err)
 {
-	const struct conf *conf = system_conf(reloader->system);
-
 	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++) {
-		tables->own_paths[i] = strdup(conf->actors[i].path);
+		tables->own_paths[i] =
+		    strdup(system_conf(reloader->system)->actors[i].path);
 		if (tables->own_paths[i] == NULL) {
 			err_set(err, ENOMEM, "names of supd's own actors");
 			return -ENOMEM;

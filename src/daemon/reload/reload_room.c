@@ -168,11 +168,10 @@ make_ledger(struct reloader *reloader, const struct core_size *core, uint64_t se
             struct ledger **room, struct err *err)
 {
 	const struct ledger_size size = size_ledger(core);
-	struct ledger *ledger;
 
 	if (reload_reserve(reloader, core->nodes, err) < 0)
 		return NULL;
-	ledger = empty_ledger(&size, room, err);
+	struct ledger *ledger = empty_ledger(&size, room, err);
 	if (ledger == NULL)
 		return NULL;
 	if (reloader->recording->ledger != NULL)
@@ -214,14 +213,13 @@ reload_take_memory(struct reloader *reloader, struct reload *reload)
 {
 	uint32_t n_added = 0;
 	struct core_size core;
-	struct ledger_size size;
 	struct err err;
 
 	for (size_t i = 0; i < reload->plan.n; i++)
 		n_added += reload->plan.at[i].kind == CHANGE_ADDED;
 	if (size_all(reloader, reload->conf, n_added, &core, &err) < 0)
 		return;
-	size = size_ledger(&core);
+	struct ledger_size size = size_ledger(&core);
 	reload->room = ledger_new(&size, &err);
 }
 

@@ -17,9 +17,10 @@ static struct ref
 parent_ref(const struct reloader *reloader, const struct conf *conf,
            const struct conf_actor *actor)
 {
-	if (actor->parent == CONF_NONE)
-		return core_ref(reloader->engine->core, CORE_ROOT);
-	return actors_find_static(reloader->actors, conf->actors[actor->parent].path);
+	return actor->parent == CONF_NONE
+	           ? core_ref(reloader->engine->core, CORE_ROOT)
+	           : actors_find_static(reloader->actors,
+	                                conf->actors[actor->parent].path);
 }
 
 void
@@ -113,11 +114,10 @@ place_added(struct reloader *reloader, const struct conf *conf,
 	memset(seen, 0xff, sizeof(*seen) * conf->n_actors);
 	for (size_t i = 0; i < plan->n; i++) {
 		const uint32_t index = plan->at[i].new_index;
-		const struct conf_actor *actor;
 
 		if (index == CONF_NONE || conf->actors[index].parent == CONF_NONE)
 			continue;
-		actor = &conf->actors[index];
+		const struct conf_actor *actor = &conf->actors[index];
 		if (plan->at[i].kind == CHANGE_ADDED)
 			place_behind(reloader, conf, actor, seen[actor->parent]);
 		seen[actor->parent] = index;
@@ -163,11 +163,10 @@ remove_actors(struct reloader *reloader, const struct conf *old,
               const struct conf_plan *plan, struct retired *retired)
 {
 	for (size_t i = 0; i < plan->n; i++) {
-		struct actor *actor;
-
 		if (plan->at[i].kind != CHANGE_REMOVED)
 			continue;
-		actor = actor_at(reloader, &old->actors[plan->at[i].old_index]);
+		struct actor *actor =
+		    actor_at(reloader, &old->actors[plan->at[i].old_index]);
 		actor->conf_owner = retired->conf;
 		retired->users++;
 		record_slot(reloader->recording, actor->ref.slot);
@@ -234,11 +233,9 @@ static const struct conf_actor *
 namesake(const struct conf *old, const struct conf *conf,
          const struct conf_change *change)
 {
-	const struct conf_actor *gone;
-
 	if (change->new_index != CONF_NONE)
 		return &conf->actors[change->new_index];
-	gone = &old->actors[change->old_index];
+	const struct conf_actor *gone = &old->actors[change->old_index];
 	for (uint32_t i = 1; i < conf->n_actors; i++)
 		if (are_replicas_of_one(gone, &conf->actors[i]))
 			return &conf->actors[i];

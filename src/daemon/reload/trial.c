@@ -108,10 +108,10 @@ judge(const struct trial *trial, struct ref ref, struct node_view *ret_view)
 	    actor->process_started_ms < reloader->recording->facts.trial_since_ms)
 		return VERDICT_WAIT;
 	/* The actor is not wanted, or its work is done. */
-	if (ret_view->ready || ret_view->state == STATE_DONE ||
-	    ret_view->state == STATE_STOPPED || ret_view->state == STATE_FAILED)
-		return VERDICT_FINE;
-	return VERDICT_WAIT;
+	return ret_view->ready || ret_view->state == STATE_DONE ||
+	               ret_view->state == STATE_STOPPED || ret_view->state == STATE_FAILED
+	           ? VERDICT_FINE
+	           : VERDICT_WAIT;
 }
 
 /*
@@ -324,14 +324,13 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_e
             struct err *err)
 {
 	struct reloader *reloader = trial->reloader;
-	int r;
 
 	ASSERT(!trial_is_on(trial));
 	if (!keeper_has_room(reloader->keeper, 0)) {
 		err_set(err, EMFILE, "supd can keep no more descriptors over a crash");
 		return -EMFILE;
 	}
-	r = conf_pack(reloader->actors->conf, err);
+	int r = conf_pack(reloader->actors->conf, err);
 	if (r < 0)
 		return r;
 	trial->before_fd = fd_raise(r);

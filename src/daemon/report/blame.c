@@ -72,7 +72,6 @@ blame_socket(struct strbuf *sb, const struct reporter *reporter,
 	uint32_t index = 0;
 	const struct mailboxes *mailboxes =
 	    mailboxes_for(reporter->sockets, actor, &index);
-	const struct conf_socket *found;
 	const struct mailbox *mailbox;
 	size_t i = 0;
 
@@ -82,7 +81,7 @@ blame_socket(struct strbuf *sb, const struct reporter *reporter,
 		i++;
 	if (mailbox == NULL || mailbox->socket->place.file >= conf->n_files)
 		return false;
-	found = mailbox->socket;
+	const struct conf_socket *found = mailbox->socket;
 	strbuf_addf(sb, "`sockets.%s`, %s:%s", found->name,
 	            socket_kind_names[found->kind], found->address);
 	if (found->kind == SOCKET_TCP || found->kind == SOCKET_UDP)
@@ -115,11 +114,10 @@ blame_step(struct strbuf *sb, const struct reporter *reporter, const struct acto
            const char *step)
 {
 	const char *name = step[0] == '\0' ? spawn_step_names[SPAWN_STEP_EXEC] : step;
-	const struct conf *conf;
 
 	if (actor == NULL || actor->conf == NULL)
 		return false;
-	conf = conf_of_actor(reporter->actors, actor);
+	const struct conf *conf = conf_of_actor(reporter->actors, actor);
 	if (detail_of(name, SPAWN_STEP_SOCKET) != NULL)
 		return blame_socket(sb, reporter, actor);
 	for (size_t i = 0; i < ARRAY_SIZE(asking); i++) {

@@ -16,14 +16,12 @@ set_nested(json_t *object, const char *key, json_t *take_value)
 {
 	for (;;) {
 		const char *dot = strchr(key, '.');
-		char *part;
-		json_t *inner;
 		int r = 0;
 
 		if (dot == NULL)
 			return json_object_set_new(object, key, take_value);
-		part = strndup(key, (size_t)(dot - key));
-		inner = part != NULL ? json_object_get(object, part) : NULL;
+		char *part = strndup(key, (size_t)(dot - key));
+		json_t *inner = part != NULL ? json_object_get(object, part) : NULL;
 		if (part != NULL && inner == NULL) {
 			inner = json_object();
 			r = json_object_set_new(object, part, inner);

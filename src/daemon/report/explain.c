@@ -167,7 +167,7 @@ find_beginning(struct story *story)
 	const char *origin = event_text(&story->explained.failure, FIELD_ORIGIN);
 	uint64_t seq = story->failure_seq;
 	uint64_t gave_up = find_before(story, seq, REPORT_GAVE_UP, origin);
-	uint64_t found, hook;
+	uint64_t found;
 
 	if (events_view(story->reporter->events, gave_up, &story->gave_up)) {
 		origin = event_text(&story->gave_up, FIELD_OFFENDER);
@@ -175,7 +175,7 @@ find_beginning(struct story *story)
 		seq = found > 0 ? found : gave_up;
 	}
 	found = find_before(story, seq, REPORT_EXITED, origin);
-	hook = find_before(story, seq, REPORT_HOOK_FAILED, origin);
+	uint64_t hook = find_before(story, seq, REPORT_HOOK_FAILED, origin);
 	if (hook > 0 && (found == 0 || hook < found))
 		return hook;
 	return found > 0 ? found : seq;
@@ -248,8 +248,7 @@ add_step(struct strbuf *out, const struct event_view *event)
 static void
 add_last_words(struct strbuf *out, const struct event_view *failure)
 {
-	const char *line = NULL;
-	const char *comma = "";
+	const char *line = NULL, *comma = "";
 
 	strbuf_addc(out, '[');
 	while ((line = event_next(failure, FIELD_LAST_WORDS, line)) != NULL) {

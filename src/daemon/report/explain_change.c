@@ -41,8 +41,7 @@ explain_is_above(const char *top, const char *path)
 static const char *
 planned(const struct event_view *event, const char *path)
 {
-	const char *text = NULL;
-	const char *found = NULL;
+	const char *text = NULL, *found = NULL;
 
 	while ((text = event_next(event, FIELD_PLAN, text)) != NULL) {
 		const bool is_it = explain_is_above(text, path);

@@ -63,7 +63,6 @@ bool
 explain_value(const void *user, struct strbuf *sb, const char *name)
 {
 	const struct event_view *event = user;
-	int field;
 
 	if (name[0] == 'e' && strcmp(name, "elsewhere") == 0)
 		return strcmp(event_text(event, FIELD_ORIGIN), event->path) != 0 &&
@@ -71,7 +70,7 @@ explain_value(const void *user, struct strbuf *sb, const char *name)
 	if (name[0] == 'o' && strcmp(name, "overruled") == 0)
 		return say_text(sb, report_overruled_by(event_text(event, FIELD_RULE),
 		                                        event_text(event, FIELD_REASON)));
-	field = names_find(field_names, FIELD_MAX, name);
+	int field = names_find(field_names, FIELD_MAX, name);
 	if (field < 0)
 		return false;
 	switch (field_type((enum field)field)) {

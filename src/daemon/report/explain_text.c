@@ -109,9 +109,8 @@ meaning(const char *directive)
 		return "restart: start it again with nothing kept";
 	if (strcmp(directive, "resume") == 0)
 		return "resume: let it go on, its state is kept";
-	if (strcmp(directive, "stop") == 0)
-		return "stop: do not start it again";
-	return "escalate: let the next level decide";
+	return strcmp(directive, "stop") == 0 ? "stop: do not start it again"
+	                                      : "escalate: let the next level decide";
 }
 
 /* "The rule at supd.yaml:12", "The built-in rule (preset default)"; else nothing. */
@@ -163,13 +162,12 @@ static const struct conf_actor *
 supervisor_of(const struct reporter *reporter, const char *path, struct ref *ret)
 {
 	struct ref ref = actors_find(reporter->actors, path);
-	const struct actor *actor;
 
 	if (ref_is_none(ref) || !core_valid(reporter->engine->core, ref) ||
 	    ref.slot == CORE_USER)
 		return NULL;
 	*ret = core_parent(reporter->engine->core, ref);
-	actor = actors_get(reporter->actors, *ret);
+	const struct actor *actor = actors_get(reporter->actors, *ret);
 	return actor != NULL ? actor->conf : NULL;
 }
 
@@ -179,12 +177,11 @@ say_scope(struct strbuf *sb, const struct reporter *reporter, const struct facts
 	struct ref ref;
 	const struct conf_actor *supervisor = supervisor_of(reporter, facts->path, &ref);
 	struct strbuf others;
-	size_t n;
 
 	if (supervisor == NULL)
 		return;
 	strbuf_init(&others, EVENT_BYTES_MAX);
-	n = add_others(&others, facts);
+	size_t n = add_others(&others, facts);
 	strbuf_addf(
 	    sb, "Its supervisor is %s, strategy %s: ", actors_path(reporter->actors, ref),
 	    strategy_names[supervisor->spec.policy.strategy]);
@@ -224,12 +221,11 @@ say_counters(struct strbuf *sb, const struct reporter *reporter,
 {
 	struct ref ref;
 	const struct conf_actor *supervisor = supervisor_of(reporter, facts->path, &ref);
-	const struct intensity_spec *intensity;
 
 	if (supervisor == NULL || facts->window < 0 ||
 	    strcmp(facts->directive, "restart") != 0)
 		return;
-	intensity = &supervisor->spec.policy.intensity;
+	const struct intensity_spec *intensity = &supervisor->spec.policy.intensity;
 	if (intensity->unlimited)
 		return;
 	strbuf_addf(sb, "That made %lld of at most %u restarts below %s within ",
@@ -347,13 +343,11 @@ say_from_view(struct strbuf *sb, const struct reporter *reporter,
 {
 	const struct actor *actor = actors_get(reporter->actors, view->ref);
 	struct view_clock clock;
-	struct strbuf cause;
-	struct strbuf rule;
+	struct strbuf cause, rule;
 	char at[CLOCK_TEXT_MAX];
-	uint64_t at_us;
 
 	view_clock_init(&clock);
-	at_us = view_wall_us(&clock, view->failure.at_ms);
+	uint64_t at_us = view_wall_us(&clock, view->failure.at_ms);
 	if (actor != NULL && actor->failed_at_wall_us != 0)
 		at_us = actor->failed_at_wall_us;
 	(void)clock_format(at_us, 3, at);

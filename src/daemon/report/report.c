@@ -16,14 +16,12 @@
 static void
 report_begin(const struct reporter *reporter, const struct action *action)
 {
-	const struct event_head head = {
-	    .kind = (uint8_t)action->report,
-	    .path = report_subject(reporter, action),
-	    .incarnation = action->incarnation,
-	    .generation = action->generation,
-	};
-
-	events_begin(reporter->events, &head);
+	events_begin(reporter->events, &(const struct event_head){
+	                                   .kind = (uint8_t)action->report,
+	                                   .path = report_subject(reporter, action),
+	                                   .incarnation = action->incarnation,
+	                                   .generation = action->generation,
+	                               });
 }
 
 /*
@@ -42,12 +40,10 @@ report_is_for_stream(const struct reporter *reporter, struct ref ref, enum repor
 void
 report(const struct reporter *reporter, const struct action *action)
 {
-	struct actor *actor;
-
 	/* The root is outside of what people see. */
 	if (action->ref.slot == CORE_ROOT)
 		return;
-	actor = actors_get(reporter->actors, action->ref);
+	struct actor *actor = actors_get(reporter->actors, action->ref);
 	if (action->report == REPORT_FAILURE && actor != NULL) {
 		actor->tally.failures[action->cause.kind]++;
 		actor->failed_at_wall_us = clock_wall_us();

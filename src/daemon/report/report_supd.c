@@ -12,14 +12,13 @@ void
 report_process_adopted(const struct reporter *reporter, const struct node_view *view,
                        pid_t pid)
 {
-	const struct event_head head = {
-	    .kind = NOTICE_ADOPTED,
-	    .path = actors_path(reporter->actors, view->ref),
-	    .incarnation = view->run.incarnation,
-	    .generation = view->run.generation,
-	};
-
-	events_begin(reporter->events, &head);
+	events_begin(reporter->events,
+	             &(const struct event_head){
+	                 .kind = NOTICE_ADOPTED,
+	                 .path = actors_path(reporter->actors, view->ref),
+	                 .incarnation = view->run.incarnation,
+	                 .generation = view->run.generation,
+	             });
 	events_number(reporter->events, FIELD_PID, pid);
 	report_end(reporter, NULL,
 	           report_is_for_stream(reporter, view->ref, REPORT_STARTED));
@@ -49,12 +48,12 @@ void
 report_taken_over(const struct reporter *reporter, const struct upgrade_story *story,
                   const struct reap *reap)
 {
-	const struct event_head head = {.kind = NOTICE_SUPD, .path = "/"};
 	struct events *events = reporter->events;
 	char end[REAP_TEXT_MAX];
 
 	(void)os_reap_text(reap, end);
-	events_begin(events, &head);
+	events_begin(events,
+	             &(const struct event_head){.kind = NOTICE_SUPD, .path = "/"});
 	if (story->is_upgrade) {
 		events_text(events, FIELD_WHAT, "upgraded");
 		events_text(events, FIELD_FROM, story->from);
@@ -72,9 +71,8 @@ report_taken_over(const struct reporter *reporter, const struct upgrade_story *s
 void
 report_supd(const struct reporter *reporter, const char *what)
 {
-	const struct event_head head = {.kind = NOTICE_SUPD, .path = "/"};
-
-	events_begin(reporter->events, &head);
+	events_begin(reporter->events,
+	             &(const struct event_head){.kind = NOTICE_SUPD, .path = "/"});
 	events_text(reporter->events, FIELD_WHAT, what);
 	events_end(reporter->events);
 	/* The event "started" is soon followed by the event "ready". */
@@ -85,9 +83,8 @@ report_supd(const struct reporter *reporter, const char *what)
 void
 report_leftovers(const struct reporter *reporter, size_t n)
 {
-	const struct event_head head = {.kind = NOTICE_SUPD, .path = "/"};
-
-	events_begin(reporter->events, &head);
+	events_begin(reporter->events,
+	             &(const struct event_head){.kind = NOTICE_SUPD, .path = "/"});
 	events_text(reporter->events, FIELD_WHAT, "leftovers_killed");
 	events_number(reporter->events, FIELD_PROCESSES, (int64_t)n);
 	events_end(reporter->events);

@@ -96,15 +96,13 @@ is_base_of_path(const struct reporter *reporter, struct ref ref, const char *nam
 {
 	const struct actor *actor = actors_get(reporter->actors, ref);
 	const char *path = actors_path(reporter->actors, ref);
-	const char *base;
-	size_t parent_len;
 
 	if (actor == NULL || actor->conf == NULL || actor->conf->base == NULL)
 		return false;
-	base = actor->conf->base;
+	const char *base = actor->conf->base;
 	if (name[0] != '/')
 		path = glob_below_user(path);
-	parent_len = (size_t)(glob_last_name(path) - path);
+	size_t parent_len = (size_t)(glob_last_name(path) - path);
 	return strncmp(path, name, parent_len) == 0 &&
 	       strcmp(name + parent_len, base) == 0;
 }
@@ -184,9 +182,9 @@ find_path(const struct reporter *reporter, const char *name)
 	}
 	/* A temporary actor that ended keeps its slot until its supervisor starts anew.
 	 */
-	if (ref.slot == CORE_ROOT || !core_valid(reporter->engine->core, ref))
-		return REF_NONE;
-	return ref;
+	return ref.slot == CORE_ROOT || !core_valid(reporter->engine->core, ref)
+	           ? REF_NONE
+	           : ref;
 }
 
 /* All of them must have the same parent: else the name is ambiguous. */
@@ -229,12 +227,10 @@ resolve_last_name(const struct reporter *reporter, const char *name,
                   struct ref_list *list, struct candidates *ret)
 {
 	struct ref_list found;
-	bool single;
-	int r;
 
 	ref_list_init(&found);
-	r = collect(reporter, is_last_name, name, &found);
-	single = r == 1;
+	int r = collect(reporter, is_last_name, name, &found);
+	bool single = r == 1;
 
 	if (r == 0) {
 		r = collect(reporter, is_base_of_last_name, name, &found);
@@ -292,11 +288,9 @@ resolve_gone(const struct reporter *reporter, const char *name, struct event_vie
 	const struct events *events = reporter->events;
 
 	for (uint64_t seq = events->next_seq; seq-- > events->first_seq;) {
-		const char *below;
-
 		if (!events_view(events, seq, ret) || ret->record->kind >= REPORT_MAX)
 			continue;
-		below = glob_below_user(ret->path);
+		const char *below = glob_below_user(ret->path);
 		if (below != ret->path &&
 		    strcmp(name[0] == '/' ? ret->path : below, name) == 0)
 			return true;

@@ -145,7 +145,6 @@ count(const struct reporter *reporter, char text[TEXT_MAX])
 {
 	struct ref top = core_ref(reporter->engine->core, CORE_USER);
 	unsigned int running = 0, failed = 0, waiting = 0;
-	int n;
 	struct node_view view;
 
 	for (struct ref ref = top; ref.slot != REF_NONE.slot;
@@ -157,7 +156,7 @@ count(const struct reporter *reporter, char text[TEXT_MAX])
 		failed += view.state == STATE_FAILED;
 		waiting += view.state == STATE_WAITING;
 	}
-	n = snprintf(text, TEXT_MAX, "STATUS=%u running, %u failed", running, failed);
+	int n = snprintf(text, TEXT_MAX, "STATUS=%u running, %u failed", running, failed);
 	if (waiting > 0 && n > 0 && n < TEXT_MAX)
 		(void)snprintf(text + n, (size_t)(TEXT_MAX - n), ", %u waiting", waiting);
 }
@@ -201,8 +200,6 @@ say_again(const struct reporter *reporter)
 void
 systemd_open(const struct reporter *reporter)
 {
-	double period;
-
 	/* WATCHDOG_PID is the walker, and the walker speaks for us. */
 	notifier_open(&service_manager.notifier, reporter->origin->environ,
 	              reporter->origin->walker_pid);
@@ -213,7 +210,7 @@ systemd_open(const struct reporter *reporter)
 	say_again(reporter);
 	if (service_manager.notifier.watchdog_us == 0)
 		return;
-	period = (double)service_manager.notifier.watchdog_us / 1e6 / 2.;
+	double period = (double)service_manager.notifier.watchdog_us / 1e6 / 2.;
 	/* At once, too: the last one to speak may have done so a while ago. */
 	ev_timer_init(&service_manager.watchdog, on_watchdog, 0., period);
 	ev_timer_start(reporter->loop, &service_manager.watchdog);

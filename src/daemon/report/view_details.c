@@ -106,17 +106,14 @@ void
 view_details_json(struct strbuf *sb, const struct reporter *reporter,
                   const struct actor *actor)
 {
-	const struct conf *conf;
-
 	if (actor == NULL || actor->conf == NULL) {
 		strbuf_adds(sb, "null");
 		return;
 	}
-	conf = conf_of_actor(reporter->actors, actor);
 	strbuf_adds(sb, "{\"command\":");
 	add_command(sb, actor->conf->argv);
 	strbuf_adds(sb, ",\"file\":");
-	add_place(sb, conf, actor->conf);
+	add_place(sb, conf_of_actor(reporter->actors, actor), actor->conf);
 	strbuf_adds(sb, ",\"sockets\":");
 	add_sockets(sb, actor->conf->process);
 	strbuf_adds(sb, ",\"log\":");

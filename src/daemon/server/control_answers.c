@@ -217,16 +217,14 @@ reply_actor(struct conn *conn)
 	const struct control_uses *uses = &conn->control->uses;
 	struct ref ref = conn->call.list.at[0];
 	struct view_clock clock;
-	struct strbuf *out;
 
 	if (!core_valid(uses->engine->core, ref)) {
-		const struct target gone = {.ref = ref, .result = REPLY_NO_SUCH_ACTOR};
-
-		reply_target_error(conn, &gone);
+		reply_target_error(conn, &(const struct target){
+		                             .ref = ref, .result = REPLY_NO_SUCH_ACTOR});
 		return;
 	}
 	view_clock_init(&clock);
-	out = reply_begin(conn);
+	struct strbuf *out = reply_begin(conn);
 	strbuf_adds(out, "{\"actor\":");
 	view_actor_json(out, uses->reporter, &clock, ref);
 	strbuf_addc(out, '}');

@@ -20,8 +20,8 @@ auth_allows(const struct conn *conn, enum access access)
 
 	if (access == ACCESS_EVERYBODY || peer->uid == 0 || peer->uid == geteuid())
 		return true;
-	if (conf->has_control_group && sock_peer_has_group(peer, conf->control_gid))
-		return true;
-	return access == ACCESS_OBSERVE && conf->has_observers &&
-	       sock_peer_has_group(peer, conf->observers_gid);
+	return (conf->has_control_group &&
+	        sock_peer_has_group(peer, conf->control_gid)) ||
+	       (access == ACCESS_OBSERVE && conf->has_observers &&
+	        sock_peer_has_group(peer, conf->observers_gid));
 }

@@ -83,9 +83,10 @@ is_early(const struct conn *conn)
 	const struct control_uses *uses = &conn->control->uses;
 	const enum beginning begins = conn->call.method->begins;
 
-	if (post_is_stepping(uses->post))
-		return begins == AT_REST;
-	return begins == AFTER_NEWS && conn->call.turn == 0 && post_has_news(uses->post);
+	return post_is_stepping(uses->post)
+	           ? begins == AT_REST
+	           : begins == AFTER_NEWS && conn->call.turn == 0 &&
+	                 post_has_news(uses->post);
 }
 
 /* Begin it after the turn. */
@@ -106,7 +107,6 @@ call_dispatch(struct conn *conn)
 {
 	const struct method *method = look_up(conn);
 	const struct varlink_call *message = &conn->call.message;
-	const char *wrong;
 
 	if (method == NULL)
 		return;
@@ -124,7 +124,7 @@ call_dispatch(struct conn *conn)
 		reply_error(conn, SERVICE_INTERFACE ".ExpectedMore", NULL);
 		return;
 	}
-	wrong = params_check(method->params, message->parameters);
+	const char *wrong = params_check(method->params, message->parameters);
 	if (wrong != NULL)
 		reply_invalid_parameter(conn, wrong);
 	else if (is_early(conn))

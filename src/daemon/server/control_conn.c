@@ -36,11 +36,10 @@ void
 conn_read(struct conn *conn)
 {
 	char data[VARLINK_FEED_MAX];
-	ssize_t n;
 
 	if (!wants_input(conn))
 		return;
-	n = rights_read(conn, data, sizeof(data));
+	ssize_t n = rights_read(conn, data, sizeof(data));
 	if (n > 0) {
 		int r = varlink_reader_feed(&conn->reader, data, (size_t)n);
 
@@ -61,9 +60,7 @@ conn_read(struct conn *conn)
 static bool
 has_hung_up(const struct conn *conn)
 {
-	struct pollfd poll_fd = {.fd = conn->fd};
-
-	return poll(&poll_fd, 1, 0) > 0;
+	return poll(&(struct pollfd){.fd = conn->fd}, 1, 0) > 0;
 }
 
 static void
@@ -84,13 +81,11 @@ on_hangup(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 static void
 watch_hangup(struct conn *conn)
 {
-	struct epoll_event nothing = {.events = 0};
-
 	if (conn->hangup_fd >= 0)
 		return;
 	conn->hangup_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
-	if (conn->hangup_fd < 0 ||
-	    epoll_ctl(conn->hangup_fd, EPOLL_CTL_ADD, conn->fd, &nothing) < 0) {
+	if (conn->hangup_fd < 0 || epoll_ctl(conn->hangup_fd, EPOLL_CTL_ADD, conn->fd,
+	                                     &(struct epoll_event){.events = 0}) < 0) {
 		/* Out of descriptors: it is seen when there is something to send. */
 		fd_close(&conn->hangup_fd);
 		return;
@@ -255,11 +250,10 @@ static bool
 next_call(struct conn *conn)
 {
 	json_t *message;
-	int r;
 
 	if (!share_may_begin(conn))
 		return false;
-	r = varlink_reader_next(&conn->reader, &message, NULL);
+	int r = varlink_reader_next(&conn->reader, &message, NULL);
 	if (r == 0)
 		return false;
 	conn->call = (struct served_call){0};

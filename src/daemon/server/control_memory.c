@@ -110,11 +110,10 @@ struct remembered *
 token_memory(struct conn *conn)
 {
 	const struct served_call *call = &conn->call;
-	struct remembered *memory;
 
 	if (call->memory == 0)
 		return NULL;
-	memory = &memories(conn->control)[call->memory - 1];
+	struct remembered *memory = &memories(conn->control)[call->memory - 1];
 	return memory->serial == call->memory_serial ? memory : NULL;
 }
 
@@ -139,13 +138,11 @@ static struct remembered *
 memory_of(struct ledger *ledger, uint64_t token, uint32_t *ret_target)
 {
 	uint32_t i = ((uint32_t)token & ~(uint32_t)TOKEN_KEPT) >> TOKEN_MEMORY_SHIFT;
-	struct remembered *memory;
-	uint32_t target;
 
 	if (i == 0 || i > CONTROL_TOKENS_MAX)
 		return NULL;
-	memory = (struct remembered *)ledger_tokens(ledger) + i - 1;
-	target = (uint32_t)(token >> 32) - memory->first_serial;
+	struct remembered *memory = (struct remembered *)ledger_tokens(ledger) + i - 1;
+	uint32_t target = (uint32_t)(token >> 32) - memory->first_serial;
 	if (target >= memory->n_targets || memory->n_targets > WAITERS_MAX)
 		return NULL;
 	*ret_target = target;

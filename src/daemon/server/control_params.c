@@ -103,8 +103,7 @@ params_check(const struct param *params, const json_t *parameters)
 {
 	/* jansson's iteration takes a writable object and does not write. */
 	json_t *object = json_incref((json_t *)(uintptr_t)parameters);
-	const char *wrong = NULL;
-	const char *key;
+	const char *wrong = NULL, *key;
 	json_t *value;
 
 	json_object_foreach(object, key, value)

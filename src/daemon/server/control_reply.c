@@ -49,7 +49,6 @@ reply_without_memory(struct conn *conn)
 {
 	const struct served_call *call = &conn->call;
 	char text[256];
-	int n;
 
 	conn->over.both = true;
 	if (conn->over.out || conn_unsent(conn) > 0 ||
@@ -61,7 +60,7 @@ reply_without_memory(struct conn *conn)
 		reply_to_stranger(conn->fd);
 		return;
 	}
-	n = snprintf(text, sizeof(text), NO_ANSWER, call->method->name);
+	int n = snprintf(text, sizeof(text), NO_ANSWER, call->method->name);
 	(void)send(conn->fd, text, (size_t)n + 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -140,10 +139,8 @@ reply_raw(struct conn *conn, const char *message, size_t len)
 static void
 reply_write(struct conn *conn, json_t *take_message)
 {
-	int r;
-
 	reply_set_mark(conn);
-	r = varlink_write(&conn->out, take_message, VARLINK_REPLY_MAX);
+	int r = varlink_write(&conn->out, take_message, VARLINK_REPLY_MAX);
 	json_decref(take_message);
 	if (r == -ENOMEM)
 		reply_without_memory(conn);

@@ -28,11 +28,9 @@ owner_of(uid_t uid)
 ssize_t
 rights_read(struct conn *conn, void *ret, size_t size)
 {
-	ssize_t n;
-
 	if (!conn->may_bring)
 		return recv(conn->fd, ret, size, MSG_DONTWAIT);
-	n = rights_receive(conn->fd, ret, size);
+	ssize_t n = rights_receive(conn->fd, ret, size);
 	if (n < 0 && errno == EPERM)
 		log_paced(&conn->control->rights_pace, LOG_LEVEL_WARNING,
 		          "a client of the control socket (pid %d, uid %u) sends "

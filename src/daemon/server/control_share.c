@@ -18,8 +18,7 @@ static bool
 has_bytes(const struct conn *conn)
 {
 	const struct conn *other;
-	size_t own = 0;
-	size_t all = 0;
+	size_t own = 0, all = 0;
 
 	TAILQ_FOREACH (other, &conn->control->conns, link) {
 		size_t unsent = conn_unsent(other);
@@ -60,8 +59,7 @@ share_has_waiters(const struct conn *conn, size_t n)
 {
 	const struct control *control = conn->control;
 	const struct conn *other;
-	size_t own = n;
-	size_t all = n;
+	size_t own = n, all = n;
 
 	if (control->n_waiters + n > WAITERS_MAX)
 		return false;

@@ -37,12 +37,11 @@ bool
 token_begin(struct conn *conn, enum token_state *ret_state)
 {
 	const char *token = param_string(conn, "token");
-	struct remembered *memory;
 
 	*ret_state = TOKEN_NEW;
 	if (token == NULL)
 		return true;
-	memory = memory_find(conn->control, conn->peer.uid, token);
+	struct remembered *memory = memory_find(conn->control, conn->peer.uid, token);
 	if (is_wrong(conn, token, memory))
 		return false;
 	if (memory != NULL && atomic_load(&memory->state) == REMEMBERED_ANSWERED) {
@@ -93,12 +92,11 @@ static struct remembered *
 find_call(struct conn *conn, bool *ret_replied)
 {
 	const char *token = param_string(conn, "token");
-	struct remembered *memory;
 
 	*ret_replied = false;
 	if (token == NULL)
 		return NULL;
-	memory = memory_find(conn->control, conn->peer.uid, token);
+	struct remembered *memory = memory_find(conn->control, conn->peer.uid, token);
 	*ret_replied = is_wrong(conn, token, memory);
 	if (memory == NULL || *ret_replied)
 		return NULL;
@@ -194,13 +192,11 @@ is_refused(const struct remembered *memory)
 bool
 token_waits_again(struct conn *conn, void (*finish)(struct conn *conn))
 {
-	const struct remembered *memory;
-
 	if (!token_resumes(conn, finish, NULL))
 		return false;
 	if (conn->call.state != CALL_AGAIN)
 		return true;
-	memory = token_memory(conn);
+	const struct remembered *memory = token_memory(conn);
 	if (param_bool(conn, "wait", true)) {
 		wait_start_timer(conn);
 	} else if (memory->n_done == memory->n_targets && !is_refused(memory)) {

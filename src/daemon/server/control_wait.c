@@ -32,14 +32,12 @@ static struct wait_entry *
 find_waiter(struct control *control, uint64_t token)
 {
 	uint32_t i = ((uint32_t)token & TOKEN_WAITER_MASK) - 1;
-	struct wait_entry *waiter;
 
 	if (i >= control->waiters_cap)
 		return NULL;
-	waiter = &control->waiters[i];
-	if (waiter->conn == NULL || waiter->serial != (uint32_t)(token >> 32))
-		return NULL;
-	return waiter;
+	struct wait_entry *waiter = &control->waiters[i];
+	return waiter->conn == NULL || waiter->serial != (uint32_t)(token >> 32) ? NULL
+	                                                                         : waiter;
 }
 
 static void
@@ -86,12 +84,12 @@ reserve_waiters(struct control *control, size_t n)
 bool
 wait_prepare(struct conn *conn, size_t n_targets)
 {
-	struct control *control = conn->control;
 	struct served_call *call = &conn->call;
 
 	ASSERT(call->targets == NULL);
 	ASSERT(n_targets > 0);
-	if (!share_has_waiters(conn, n_targets) || !reserve_waiters(control, n_targets)) {
+	if (!share_has_waiters(conn, n_targets) ||
+	    !reserve_waiters(conn->control, n_targets)) {
 		reply_limit(conn, call->method->name,
 		            conn->observes ? CONTROL_WAITERS_UID : WAITERS_MAX);
 		return false;
@@ -161,8 +159,6 @@ wait_forget(struct conn *conn)
 		memory->n_done = 0;
 	for (size_t i = 0; i < call->n_targets; i++) {
 		struct target *target = &call->targets[i];
-		const struct event unwait = {.kind = EVENT_UNWAIT,
-		                             .token = target->token};
 
 		if (target->token == 0 || target->answered)
 			continue;
@@ -171,7 +167,9 @@ wait_forget(struct conn *conn)
 		call->n_open--;
 		/* A kept one is answered to the memory of its call. */
 		if (!control->closing && call->keeps != KEEP_ALWAYS)
-			post_event(control->uses.post, &unwait);
+			post_event(control->uses.post,
+			           &(const struct event){.kind = EVENT_UNWAIT,
+			                                 .token = target->token});
 	}
 }
 
@@ -181,13 +179,11 @@ void
 control_on_reply(struct control *control, const struct action *action)
 {
 	struct wait_entry *waiter = find_waiter(control, action->token);
-	struct target *target;
-	struct conn *conn;
 
 	if (waiter == NULL)
 		return;
-	conn = waiter->conn;
-	target = &conn->call.targets[waiter->target];
+	struct conn *conn = waiter->conn;
+	struct target *target = &conn->call.targets[waiter->target];
 	wait_answered(conn, waiter->target);
 	free_waiter(control, action->token);
 	wait_target(control->uses.engine, target, action);

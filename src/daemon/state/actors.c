@@ -134,11 +134,10 @@ void
 actors_clear(struct actors *actors, struct ref ref)
 {
 	struct actor *actor = actors_get(actors, ref);
-	struct actor *predecessor;
 
 	if (actor == NULL)
 		return;
-	predecessor = actors_get(actors, actor->predecessor);
+	struct actor *predecessor = actors_get(actors, actor->predecessor);
 	if (actors_has_name(actors, ref)) {
 		map_remove_name(&actors->by_path, actor->path);
 		/* There is room: an entry was removed just now. */
@@ -155,10 +154,10 @@ actors_clear(struct actors *actors, struct ref ref)
 struct actor *
 actors_get(const struct actors *actors, struct ref ref)
 {
-	if (ref.slot >= actors->cap || actors->at[ref.slot].ref.slot != ref.slot ||
-	    actors->at[ref.slot].ref.tenant != ref.tenant)
-		return NULL;
-	return &actors->at[ref.slot];
+	return ref.slot >= actors->cap || actors->at[ref.slot].ref.slot != ref.slot ||
+	               actors->at[ref.slot].ref.tenant != ref.tenant
+	           ? NULL
+	           : &actors->at[ref.slot];
 }
 
 /* The user that the actor's processes run as. */
@@ -176,9 +175,8 @@ actors_find(const struct actors *actors, const char *path)
 {
 	uint32_t slot;
 
-	if (!map_get_name(&actors->by_path, path, &slot))
-		return REF_NONE;
-	return actors->at[slot].ref;
+	return map_get_name(&actors->by_path, path, &slot) ? actors->at[slot].ref
+	                                                   : REF_NONE;
 }
 
 /* The actor of that path in the configuration, even if an added actor has the path now.

@@ -241,9 +241,9 @@ find_head(const struct events *events)
 {
 	const struct event_record *newest = record_of(events, events->next_seq - 1);
 
-	if (events->first_seq == events->next_seq)
-		return 0;
-	return (size_t)newest->offset + newest->len;
+	return events->first_seq == events->next_seq
+	           ? 0
+	           : (size_t)newest->offset + newest->len;
 }
 
 /* Find room for `need` bytes; the oldest records that are in the way go. */
@@ -291,9 +291,9 @@ events_end(struct events *events)
 static const struct event_record *
 find_record(const struct events *events, uint64_t seq)
 {
-	if (seq < events->first_seq || seq >= events->next_seq)
-		return NULL;
-	return record_of(events, seq);
+	return seq < events->first_seq || seq >= events->next_seq
+	           ? NULL
+	           : record_of(events, seq);
 }
 
 /* The `by` of that event, the number of the event that brought it about; 0: none, or the

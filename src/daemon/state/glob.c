@@ -43,8 +43,7 @@ set_has(const char *set, char c, const char **ret_end)
 	const char *p = set + negated;
 
 	do {
-		char from = *p;
-		char to = from;
+		char from = *p, to = from;
 
 		if (from == '\0')
 			return false;
@@ -129,9 +128,8 @@ match(const char *glob, const char *text, bool within_level)
 static bool
 matches(const char *glob, const char *path, bool within_level)
 {
-	if (match(glob, path, within_level))
-		return true;
-	return glob[0] != '/' && match(glob, glob_below_user(path), within_level);
+	return match(glob, path, within_level) ||
+	       (glob[0] != '/' && match(glob, glob_below_user(path), within_level));
 }
 
 /*
@@ -158,7 +156,6 @@ glob_selects_last_name(const char *glob, const char *path)
 bool
 glob_filters(const char *glob, const char *path)
 {
-	if (glob == NULL)
-		return true;
-	return matches(glob, path, false) || glob_selects_last_name(glob, path);
+	return glob == NULL || matches(glob, path, false) ||
+	       glob_selects_last_name(glob, path);
 }

@@ -221,13 +221,12 @@ struct conf *
 keeper_take_conf(struct keeper *keeper, uint64_t id, struct err *err)
 {
 	int fd = keeper_take(keeper, VAULT_KEY(VAULT_CONF, id));
-	struct conf *conf;
 
 	if (fd < 0) {
 		err_set(err, 0, "the walker has not kept the configuration");
 		return NULL;
 	}
-	conf = conf_unpack(fd, err);
+	struct conf *conf = conf_unpack(fd, err);
 	(void)close(fd);
 	return conf;
 }
@@ -254,7 +253,6 @@ static int
 wait_for(struct keeper *keeper, enum link_kind kind, uint64_t until_ms,
          struct link_message *ret, int ret_fds[LINK_FDS_MAX])
 {
-	struct pollfd link = {.fd = keeper->link_fd, .events = POLLIN};
 	bool is_message;
 	uint64_t now_ms;
 	size_t n_fds;
@@ -262,7 +260,8 @@ wait_for(struct keeper *keeper, enum link_kind kind, uint64_t until_ms,
 
 	do {
 		now_ms = clock_mono_ms();
-		(void)poll(&link, 1, clock_wait_ms(now_ms, until_ms));
+		(void)poll(&(struct pollfd){.fd = keeper->link_fd, .events = POLLIN}, 1,
+		           clock_wait_ms(now_ms, until_ms));
 		r = link_receive(keeper->link_fd, MSG_DONTWAIT, ret, ret_fds, &n_fds);
 		is_message = r > 0 || r == -EMFILE;
 		if (is_message)
@@ -292,13 +291,13 @@ int
 keeper_fetch(struct keeper *keeper, const uint64_t *keys, size_t n, int *ret_fds)
 {
 	struct link_message message = {.kind = LINK_FETCH, .n = (uint32_t)n};
-	int fds[LINK_FDS_MAX], r;
+	int fds[LINK_FDS_MAX];
 	size_t at = 0;
 
 	if (keeper->unsent == NULL || keeper->is_owed)
 		return -EBUSY;
 	memcpy(message.keys, keys, n * sizeof(*keys));
-	r = link_try(keeper->link_fd, &message, NULL, 0);
+	int r = link_try(keeper->link_fd, &message, NULL, 0);
 	if (r == 0) {
 		keeper->is_owed = true;
 		r = wait_for(keeper, LINK_VAULT, clock_mono_ms() + FETCH_MS, &message,
@@ -343,11 +342,10 @@ keeper_keep_ledger(struct keeper *keeper, const struct ledger *ledger)
 	struct link_message message = {.kind = LINK_LEDGER};
 	int fd = ledger_fd(ledger);
 	struct ledger_size size;
-	int code;
 
 	ledger_size(ledger, &size);
 	message.n = size.slots;
-	code = -send_patiently(keeper, &message, fd);
+	int code = -send_patiently(keeper, &message, fd);
 	if (code == 0)
 		code = wait_for_ack(keeper);
 	if (code == 0)
@@ -387,14 +385,13 @@ keeper_count(const struct conf *conf)
 bool
 keeper_has_room(struct keeper *keeper, uint32_t n)
 {
-	const struct link_message room = {.kind = LINK_ROOM, .n = n};
-
 	if (keeper->unsent == NULL || keeper->is_gone)
 		return true;
 	/* Descriptors that wait to be sent count, too. */
-	if (unsent_flush(keeper->unsent) < 0 || tell_walker(keeper, &room) < 0)
-		return false;
-	return wait_for_ack(keeper) == 0;
+	return unsent_flush(keeper->unsent) >= 0 &&
+	       tell_walker(keeper, &(const struct link_message){.kind = LINK_ROOM,
+	                                                        .n = n}) >= 0 &&
+	       wait_for_ack(keeper) == 0;
 }
 
 /* A message has kilobytes, of which this one needs the first two numbers. */
@@ -446,9 +443,7 @@ keeper_lock(struct keeper *keeper, int fd)
 void
 keeper_settled(struct keeper *keeper)
 {
-	const struct link_message adopted = {.kind = LINK_ADOPTED};
-
-	(void)tell_walker(keeper, &adopted);
+	(void)tell_walker(keeper, &(const struct link_message){.kind = LINK_ADOPTED});
 	(void)handover_drop_rest(keeper->handover);
 	keeper->handover = NULL;
 }
@@ -456,28 +451,28 @@ keeper_settled(struct keeper *keeper)
 int
 keeper_status(struct keeper *keeper, int status)
 {
-	const struct link_message message = {.kind = LINK_STATUS, .n = (uint32_t)status};
-
-	return tell_walker(keeper, &message);
+	return tell_walker(keeper, &(const struct link_message){.kind = LINK_STATUS,
+	                                                        .n = (uint32_t)status});
 }
 
 int
 keeper_upgrade(struct keeper *keeper, int binary_fd)
 {
-	const struct link_message upgrade = {.kind = LINK_UPGRADE};
 	/* What the walker does not keep by now would be lost with this guardian. */
 	int r = unsent_flush(keeper->unsent);
 
-	return r < 0 ? r : link_send(keeper->link_fd, &upgrade, &binary_fd, 1);
+	return r < 0 ? r
+	             : link_send(keeper->link_fd,
+	                         &(const struct link_message){.kind = LINK_UPGRADE},
+	                         &binary_fd, 1);
 }
 
 void
 keeper_notify(struct keeper *keeper, const char *text)
 {
 	struct link_message message = {.kind = LINK_NOTIFY};
-	int n;
 
-	n = snprintf(message.text, sizeof(message.text), "%s", text);
+	int n = snprintf(message.text, sizeof(message.text), "%s", text);
 
 	ASSERT(n >= 0);
 	message.n = (uint32_t)n;

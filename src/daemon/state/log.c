@@ -63,10 +63,8 @@ open_socket(const char *path, struct err *err)
 static int
 open_file(const char *path, struct err *err)
 {
-	int fd;
-
 	(void)fd_mkdir_parents(path, 0755);
-	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0640);
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0640);
 	if (fd < 0) {
 		err_set(err, errno, "log to %s", path);
 		return -errno;
@@ -124,11 +122,9 @@ log_open(enum log_level level, enum log_target target, const char *directory,
 void
 log_reopen(void)
 {
-	int fd;
-
 	if (sink.target != LOG_TARGET_FILE)
 		return;
-	fd = open_file(sink.path, NULL);
+	int fd = open_file(sink.path, NULL);
 	if (fd < 0)
 		return;
 	(void)close(sink.fd);
@@ -152,9 +148,9 @@ log_file(bool *ret_json)
 enum log_target
 log_goes_to(void)
 {
-	if (sink.target == LOG_TARGET_STDERR && say_is_journal(STDERR_FILENO))
-		return LOG_TARGET_JOURNAL;
-	return sink.target;
+	return sink.target == LOG_TARGET_STDERR && say_is_journal(STDERR_FILENO)
+	           ? LOG_TARGET_JOURNAL
+	           : sink.target;
 }
 
 /* The file has grown: is it to be set aside? */
@@ -228,8 +224,7 @@ send_datagram(const char *text, size_t len)
 static bool
 emit_json(int fd, enum log_level level, const char *line)
 {
-	char memory[6 * LINE_MAX_BYTES + 256];
-	char stamp[CLOCK_TEXT_MAX];
+	char memory[6 * LINE_MAX_BYTES + 256], stamp[CLOCK_TEXT_MAX];
 	struct strbuf text;
 
 	strbuf_borrow(&text, memory, sizeof(memory));
@@ -294,8 +289,7 @@ static void vlog(enum log_level level, const char *fmt, va_list ap)
 static void
 vlog(enum log_level level, const char *fmt, va_list ap)
 {
-	char line[LINE_MAX_BYTES];
-	char note[64];
+	char line[LINE_MAX_BYTES], note[64];
 
 	(void)vsnprintf(line, sizeof(line), fmt, ap);
 	make_harmless(line);

@@ -43,13 +43,11 @@ copy(const char *from, const char *to)
 static int
 exchange(const char *path, int fd)
 {
-	char aside[PATH_MAX];
-	char beside[PATH_MAX];
-	int r;
+	char aside[PATH_MAX], beside[PATH_MAX];
 
 	(void)snprintf(aside, sizeof(aside), "%s.1", path);
 	(void)snprintf(beside, sizeof(beside), "%s.copy", path);
-	r = copy(aside, beside);
+	int r = copy(aside, beside);
 	if (rename(aside, path) < 0 && r == 0)
 		r = -errno;
 	if (r == 0 && rename(beside, aside) < 0)
@@ -85,10 +83,9 @@ log_set_aside(const char *path, int fd, const struct conf_log *limits)
 	const bool is_shared =
 	    fstat(fd, &own) == 0 && fstat(STDERR_FILENO, &inherited) == 0 &&
 	    own.st_dev == inherited.st_dev && own.st_ino == inherited.st_ino;
-	int r;
 
 	if (is_shared && limits->keep == 0)
 		return ftruncate(fd, 0) < 0 ? -errno : 0;
-	r = sink_rotate(&sink);
+	int r = sink_rotate(&sink);
 	return r == 0 && is_shared ? exchange(path, fd) : r;
 }

@@ -42,13 +42,11 @@ on_loop_error(const char *text)
 void *
 memory_for_loop(void *take, long size)
 {
-	void *memory;
-
 	if (size == 0) {
 		free(take);
 		return NULL;
 	}
-	memory = realloc(take, (size_t)size);
+	void *memory = realloc(take, (size_t)size);
 	if (memory == NULL) {
 		free(reserve);
 		reserve = NULL;

@@ -105,12 +105,11 @@ write_early(struct post *post)
 {
 	struct ledger *ledger = post->recording->ledger;
 	const size_t n = post->posted.n - post->n_written;
-	struct event *events;
 
 	/* Room to sort them. */
 	if (queue_reserve(&post->stepping, post->posted.cap) < 0)
 		return false;
-	events = post->posted.events + post->n_written;
+	struct event *events = post->posted.events + post->n_written;
 	if (post->n_written == 0) {
 		engine_set_time(post->engine);
 		post->written_ms = post->engine->now_ms;

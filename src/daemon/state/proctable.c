@@ -67,10 +67,9 @@ proctable_contains(const struct proctable *table, struct ref ref, pid_t pid, uid
 {
 	const struct proc *proc = proc_now(table, ref);
 
-	if (proc == NULL || pid <= 0)
-		return false;
-	return proc->child.pid == pid ||
-	       containment_has(&proc->child.containment, table->cgroups, pid, uid);
+	return proc != NULL && pid > 0 &&
+	       (proc->child.pid == pid ||
+	        containment_has(&proc->child.containment, table->cgroups, pid, uid));
 }
 
 bool

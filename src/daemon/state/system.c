@@ -96,7 +96,6 @@ struct system *
 system_new(void)
 {
 	struct system *system = calloc(1, sizeof(*system));
-	struct conf_actor *log;
 
 	if (system == NULL)
 		return NULL;
@@ -108,7 +107,7 @@ system_new(void)
 	fill_actor(system, SYSTEM_TOP, NODE_SUPERVISOR);
 	system->actors[SYSTEM_TOP].spec.policy.intensity =
 	    (struct intensity_spec){.unlimited = true};
-	log = fill_worker(system, SYSTEM_LOG);
+	struct conf_actor *log = fill_worker(system, SYSTEM_LOG);
 	log->spec.stop.shutdown_ms = SHUTDOWN_MS;
 	log->process->orders.stop_signal = LOGD_STOP;
 	for (int i = 0; i < HELPER_MAX; i++)

@@ -49,7 +49,6 @@ static int
 send_item(const struct unsent *unsent, const struct item *item, bool may_wait)
 {
 	struct link_message message = {.kind = item->kind};
-	int r;
 
 	if (item->kind == UNSENT_CLOSE)
 		return closer_close(unsent->closers, item->key, &item->fd, 1);
@@ -57,8 +56,8 @@ send_item(const struct unsent *unsent, const struct item *item, bool may_wait)
 		message.n = 1;
 		message.keys[0] = item->key;
 	}
-	r = (may_wait ? link_send : link_try)(unsent->link_fd, &message, &item->fd,
-	                                      item->kind != LINK_DROP);
+	int r = (may_wait ? link_send : link_try)(unsent->link_fd, &message, &item->fd,
+	                                          item->kind != LINK_DROP);
 	/* That the walker is gone is seen, and told, elsewhere. */
 	return r == -EPIPE ? 0 : r;
 }
@@ -145,10 +144,9 @@ int
 unsent_flush(struct unsent *unsent)
 {
 	const int code = try_all(unsent, false);
-	size_t n;
 
 	(void)try_all(unsent, true);
-	n = count(unsent, false);
+	size_t n = count(unsent, false);
 	if (unsent->is_told && n + count(unsent, true) == 0) {
 		unsent->is_told = false;
 		log_paced(unsent->pace, LOG_LEVEL_NOTICE,

@@ -107,12 +107,11 @@ static bool
 is_alone(const char *path)
 {
 	char buf[64], mine[32];
-	int fd, r;
 
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	r = cgroup_read(fd, "cgroup.procs", buf, sizeof(buf));
+	int r = cgroup_read(fd, "cgroup.procs", buf, sizeof(buf));
 	(void)close(fd);
 	(void)snprintf(mine, sizeof(mine), "%d\n", getpid());
 	return r > 0 && strcmp(buf, mine) == 0;
@@ -124,19 +123,18 @@ static int
 open_actors(struct cgroup_root *root)
 {
 	char actors[CGROUP_PATH_MAX + 32], type[32];
-	int fd, r;
 
 	(void)snprintf(actors, sizeof(actors), "%s/actors", root->path);
 	if (mkdir(actors, 0711) < 0 && errno != EEXIST)
 		return -errno;
-	fd = fd_raise(open(actors, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	int fd = fd_raise(open(actors, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (fd < 0)
 		return -errno;
 	/* One of before. */
 	(void)fchmod(fd, 0711);
-	r = flock(fd, LOCK_EX | LOCK_NB) < 0
-	        ? -errno
-	        : cgroup_read(fd, "cgroup.type", type, sizeof(type));
+	int r = flock(fd, LOCK_EX | LOCK_NB) < 0
+	            ? -errno
+	            : cgroup_read(fd, "cgroup.type", type, sizeof(type));
 	/* Below a threaded cgroup no whole process can live. */
 	if (r >= 0 && strcmp(type, "domain\n") != 0)
 		r = -EOPNOTSUPP;
@@ -232,13 +230,11 @@ create_below(struct cgroup_root *root)
 static void
 kill_leftover(struct cgroup_root *root, const char *leaf)
 {
-	const struct timespec a_millisecond = {.tv_nsec = 1000000};
-
 	for (int i = 0; i < DEATH_TRIES; i++) {
 		if (cgroup_leaf_populated(root, leaf, -1) <= 0)
 			break;
 		(void)cgroup_leaf_kill(root, leaf);
-		(void)nanosleep(&a_millisecond, NULL);
+		(void)nanosleep(&(const struct timespec){.tv_nsec = 1000000}, NULL);
 	}
 	(void)cgroup_leaf_remove(root, leaf);
 }
@@ -303,10 +299,9 @@ int
 cgroup_enter(char ret_path[CGROUP_PATH_MAX])
 {
 	struct cgroup_root root;
-	int r;
 
 	cgroup_root_init(&root);
-	r = find_own(&root, NULL);
+	int r = find_own(&root, NULL);
 	if (r < 0)
 		return r;
 	r = check_writable(root.path, NULL);
@@ -417,10 +412,8 @@ follow(struct cgroup_root *root)
 int
 cgroup_root_adopt(struct cgroup_root *root, int take_fd, struct err *err)
 {
-	int r;
-
 	cgroup_root_init(root);
-	r = find_own(root, err);
+	int r = find_own(root, err);
 	root->fd = take_fd;
 	if (r == 0) {
 		r = follow(root);
@@ -477,11 +470,10 @@ int
 cgroup_root_next(struct cgroup_root *root, uint64_t *ret_tokens, size_t max)
 {
 	struct epoll_event events[64];
-	int n;
 
 	if (max > 64)
 		max = 64;
-	n = epoll_wait(root->watch_fd, events, (int)max, 0);
+	int n = epoll_wait(root->watch_fd, events, (int)max, 0);
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
 	for (int i = 0; i < n; i++)

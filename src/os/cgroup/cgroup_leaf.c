@@ -137,7 +137,6 @@ int
 cgroup_leaf_populated(const struct cgroup_root *root, const char *leaf, int events_fd)
 {
 	char name[LEAF_FILE_MAX], buf[128];
-	const char *at;
 	int r;
 
 	if (events_fd >= 0) {
@@ -151,7 +150,7 @@ cgroup_leaf_populated(const struct cgroup_root *root, const char *leaf, int even
 		if (r < 0)
 			return r == -ENODEV || r == -ENOENT ? 0 : r;
 	}
-	at = strstr(buf, "populated ");
+	const char *at = strstr(buf, "populated ");
 	return at != NULL && at[strlen("populated ")] == '1';
 }
 
@@ -160,10 +159,9 @@ int
 cgroup_leaf_events(const struct cgroup_root *root, const char *leaf)
 {
 	char name[LEAF_FILE_MAX];
-	int fd;
 
 	file_name(leaf, "cgroup.events", name);
-	fd = openat(root->fd, name, O_RDONLY | O_CLOEXEC);
+	int fd = openat(root->fd, name, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd_raise(fd);
 }
 
@@ -176,17 +174,17 @@ cgroup_leaf_events(const struct cgroup_root *root, const char *leaf)
 int
 cgroup_leaf_watch(struct cgroup_root *root, int events_fd, uint64_t token)
 {
-	struct epoll_event event = {.events = EPOLLPRI | EPOLLET, .data.u64 = token};
-
-	return epoll_ctl(root->watch_fd, EPOLL_CTL_ADD, events_fd, &event) < 0 ? -errno
-	                                                                       : 0;
+	return epoll_ctl(root->watch_fd, EPOLL_CTL_ADD, events_fd,
+	                 &(struct epoll_event){.events = EPOLLPRI | EPOLLET,
+	                                       .data.u64 = token}) < 0
+	           ? -errno
+	           : 0;
 }
 
 /* Is this process in the leaf, or below? */
 bool
 cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid)
 {
-	const char *parent = strcmp(root->name, "/") == 0 ? "" : root->name;
 	const bool is_limited = strncmp(leaf, LIMITED, LIMITED_LEN) == 0;
 	char file[64], wanted[LEAF_PATH_MAX];
 	char *line = NULL;
@@ -194,7 +192,8 @@ cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid)
 	bool has = false;
 
 	(void)snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
-	len = (size_t)snprintf(wanted, sizeof(wanted), "0::%s/%s%s", parent,
+	len = (size_t)snprintf(wanted, sizeof(wanted), "0::%s/%s%s",
+	                       (strcmp(root->name, "/") == 0 ? "" : root->name),
 	                       is_limited ? "limited/" : "actors/",
 	                       is_limited ? leaf + LIMITED_LEN : leaf);
 	FILE *cgroups = fopen(file, "re");
@@ -240,10 +239,9 @@ cgroup_leaf_number(const struct cgroup_root *root, const char *leaf, const char 
 	uint64_t sum = 0;
 	char *save, *end;
 	bool found = false;
-	int r;
 
 	file_name(leaf, file, name);
-	r = cgroup_read(root->fd, name, buf, sizeof(buf));
+	int r = cgroup_read(root->fd, name, buf, sizeof(buf));
 	if (r < 0)
 		return r;
 	for (char *word = strtok_r(buf, " \n", &save); word != NULL;
@@ -321,10 +319,9 @@ int
 cgroup_leaf_freeze(const struct cgroup_root *root, const char *leaf, bool freeze)
 {
 	char name[LEAF_FILE_MAX];
-	int r;
 
 	file_name(leaf, "cgroup.freeze", name);
-	r = cgroup_write(root->fd, name, freeze ? "1" : "0");
+	int r = cgroup_write(root->fd, name, freeze ? "1" : "0");
 	return r == -ENODEV || r == -ENOENT ? 0 : r;
 }
 
@@ -336,10 +333,9 @@ int
 cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf)
 {
 	char name[LEAF_FILE_MAX];
-	int r;
 
 	file_name(leaf, "cgroup.kill", name);
-	r = cgroup_write(root->fd, name, "1");
+	int r = cgroup_write(root->fd, name, "1");
 	/* cgroup.kill passes over a process after the end of its first thread. */
 	if (r == 0)
 		r = cgroup_leaf_signal(root, leaf, SIGKILL);

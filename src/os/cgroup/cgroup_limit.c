@@ -76,8 +76,6 @@ enable_in_root(const struct cgroup_root *root)
 int
 cgroup_root_limit(struct cgroup_root *root)
 {
-	int r;
-
 	if (root->has_limited)
 		return 0;
 	if (mkdirat(root->fd, "../limited", 0755) < 0 && errno != EEXIST)
@@ -85,8 +83,8 @@ cgroup_root_limit(struct cgroup_root *root)
 	enable_in_root(root);
 	switch_controllers(root->fd, "../" SUBTREE, enabling);
 	switch_controllers(root->fd, "../limited/" SUBTREE, enabling);
-	r = cgroup_read(root->fd, "../limited/" SUBTREE, root->controllers,
-	                sizeof(root->controllers));
+	int r = cgroup_read(root->fd, "../limited/" SUBTREE, root->controllers,
+	                    sizeof(root->controllers));
 	root->controllers[r < 0 ? 0 : strcspn(root->controllers, "\n")] = '\0';
 	root->has_limited = r >= 0;
 	return r < 0 ? r : 0;
@@ -100,12 +98,11 @@ void
 cgroup_root_unlimit(const char *path)
 {
 	char limited[CGROUP_PATH_MAX + 32];
-	int fd;
 
 	(void)snprintf(limited, sizeof(limited), "%s/limited", path);
 	if (access(limited, F_OK) < 0 || cgroup_tree_remove(limited) < 0)
 		return;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	switch_controllers(fd, SUBTREE, disabling);

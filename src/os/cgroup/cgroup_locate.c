@@ -74,8 +74,7 @@ static bool
 split_mount(char *line, const char **ret_root, const char **ret_point)
 {
 	char *field[5];
-	char *separator = strstr(line, " - ");
-	char *save = NULL;
+	char *separator = strstr(line, " - "), *save = NULL;
 
 	if (separator == NULL || strncmp(separator, " - cgroup2 ", 11) != 0)
 		return false;
@@ -97,7 +96,6 @@ static bool
 path_in_mount(char *line, const char *name, char ret_path[CGROUP_PATH_MAX])
 {
 	const char *root, *point, *rest = "";
-	int n;
 
 	if (!split_mount(line, &root, &point))
 		return false;
@@ -105,8 +103,7 @@ path_in_mount(char *line, const char *name, char ret_path[CGROUP_PATH_MAX])
 		rest = below(name, root);
 	if (rest == NULL)
 		return false;
-	n = snprintf(ret_path, CGROUP_PATH_MAX, "%s%s", point, rest);
-	return n < CGROUP_PATH_MAX;
+	return snprintf(ret_path, CGROUP_PATH_MAX, "%s%s", point, rest) < CGROUP_PATH_MAX;
 }
 
 static int

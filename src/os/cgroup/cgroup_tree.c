@@ -23,12 +23,11 @@ int
 cgroup_read(int directory, const char *file, char *ret, size_t size)
 {
 	int fd = openat(directory, file, O_RDONLY | O_CLOEXEC);
-	int r;
 
 	if (fd < 0)
 		return -errno;
 	ssize_t n = read(fd, ret, size - 1);
-	r = n < 0 ? -errno : (int)n;
+	int r = n < 0 ? -errno : (int)n;
 	(void)close(fd);
 	if (r >= 0)
 		ret[r] = '\0';
@@ -139,10 +138,9 @@ static int
 walk_tree(int directory, const char *path, const struct visit *visit)
 {
 	struct walk walk;
-	int r;
 
 	walk.n = 0;
-	r = walk_down(&walk, directory, path);
+	int r = walk_down(&walk, directory, path);
 	if (walk.n == 0)
 		return r == -ENOENT ? 0 : r;
 	if (visit->on_enter != NULL)
@@ -176,8 +174,8 @@ int
 cgroup_tree_remove(const char *path)
 {
 	int failed = 0;
-	const struct visit visit = {.on_leave = remove_one, .arg = &failed};
-	int r = walk_tree(AT_FDCWD, path, &visit);
+	int r = walk_tree(AT_FDCWD, path,
+	                  &(const struct visit){.on_leave = remove_one, .arg = &failed});
 
 	if (rmdir(path) < 0 && errno != ENOENT)
 		failed = -errno;
@@ -251,10 +249,10 @@ cgroup_tree_each(int directory, const char *path, int (*on_pid)(pid_t pid, void 
                  void *arg)
 {
 	struct each each = {.on_pid = on_pid, .arg = arg};
-	const struct visit visit = {.on_enter = each_in, .arg = &each};
 	int r;
 
 	return each_in_leaf(directory, path, &each, &r)
 	           ? r
-	           : walk_tree(directory, path, &visit);
+	           : walk_tree(directory, path,
+	                       &(const struct visit){.on_enter = each_in, .arg = &each});
 }

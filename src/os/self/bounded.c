@@ -297,11 +297,11 @@ bounded_leave(struct bounded *bounded, uint64_t owner, int id, int *fd)
 static int
 wait_until(int fd, uint64_t until_ms)
 {
-	struct pollfd in = {.fd = fd, .events = POLLIN};
 	uint64_t now_ms;
 
 	while ((now_ms = clock_mono_ms()) < until_ms)
-		if (poll(&in, 1, (int)(until_ms - now_ms)) > 0)
+		if (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1,
+		         (int)(until_ms - now_ms)) > 0)
 			return 0;
 	return -ETIMEDOUT;
 }
@@ -315,11 +315,11 @@ int
 bounded_answer(int fd, uint64_t until_ms, void *ret_answer, size_t size, int *ret_fd)
 {
 	int received = -1;
-	struct pass_fds fds = {&received, 1};
 	ssize_t n = wait_until(fd, until_ms);
 
 	if (n == 0)
-		n = pass_receive(fd, MSG_DONTWAIT, ret_answer, size, &fds);
+		n = pass_receive(fd, MSG_DONTWAIT, ret_answer, size,
+		                 &(struct pass_fds){&received, 1});
 	*ret_fd = received >= 0 ? fd_raise(received) : -1;
 	if (n < 0)
 		return (int)n;
@@ -360,7 +360,6 @@ bounded_run(struct bounded *bounded, const struct bounded_task *task, int timeou
             char *buf, size_t size)
 {
 	const uint64_t until_ms = clock_mono_ms() + (uint64_t)timeout_ms;
-	ssize_t n;
 	int fd = -1;
 
 	if (bounded_hangs(bounded, task->owner) &&
@@ -369,7 +368,7 @@ bounded_run(struct bounded *bounded, const struct bounded_task *task, int timeou
 	int id = bounded_open(bounded, task, &fd);
 	if (id < 0)
 		return id;
-	n = bounded_take(fd, until_ms, buf, size);
+	ssize_t n = bounded_take(fd, until_ms, buf, size);
 	if (n == -ETIMEDOUT)
 		bounded_end_late(bounded, task->owner, id, &fd);
 	else

@@ -71,7 +71,6 @@ void
 clock_ignore_steps(void)
 {
 	static const char wanted[] = "anon_inode:[timerfd]";
-	const struct itimerspec never = {0};
 	struct dirent *entry;
 	DIR *fds = opendir("/proc/self/fd");
 
@@ -83,7 +82,8 @@ clock_ignore_steps(void)
 
 		if (n == (ssize_t)strlen(wanted) &&
 		    memcmp(target, wanted, (size_t)n) == 0)
-			(void)timerfd_settime(atoi(entry->d_name), 0, &never, NULL);
+			(void)timerfd_settime(atoi(entry->d_name), 0,
+			                      &(const struct itimerspec){0}, NULL);
 	}
 	(void)closedir(fds);
 }

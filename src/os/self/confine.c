@@ -132,9 +132,9 @@ allow(scmp_filter_ctx filter, const char *name, unsigned int n,
 {
 	const int number = seccomp_syscall_resolve_name(name);
 
-	if (number == __NR_SCMP_ERROR)
-		return 0;
-	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, n, args);
+	return number == __NR_SCMP_ERROR
+	           ? 0
+	           : seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, n, args);
 }
 
 static int
@@ -160,9 +160,9 @@ static int
 allow_where(scmp_filter_ctx filter, const char *name, unsigned int argument,
             uint64_t mask, uint64_t value)
 {
-	const struct scmp_arg_cmp arg = {argument, SCMP_CMP_MASKED_EQ, mask, value};
-
-	return allow(filter, name, 1, &arg);
+	return allow(
+	    filter, name, 1,
+	    &(const struct scmp_arg_cmp){argument, SCMP_CMP_MASKED_EQ, mask, value});
 }
 
 /* Calls of which a single use is harmless. */
@@ -208,11 +208,10 @@ static int
 filter_calls(enum confine_kind kind)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
-	int r;
 
 	if (filter == NULL)
 		return -ENOMEM;
-	r = allow_names(filter, allowed[kind]);
+	int r = allow_names(filter, allowed[kind]);
 	if (r == 0)
 		r = allow_uses(filter, kind);
 	if (r == 0) {
@@ -248,9 +247,8 @@ os_confine(enum confine_kind kind, struct err *err)
 {
 	const char *what = "capabilities";
 	int r = drop_capabilities(kept[kind]);
-	int next;
 
-	next = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
+	int next = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 	if (r == 0 && next < 0) {
 		what = "new privileges";
 		r = next;

@@ -55,11 +55,9 @@ fd_close_strangers(int first)
 int
 fd_raise(int fd)
 {
-	int raised;
-
 	if (fd < 0 || fd >= FD_WINDOW)
 		return fd;
-	raised = fcntl(fd, F_DUPFD_CLOEXEC, FD_WINDOW);
+	int raised = fcntl(fd, F_DUPFD_CLOEXEC, FD_WINDOW);
 	if (raised < 0)
 		return fd;
 	(void)close(fd);
@@ -74,10 +72,9 @@ int
 fd_reopen(int fd, int flags)
 {
 	char link[32];
-	int r;
 
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	r = open(link, flags | O_CLOEXEC);
+	int r = open(link, flags | O_CLOEXEC);
 	return r < 0 ? -errno : r;
 }
 
@@ -102,13 +99,12 @@ int
 fd_raise_limit(uint64_t wanted, struct err *err)
 {
 	struct rlimit limit;
-	rlim_t hard;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0) {
 		err_set(err, errno, "read the limit on open descriptors");
 		return -err->code;
 	}
-	hard = limit.rlim_max;
+	rlim_t hard = limit.rlim_max;
 	if (limit.rlim_max < wanted) {
 		limit.rlim_cur = limit.rlim_max = (rlim_t)wanted;
 		if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
@@ -246,13 +242,12 @@ fd_lock(const char *dir, const char *name, struct err *err)
 {
 	char path[PATH_MAX];
 	int fd = snprintf(path, sizeof(path), "%s/%s", dir, name);
-	int r;
 
 	if (fd < 0 || (size_t)fd >= sizeof(path)) {
 		err_set(err, ENAMETOOLONG, "lock %s", name);
 		return -ENAMETOOLONG;
 	}
-	r = fd_mkdir_parents(path, 0755);
+	int r = fd_mkdir_parents(path, 0755);
 	if (r < 0) {
 		err_set(err, -r, "create the directory %s", dir);
 		return r;
@@ -286,7 +281,8 @@ fd_watch_directory(const char *path, struct err *err)
 int
 fd_tell_removals(int directory_fd, bool is_above)
 {
-	const int what = is_above ? DN_RENAME : DN_DELETE;
-
-	return fcntl(directory_fd, F_NOTIFY, what | DN_MULTISHOT) < 0 ? -errno : 0;
+	return fcntl(directory_fd, F_NOTIFY,
+	             (is_above ? DN_RENAME : DN_DELETE) | DN_MULTISHOT) < 0
+	           ? -errno
+	           : 0;
 }

@@ -58,10 +58,8 @@ fsuser_return(void)
 bool
 fsuser_exists(uid_t uid)
 {
-	bool exists;
-
 	(void)setfsuid(uid);
-	exists = is_user(uid);
+	bool exists = is_user(uid);
 	(void)setfsuid(geteuid());
 	return exists;
 }

@@ -36,15 +36,14 @@ address_of(const char *dir, struct sockaddr_un *ret)
 {
 	char path[PATH_MAX];
 	struct stat st;
-	int n;
 
 	if (realpath(dir, path) == NULL || stat(path, &st) < 0)
 		return -errno;
 	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-	n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1,
-	             "supd/lock/%u/%u:%u/%016llx", (unsigned int)geteuid(),
-	             major(st.st_dev), minor(st.st_dev),
-	             (unsigned long long)fnv_text(path));
+	int n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1,
+	                 "supd/lock/%u/%u:%u/%016llx", (unsigned int)geteuid(),
+	                 major(st.st_dev), minor(st.st_dev),
+	                 (unsigned long long)fnv_text(path));
 	return (int)offsetof(struct sockaddr_un, sun_path) + 1 + n;
 }
 

@@ -25,19 +25,18 @@ int
 pass_send(int fd, const void *data, size_t len, const struct pass_fds *fds, int flags)
 {
 	const size_t n_fds = fds != NULL ? fds->n : 0;
-	struct iovec text = {.iov_base = (void *)(size_t)data, .iov_len = len};
-	struct msghdr header = {.msg_iov = &text, .msg_iovlen = 1};
+	struct msghdr header = {
+	    .msg_iov = &(struct iovec){.iov_base = (void *)(size_t)data, .iov_len = len},
+	    .msg_iovlen = 1};
 	union pass_control control;
 	ssize_t n;
 
 	ASSERT(n_fds <= PASS_FDS_MAX);
 	if (n_fds > 0) {
-		struct cmsghdr *c;
-
 		memset(&control, 0, sizeof(control));
 		header.msg_control = &control;
 		header.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
-		c = CMSG_FIRSTHDR(&header);
+		struct cmsghdr *c = CMSG_FIRSTHDR(&header);
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
@@ -69,10 +68,9 @@ ssize_t
 pass_receive(int fd, int flags, void *ret_data, size_t size, struct pass_fds *fds)
 {
 	const size_t fds_max = fds != NULL ? fds->n : 0;
-	struct iovec text = {.iov_base = ret_data, .iov_len = size};
 	union pass_control control;
 	struct msghdr header = {
-	    .msg_iov = &text,
+	    .msg_iov = &(struct iovec){.iov_base = ret_data, .iov_len = size},
 	    .msg_iovlen = 1,
 	    .msg_control = &control,
 	    .msg_controllen = sizeof(control),

@@ -28,7 +28,6 @@ static DIR *
 open_dir(int dir_fd, const char *name)
 {
 	int fd = fd_open_directory(dir_fd, name);
-	DIR *dir;
 
 	/* The owner, if not root, may have removed the owner's own rights. */
 	if (fd < 0 && errno == EACCES && geteuid() != 0 &&
@@ -38,7 +37,7 @@ open_dir(int dir_fd, const char *name)
 		return NULL;
 	if (geteuid() != 0)
 		(void)fchmod(fd, 0700);
-	dir = fdopendir(fd);
+	DIR *dir = fdopendir(fd);
 	if (dir == NULL)
 		(void)close(fd);
 	return dir;
@@ -109,13 +108,12 @@ os_remove_some(int dir_fd, const char *name, unsigned int budget)
 {
 	struct removal removal = {.budget = budget};
 	const struct dirent *entry;
-	DIR *dir;
 
 	if (unlinkat(dir_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
 	if (errno == ENOTDIR)
 		return unlinkat(dir_fd, name, 0) == 0 ? 0 : -errno;
-	dir = open_dir(dir_fd, name);
+	DIR *dir = open_dir(dir_fd, name);
 	if (dir == NULL)
 		return errno == ENOENT ? 0 : -errno;
 	removal.top_fd = dirfd(dir);

@@ -120,9 +120,7 @@ role_start(int binary_fd, char **arguments, const char *role, int fd)
 int
 role_begin(void)
 {
-	if (ftruncate(ROLE_FD, 0) < 0 || lseek(ROLE_FD, 0, SEEK_SET) < 0)
-		return -errno;
-	return 0;
+	return ftruncate(ROLE_FD, 0) < 0 || lseek(ROLE_FD, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
 /* Add to what is written.  0 or -errno. */

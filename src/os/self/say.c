@@ -29,9 +29,8 @@ say_is_journal(int fd)
 	unsigned long long dev, ino;
 	struct stat st;
 
-	if (stream == NULL || sscanf(stream, "%llu:%llu", &dev, &ino) != 2)
-		return false;
-	return fstat(fd, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+	return stream != NULL && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 &&
+	       fstat(fd, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
 }
 
 /* A text, as a part of a line; writev(2) does not write there. */
@@ -46,9 +45,9 @@ as_part(const char *text)
 static bool
 put_line(int fd, bool is_plain, const struct iovec *parts, int n)
 {
-	struct pollfd out = {.fd = fd, .events = POLLOUT};
-
-	return (is_plain || poll(&out, 1, 0) > 0) && writev(fd, parts, n) >= 0;
+	return (is_plain ||
+	        poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, 0) > 0) &&
+	       writev(fd, parts, n) >= 0;
 }
 
 /*
@@ -126,8 +125,7 @@ say_error(const char *fmt, ...)
 void
 say_refusal(const char *fmt, ...)
 {
-	struct strbuf raw;
-	struct strbuf line;
+	struct strbuf raw, line;
 	va_list ap;
 
 	strbuf_init(&raw, 8192);

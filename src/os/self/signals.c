@@ -30,12 +30,12 @@ signals_is_ignored(int signo)
 void
 signals_reset(void)
 {
-	const struct sigaction standard = {.sa_handler = SIG_DFL};
 	sigset_t none;
 
 	/* KILL, STOP and the C library's own refuse; they are never ignored. */
 	for (int signo = 1; signo < NSIG; signo++)
-		(void)sigaction(signo, &standard, NULL);
+		(void)sigaction(signo, &(const struct sigaction){.sa_handler = SIG_DFL},
+		                NULL);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -50,13 +50,12 @@ int
 signals_open(uint32_t wanted)
 {
 	sigset_t set;
-	int fd;
 
 	(void)sigemptyset(&set);
 	for (int signo = 1; signo < 32; signo++)
 		if (wanted & SIGNAL_BIT(signo))
 			(void)sigaddset(&set, signo);
-	fd = fd_raise(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+	int fd = fd_raise(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 	if (fd < 0)
 		return -errno;
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -73,11 +72,10 @@ int
 signals_listen(int signo)
 {
 	sigset_t set;
-	int fd;
 
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, signo);
-	fd = fd_raise(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+	int fd = fd_raise(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 	if (fd < 0)
 		return -errno;
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
