@@ -17,11 +17,29 @@
 #ifndef BASE_CLEANUP_H
 #define BASE_CLEANUP_H
 
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CLEANUP(done) __attribute__((cleanup(done)))
+#define CLEANUP_DIR   CLEANUP(cleanup_dir)
+#define CLEANUP_FILE  CLEANUP(cleanup_file)
 #define CLEANUP_FREE  CLEANUP(cleanup_free)
+
+static inline void
+cleanup_dir(DIR **dir)
+{
+	if (*dir != NULL)
+		(void)closedir(*dir);
+}
+
+static inline void
+cleanup_file(FILE **file)
+{
+	if (*file != NULL)
+		(void)fclose(*file);
+}
 
 /* Free what a pointer of any type points to. */
 static inline void

@@ -13,6 +13,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 #include "os/self/namelock.h"
@@ -138,11 +139,10 @@ prepare(struct walker *walker, char **argv)
 static void
 spare(struct link_hello *hello)
 {
-	int fd = oom_open();
+	CLEANUP(fd_close) int fd = oom_open();
 
 	hello->oom_score_adj = oom_read(fd);
 	oom_set(fd, OOM_OF_WALKER);
-	fd_close(&fd);
 }
 
 /*

@@ -9,6 +9,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "daemon/forecast/forecast.h"
 #include "daemon/forecast/simulate.h"
 #include "daemon/reload/reload.h"
@@ -84,15 +85,12 @@ static int
 print_worker(const struct simulation *simulation, const struct model *model, uint32_t i,
              struct strbuf *summaries)
 {
-	struct strbuf steps;
-
-	strbuf_init(&steps, SIMULATE_BYTES_MAX);
+	CLEANUP(strbuf_done) struct strbuf steps = STRBUF(SIMULATE_BYTES_MAX);
 	int r = simulate(simulation, model->refs[i], &steps, summaries);
 	(void)printf("%s, if it is killed %u times as soon as it is ready:\n%s",
 	             model->conf->actors[i].path, simulation->times, strbuf_str(&steps));
 	if (r < 0)
 		(void)printf("%12s  %s\n", "", why_not(r));
-	strbuf_done(&steps);
 	return r == -ENOMEM ? EX_OSERR : EX_OK;
 }
 
@@ -106,10 +104,9 @@ print_all(const struct model *model)
 	    .path = path_of,
 	    .user = model,
 	};
-	struct strbuf summaries;
 	int status = EX_OK;
 
-	strbuf_init(&summaries, SIMULATE_BYTES_MAX);
+	CLEANUP(strbuf_done) struct strbuf summaries = STRBUF(SIMULATE_BYTES_MAX);
 	if (booted == NULL || !forecast_boot(booted)) {
 		forecast_free(booted);
 		return EX_OSERR;
@@ -121,7 +118,6 @@ print_all(const struct model *model)
 		if (model->conf->actors[i].spec.kind != NODE_SUPERVISOR)
 			status = print_worker(&simulation, model, i, &summaries);
 	(void)fputs(strbuf_str(&summaries), stdout);
-	strbuf_done(&summaries);
 	forecast_free(booted);
 	return status;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "conf/text/shell_words.h"
 #include "daemon/loop/convert_actor.h"
@@ -101,7 +102,6 @@ convert_file(const char *kind, const char *path, struct strbuf *out)
 int
 convert_print(char *const *words, int n)
 {
-	struct strbuf out;
 	int status = EX_OK;
 
 	if (n == 0) {
@@ -115,7 +115,7 @@ convert_print(char *const *words, int n)
 		            "or systemd, and files");
 		return EX_USAGE;
 	}
-	strbuf_init(&out, CONVERT_TEXT_MAX);
+	CLEANUP(strbuf_done) struct strbuf out = STRBUF(CONVERT_TEXT_MAX);
 	strbuf_adds(&out, "children:\n");
 	for (int i = 1; i < n && status == EX_OK; i++)
 		status = convert_file(words[0], words[i], &out);
@@ -123,6 +123,5 @@ convert_print(char *const *words, int n)
 		(void)fputs(strbuf_str(&out), stdout);
 	if (out.failed)
 		status = EX_OSERR;
-	strbuf_done(&out);
 	return fflush(stdout) == 0 ? status : EX_OSERR;
 }

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 
 static const char *const part_keys[PART_MAX] = {
     "",        "environment", "environment_file", "hooks",
@@ -23,16 +24,13 @@ static const char *const part_keys[PART_MAX] = {
 void
 convert_add_text(struct strbuf *out, const char *text)
 {
-	struct strbuf plain;
-
-	strbuf_init(&plain, CONVERT_TEXT_MAX);
+	CLEANUP(strbuf_done) struct strbuf plain = STRBUF(CONVERT_TEXT_MAX);
 	for (; *text != '\0'; text++) {
 		if (text[0] == '$' && (text[1] == '{' || text[1] == '$'))
 			strbuf_addc(&plain, '$');
 		strbuf_addc(&plain, *text);
 	}
 	strbuf_add_json(out, strbuf_str(&plain));
-	strbuf_done(&plain);
 }
 
 /* "10", "10s", "1min 30s"; false: it is no duration of ours. */
@@ -196,8 +194,6 @@ has_key(const struct converted *actor, const char *key)
 static bool
 take_setting(struct converted *actor, const struct setting *setting, const char *value)
 {
-	struct strbuf text;
-
 	if (setting->form == AS_VARIABLES)
 		return add_variables(&actor->parts[setting->part], value);
 	if (setting->form == AS_NOTHING) {
@@ -207,7 +203,7 @@ take_setting(struct converted *actor, const struct setting *setting, const char 
 			strbuf_addf(&actor->keys, "    %s\n", setting->ours);
 		return true;
 	}
-	strbuf_init(&text, CONVERT_TEXT_MAX);
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF(CONVERT_TEXT_MAX);
 	bool good = add_value(&text, setting, value);
 	if (good && setting->part == PART_FILES) {
 		struct strbuf *files = &actor->parts[PART_FILES];
@@ -226,7 +222,6 @@ take_setting(struct converted *actor, const struct setting *setting, const char 
 			strbuf_addf(&actor->keys, "    %s: %s\n", setting->ours,
 			            strbuf_str(&text));
 	}
-	strbuf_done(&text);
 	return good;
 }
 

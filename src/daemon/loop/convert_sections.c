@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "daemon/loop/convert_actor.h"
 
 /* ---- lines that go on -------------------------------------------------------------- */
@@ -102,9 +103,8 @@ convert_unit(FILE *file, const char *path, struct strbuf *out)
 	const char *slash = strrchr(path, '/');
 	const char *name = slash != NULL ? slash + 1 : path;
 	struct converted actor;
-	struct strbuf text;
 
-	strbuf_init(&text, CONVERT_TEXT_MAX);
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF(CONVERT_TEXT_MAX);
 	convert_begin(&actor, name, strcspn(name, "."));
 	while (read_line(file, true, &text)) {
 		char *equals = strchr(text.data, '=');
@@ -116,7 +116,6 @@ convert_unit(FILE *file, const char *path, struct strbuf *out)
 		             convert_trim(text.data), convert_trim(equals + 1));
 	}
 	convert_end(&actor, out);
-	strbuf_done(&text);
 }
 
 /* ---- supervisord.conf -------------------------------------------------------------- */
@@ -305,13 +304,12 @@ void
 convert_supervisor(FILE *file, struct strbuf *out)
 {
 	struct sections *sections = calloc(1, sizeof(*sections));
-	struct strbuf text;
 
 	if (sections == NULL) {
 		out->failed = true;
 		return;
 	}
-	strbuf_init(&text, CONVERT_TEXT_MAX);
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF(CONVERT_TEXT_MAX);
 	while (!out->failed && read_line(file, false, &text)) {
 		if (text.data[0] == '[') {
 			end_section(sections, out);
@@ -322,6 +320,5 @@ convert_supervisor(FILE *file, struct strbuf *out)
 	}
 	end_section(sections, out);
 	print_sections(sections, out);
-	strbuf_done(&text);
 	free(sections);
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "daemon/control/control.h"
 #include "daemon/loop/owner.h"
@@ -103,14 +104,12 @@ watch_directories(struct seat *seat)
 static bool
 has_lock(const struct seat *seat)
 {
-	struct strbuf path;
 	struct stat st;
 
-	strbuf_init(&path, PATH_MAX);
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF(PATH_MAX);
 	strbuf_addf(&path, "%s/" LOCK, seat->supd->origin.runtime_dir);
 	bool has = !path.failed && lstat(strbuf_str(&path), &st) == 0 &&
 	           st.st_dev == seat->lock_dev && st.st_ino == seat->lock_ino;
-	strbuf_done(&path);
 	return has;
 }
 

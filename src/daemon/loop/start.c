@@ -16,6 +16,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "conf/text/safe.h"
 #include "daemon/control/control.h"
@@ -201,10 +202,9 @@ hunt(struct supd *supd, const struct conf *conf, pid_t *ret_owner, bool *ret_non
 {
 	struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = supd->keeper};
 	uid_t *uids = list_users(conf, &hunt.n_uids);
-	struct strbuf variable;
 	int r = uids == NULL ? -ENOMEM : 0;
 
-	strbuf_init(&variable, SUPD_PATH_MAX + 16);
+	CLEANUP(strbuf_done) struct strbuf variable = STRBUF(SUPD_PATH_MAX + 16);
 	strbuf_addf(&variable, "SUPD_SOCKET=%s", supd->origin.control_path);
 	hunt.variable = strbuf_str(&variable);
 	hunt.uids = uids;
@@ -212,7 +212,6 @@ hunt(struct supd *supd, const struct conf *conf, pid_t *ret_owner, bool *ret_non
 		*ret_owner = leftover_owner(&hunt, supd->origin.walker_pid, ret_none);
 	else if (r == 0)
 		r = leftover_kill(&hunt, ret_found);
-	strbuf_done(&variable);
 	free(uids);
 	return r;
 }

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/log.h"
@@ -139,12 +140,9 @@ set_all_aside(struct rundirs *rundirs)
 void
 rundirs_begin(struct rundirs *rundirs, bool is_anew)
 {
-	struct strbuf path;
-
-	strbuf_init(&path, PATH_MAX);
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF(PATH_MAX);
 	strbuf_addf(&path, "%s/" GONE, rundirs->runtime_dir);
 	bool is_there = !path.failed && access(strbuf_str(&path), F_OK) == 0;
-	strbuf_done(&path);
 	if (!is_there || open_places(rundirs) < 0)
 		return;
 	if (is_anew)

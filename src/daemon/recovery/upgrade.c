@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "conf/text/conf.h"
 #include "daemon/recovery/candidate.h"
@@ -100,7 +101,6 @@ add_quote(struct strbuf *sentence, const struct strbuf *said)
 {
 	const char *text = strbuf_str(said);
 	size_t len = said->len, skipped = 0;
-	struct strbuf line;
 
 	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
 		len--;
@@ -108,14 +108,13 @@ add_quote(struct strbuf *sentence, const struct strbuf *said)
 		skipped++;
 	if (len == skipped)
 		return;
-	strbuf_init(&line, QUOTE_MAX + 1);
+	CLEANUP(strbuf_done) struct strbuf line = STRBUF(QUOTE_MAX + 1);
 	strbuf_add(&line, text + skipped, len - skipped);
 	for (size_t i = 0; i < line.len; i++)
 		if (line.data[i] == '\n')
 			line.data[i] = ' ';
 	strbuf_adds(sentence, "; it says: ");
 	strbuf_add_visible(sentence, strbuf_str(&line), line.len);
-	strbuf_done(&line);
 }
 
 /* The last line, without its end. */

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "daemon/reload/loading.h"
 #include "daemon/reload/reload.h"
@@ -18,13 +19,10 @@
 static void
 log_report(const struct conf_report *report)
 {
-	struct strbuf sb;
-
-	strbuf_init(&sb, 8192);
+	CLEANUP(strbuf_done) struct strbuf sb = STRBUF(8192);
 	conf_report_format(report, &sb);
 	log_line(report->severity == CONF_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING,
 	         "%s", strbuf_str(&sb));
-	strbuf_done(&sb);
 }
 
 /* Nothing is started any more in a shutdown; and systemd, told STOPPING=1, expects no

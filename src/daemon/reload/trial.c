@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "daemon/reload/before.h"
 #include "daemon/reload/reload.h"
@@ -207,9 +208,8 @@ static void
 log_back(const struct trial *trial, const struct trial_result *result)
 {
 	char since[CLOCK_TEXT_MAX];
-	struct strbuf why;
 
-	strbuf_init(&why, 1024);
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF(1024);
 	if (result->has_failed)
 		cause_text(
 		    &why, &result->cause,
@@ -219,7 +219,6 @@ log_back(const struct trial *trial, const struct trial_result *result)
 	log_line(LOG_LEVEL_WARNING, "%s %s: back to the configuration of %s",
 	         result->path, strbuf_str(&why),
 	         clock_format(result->since_wall_us, 3, since));
-	strbuf_done(&why);
 }
 
 static void

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "daemon/report/report.h"
 #include "daemon/report/view.h"
@@ -230,9 +231,8 @@ static void
 add_step(struct strbuf *out, const struct event_view *event)
 {
 	char time[CLOCK_TEXT_MAX];
-	struct strbuf text;
 
-	strbuf_init(&text, EVENT_BYTES_MAX);
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF(EVENT_BYTES_MAX);
 	explain_step(&text, event);
 	strbuf_addf(out, "{\"at\":\"%s\",\"event\":\"%s\",\"path\":",
 	            clock_format(event->record->wall_us, 6, time),
@@ -241,7 +241,6 @@ add_step(struct strbuf *out, const struct event_view *event)
 	strbuf_adds(out, ",\"text\":");
 	strbuf_add_json(out, strbuf_str(&text));
 	strbuf_addc(out, '}');
-	strbuf_done(&text);
 }
 
 /* What the process wrote before it failed; none where that is not known. */
@@ -269,7 +268,6 @@ explain_json(struct strbuf *out, const struct reporter *reporter, struct ref ref
 	    .explained.gone = *gone,
 	};
 	const struct explained *explained = &story.explained;
-	struct strbuf text;
 
 	find_failure(&story);
 	if (story.failure_seq != 0)
@@ -279,7 +277,7 @@ explain_json(struct strbuf *out, const struct reporter *reporter, struct ref ref
 	if (story.failure_seq != 0 && !explain_is_end(&explained->change))
 		find_signal(&story, story.failure_seq,
 		            event_text(&explained->failure, FIELD_ORIGIN));
-	strbuf_init(&text, 4 * EVENT_BYTES_MAX);
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF(4 * EVENT_BYTES_MAX);
 	explain_text(&text, reporter, ref, explained);
 	strbuf_adds(out, "{\"path\":");
 	strbuf_add_json(out, story.path);
@@ -294,5 +292,4 @@ explain_json(struct strbuf *out, const struct reporter *reporter, struct ref ref
 	strbuf_adds(out, ",\"text\":");
 	strbuf_add_json(out, strbuf_str(&text));
 	strbuf_addc(out, '}');
-	strbuf_done(&text);
 }

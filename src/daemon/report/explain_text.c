@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "daemon/report/blame.h"
 #include "daemon/report/explain.h"
@@ -92,14 +93,12 @@ say_blame(struct strbuf *sb, const struct reporter *reporter, const struct facts
 {
 	const struct actor *actor =
 	    actors_get(reporter->actors, actors_find(reporter->actors, facts->origin));
-	struct strbuf blame;
 
 	if (facts->step == NULL)
 		return;
-	strbuf_init(&blame, EVENT_BYTES_MAX);
+	CLEANUP(strbuf_done) struct strbuf blame = STRBUF(EVENT_BYTES_MAX);
 	if (blame_step(&blame, reporter, actor, facts->step))
 		strbuf_addf(sb, "That is %s.\n", strbuf_str(&blame));
-	strbuf_done(&blame);
 }
 
 static const char *
@@ -176,11 +175,10 @@ say_scope(struct strbuf *sb, const struct reporter *reporter, const struct facts
 {
 	struct ref ref;
 	const struct conf_actor *supervisor = supervisor_of(reporter, facts->path, &ref);
-	struct strbuf others;
 
 	if (supervisor == NULL)
 		return;
-	strbuf_init(&others, EVENT_BYTES_MAX);
+	CLEANUP(strbuf_done) struct strbuf others = STRBUF(EVENT_BYTES_MAX);
 	size_t n = add_others(&others, facts);
 	strbuf_addf(
 	    sb, "Its supervisor is %s, strategy %s: ", actors_path(reporter->actors, ref),
@@ -189,7 +187,6 @@ say_scope(struct strbuf *sb, const struct reporter *reporter, const struct facts
 		strbuf_addf(sb, "taken along: %s.\n", strbuf_str(&others));
 	else
 		strbuf_adds(sb, "no other actor was taken along.\n");
-	strbuf_done(&others);
 }
 
 /* The limit that was exceeded. */
@@ -311,10 +308,9 @@ say_from_event(struct strbuf *sb, const struct reporter *reporter, const char *m
 {
 	struct cause cause = {.kind = CAUSE_NORMAL};
 	char at[CLOCK_TEXT_MAX];
-	struct strbuf text;
 	const char *about;
 
-	strbuf_init(&text, 4096);
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF(4096);
 	(void)event_cause(failure, &cause, &about);
 	(void)explain_cause(&text, failure);
 	const struct facts facts = {
@@ -333,7 +329,6 @@ say_from_event(struct strbuf *sb, const struct reporter *reporter, const char *m
 	};
 
 	say_facts(sb, reporter, me, &facts);
-	strbuf_done(&text);
 }
 
 /* The event is not in the ring any more: the core remembers the most important. */
@@ -343,7 +338,6 @@ say_from_view(struct strbuf *sb, const struct reporter *reporter,
 {
 	const struct actor *actor = actors_get(reporter->actors, view->ref);
 	struct view_clock clock;
-	struct strbuf cause, rule;
 	char at[CLOCK_TEXT_MAX];
 
 	view_clock_init(&clock);
@@ -351,8 +345,8 @@ say_from_view(struct strbuf *sb, const struct reporter *reporter,
 	if (actor != NULL && actor->failed_at_wall_us != 0)
 		at_us = actor->failed_at_wall_us;
 	(void)clock_format(at_us, 3, at);
-	strbuf_init(&cause, 4096);
-	strbuf_init(&rule, 4096);
+	CLEANUP(strbuf_done) struct strbuf cause = STRBUF(4096);
+	CLEANUP(strbuf_done) struct strbuf rule = STRBUF(4096);
 	cause_text(
 	    &cause, &view->failure.cause,
 	    cause_about(reporter->actors, &view->failure.cause, view->failure.origin));
@@ -373,8 +367,6 @@ say_from_view(struct strbuf *sb, const struct reporter *reporter,
 	    .window = -1,
 	};
 	say_facts(sb, reporter, actors_path(reporter->actors, view->ref), &facts);
-	strbuf_done(&cause);
-	strbuf_done(&rule);
 }
 
 /* The actor's reaction to the end of a watched actor; a death pact is a failure. */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "daemon/messages/words.h"
 #include "daemon/processes/processes.h"
@@ -203,15 +204,13 @@ static void
 add_unkillable(const struct reporter *reporter, const struct action *action)
 {
 	struct events *events = reporter->events;
-	struct strbuf why;
 
 	if (proctable_pid(reporter->proctable, action->ref) != 0)
 		events_number(events, FIELD_PID,
 		              proctable_pid(reporter->proctable, action->ref));
-	strbuf_init(&why, LINE_BYTES_MAX);
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF(LINE_BYTES_MAX);
 	unkillable_text(&why, reporter->actors, action->ref);
 	events_text(events, FIELD_TEXT, strbuf_str(&why));
-	strbuf_done(&why);
 }
 
 /* Which level passed the failure on, by which rule. */

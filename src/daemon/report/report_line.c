@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "daemon/report/blame.h"
 #include "daemon/report/explain.h"
@@ -128,16 +129,14 @@ static void
 write_line(const struct reporter *reporter, const struct event_view *event)
 {
 	const uint8_t kind = event->record->kind;
-	struct strbuf sb;
 
-	strbuf_init(&sb, LINE_BYTES_MAX);
+	CLEANUP(strbuf_done) struct strbuf sb = STRBUF(LINE_BYTES_MAX);
 	/* A guardian that wrote at random may have spoiled what is in the ring. */
 	if (report_sentences[kind].log != NULL)
 		report_say(&sb, report_sentences[kind].log, say_value,
 		           &(const struct line){.reporter = reporter, .event = event});
 	log_line(event->record->log_level - 1U, "%s: %s%s", event->path,
 	         report_names[kind], strbuf_str(&sb));
-	strbuf_done(&sb);
 }
 
 void

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "daemon/messages/messages.h"
 #include "daemon/messages/output.h"
@@ -109,8 +110,6 @@ add_failure(struct strbuf *sb, const struct reporter *reporter,
             const struct view_clock *clock, const struct actor *actor,
             const struct node_view *view)
 {
-	struct strbuf rule;
-
 	if (!view->has_failure) {
 		ADD(sb, "null");
 		return;
@@ -124,11 +123,10 @@ add_failure(struct strbuf *sb, const struct reporter *reporter,
 	ADD(sb, ",\"directive\":\"");
 	strbuf_adds(sb, directive_names[view->failure.ruling.directive]);
 	ADD(sb, "\",\"rule\":");
-	strbuf_init(&rule, 4096);
+	CLEANUP(strbuf_done) struct strbuf rule = STRBUF(4096);
 	rule_name(&rule, reporter->actors->conf, view->failure.ruling.preset,
 	          view->failure.ruling.place, view->failure.ruling.reason);
 	strbuf_add_json(sb, strbuf_str(&rule));
-	strbuf_done(&rule);
 	ADD(sb, ",\"at\":");
 	if (actor != NULL && actor->failed_at_wall_us != 0)
 		add_time(sb, actor->failed_at_wall_us);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "daemon/processes/unkillable_text.h"
 #include "daemon/report/view.h"
 #include "daemon/server/control_private.h"
@@ -117,9 +118,8 @@ reply_not_now(struct conn *conn, struct ref ref)
 {
 	const struct control_uses *uses = &conn->control->uses;
 	struct node_view view = {.parent = REF_NONE, .state = STATE_STOPPED};
-	struct strbuf why;
 
-	strbuf_init(&why, 65536);
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF(65536);
 	if (core_valid(uses->engine->core, ref))
 		engine_view(uses->engine, ref, &view);
 	if (wants_up(conn) && view.held) {
@@ -135,7 +135,6 @@ reply_not_now(struct conn *conn, struct ref ref)
 		                : "the actor has no process; start the actor first");
 	}
 	reply_invalid_state(conn, ref, strbuf_str(&why));
-	strbuf_done(&why);
 }
 
 /* The actor was to end, or to start anew, and a process of it survives SIGKILL. */
@@ -143,14 +142,12 @@ static void
 reply_unkillable(struct conn *conn, struct ref ref)
 {
 	const struct control_uses *uses = &conn->control->uses;
-	struct strbuf why;
 
-	strbuf_init(&why, 65536);
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF(65536);
 	unkillable_text_below(&why, uses->engine, uses->actors, ref);
 	strbuf_adds(&why, wants_up(conn) ? "; the actor is started when that is gone"
 	                                 : "; supd goes on without it");
 	reply_invalid_state(conn, ref, strbuf_str(&why));
-	strbuf_done(&why);
 }
 
 /* Why the wanted state was not reached, in the words of the interface. */

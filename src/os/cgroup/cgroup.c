@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "os/cgroup/cgroup_tree.h"
 #include "os/self/fd.h"
 
@@ -62,17 +63,13 @@ step_out(struct cgroup_root *root)
 static int
 find_own(struct cgroup_root *root, struct err *err)
 {
-	FILE *mountinfo = fopen("/proc/self/mountinfo", "re");
-	FILE *self = fopen("/proc/self/cgroup", "re");
+	CLEANUP_FILE FILE *mountinfo = fopen("/proc/self/mountinfo", "re");
+	CLEANUP_FILE FILE *self = fopen("/proc/self/cgroup", "re");
 	struct statfs fs;
 	int r = -ENOENT;
 
 	if (mountinfo != NULL && self != NULL)
 		r = cgroup_locate(mountinfo, self, root->path, root->name);
-	if (mountinfo != NULL)
-		(void)fclose(mountinfo);
-	if (self != NULL)
-		(void)fclose(self);
 	if (r < 0) {
 		err_set(err, 0, "supd's own cgroup v2 directory cannot be found");
 		return r;
@@ -108,13 +105,10 @@ is_alone(const char *path)
 {
 	char buf[64], mine[32];
 
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	int r = cgroup_read(fd, "cgroup.procs", buf, sizeof(buf));
-	(void)close(fd);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	(void)snprintf(mine, sizeof(mine), "%d\n", getpid());
-	return r > 0 && strcmp(buf, mine) == 0;
+	return fd >= 0 && cgroup_read(fd, "cgroup.procs", buf, sizeof(buf)) > 0 &&
+	       strcmp(buf, mine) == 0;
 }
 
 /* Make and lock path/actors.  -EWOULDBLOCK: another supd lives there.  No other user may
@@ -166,7 +160,7 @@ is_stale(const char *name)
 static void
 remove_stale(const char *own)
 {
-	DIR *dir = opendir(own);
+	CLEANUP_DIR DIR *dir = opendir(own);
 	struct dirent *entry;
 
 	if (dir == NULL)
@@ -178,16 +172,13 @@ remove_stale(const char *own)
 			continue;
 		size_t len = (size_t)snprintf(path, sizeof(path), "%s/%s/actors", own,
 		                              entry->d_name);
-		int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0 && errno != ENOENT)
 			continue;
 		path[len - strlen("/actors")] = '\0';
 		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
 			(void)cgroup_tree_remove(path);
-		if (fd >= 0)
-			(void)close(fd);
 	}
-	(void)closedir(dir);
 }
 
 /* A directory of our own below `own`, where others live too. */
@@ -243,7 +234,8 @@ kill_leftover(struct cgroup_root *root, const char *leaf)
 static void
 kill_leftovers(struct cgroup_root *root, const char *below)
 {
-	DIR *dir = fdopendir(openat(root->fd, below, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	CLEANUP_DIR DIR *dir =
+	    fdopendir(openat(root->fd, below, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	struct dirent *entry;
 
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
@@ -254,8 +246,6 @@ kill_leftovers(struct cgroup_root *root, const char *below)
 		(void)snprintf(leaf, sizeof(leaf), "%s/%s", below, entry->d_name);
 		kill_leftover(root, below[1] == '\0' ? entry->d_name : leaf);
 	}
-	if (dir != NULL)
-		(void)closedir(dir);
 }
 
 /* Our cgroup becomes an inner one, which must hold no process to get controllers. */
@@ -267,24 +257,21 @@ move_into_leaf(struct cgroup_root *root)
 	(void)snprintf(path, sizeof(path), "%s" LEAF, root->path);
 	if (mkdir(path, 0755) < 0 && errno != EEXIST)
 		return;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	/* Staying outside matters only for actors with controllers. */
 	root->is_moved = cgroup_write(fd, "cgroup.procs", "0") == 0;
-	(void)close(fd);
 }
 
 static void
 move_out_of_leaf(const char *path)
 {
 	char leaf[CGROUP_PATH_MAX + 32];
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd >= 0) {
+	if (fd >= 0)
 		(void)cgroup_write(fd, "cgroup.procs", "0");
-		(void)close(fd);
-	}
 	(void)snprintf(leaf, sizeof(leaf), "%s" LEAF, path);
 	(void)rmdir(leaf);
 }

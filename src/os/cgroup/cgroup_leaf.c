@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/sum.h"
 #include "os/cgroup/cgroup.h"
 #include "os/cgroup/cgroup_tree.h"
@@ -187,7 +188,7 @@ cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid)
 {
 	const bool is_limited = strncmp(leaf, LIMITED, LIMITED_LEN) == 0;
 	char file[64], wanted[LEAF_PATH_MAX];
-	char *line = NULL;
+	CLEANUP_FREE char *line = NULL;
 	size_t size = 0, len;
 	bool has = false;
 
@@ -196,14 +197,12 @@ cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid)
 	                       (strcmp(root->name, "/") == 0 ? "" : root->name),
 	                       is_limited ? "limited/" : "actors/",
 	                       is_limited ? leaf + LIMITED_LEN : leaf);
-	FILE *cgroups = fopen(file, "re");
+	CLEANUP_FILE FILE *cgroups = fopen(file, "re");
 	if (cgroups == NULL)
 		return false;
 	while (!has && getline(&line, &size, cgroups) > 0)
 		has = strncmp(line, wanted, len) == 0 &&
 		      (line[len] == '\n' || line[len] == '/' || line[len] == ' ');
-	free(line);
-	(void)fclose(cgroups);
 	return has;
 }
 
@@ -275,23 +274,21 @@ static int
 signal_one(pid_t pid, void *arg)
 {
 	struct signalling *s = arg;
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	int r;
+	CLEANUP(fd_close) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	if (fd < 0 && errno == ESRCH)
 		return 0;
 	/* The pidfd was opened first: if the pid is in the leaf now, the pidfd means that
 	 * process. */
 	if (cgroup_leaf_has(s->root, s->leaf, pid)) {
-		r = fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, s->signo, NULL, 0)
+		int r = fd >= 0
+		            ? (int)syscall(SYS_pidfd_send_signal, fd, s->signo, NULL, 0)
 		            : kill(pid, s->signo);
 		if (r == 0)
 			s->count++;
 		else if (errno != ESRCH)
 			s->code = -errno;
 	}
-	if (fd >= 0)
-		(void)close(fd);
 	return 0;
 }
 

@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "os/cgroup/cgroup.h"
 #include "os/cgroup/cgroup_tree.h"
+#include "os/self/fd.h"
 
 #define SUBTREE "cgroup.subtree_control"
 
@@ -37,21 +39,18 @@ switch_controllers(int directory, const char *file, const char *const words[4])
 int
 cgroup_machine_controllers(char ret[CGROUP_CONTROLLERS_MAX])
 {
-	FILE *mountinfo = fopen("/proc/self/mountinfo", "re");
+	CLEANUP_FILE FILE *mountinfo = fopen("/proc/self/mountinfo", "re");
 	char path[CGROUP_PATH_MAX];
-	int r = -errno, fd;
 
 	if (mountinfo == NULL)
-		return r;
-	r = cgroup_locate_top(mountinfo, path);
-	(void)fclose(mountinfo);
+		return -errno;
+	int r = cgroup_locate_top(mountinfo, path);
 	if (r < 0)
 		return r;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	r = cgroup_read(fd, "cgroup.controllers", ret, CGROUP_CONTROLLERS_MAX);
-	(void)close(fd);
 	if (r < 0)
 		return r;
 	ret[strcspn(ret, "\n")] = '\0';
@@ -102,9 +101,7 @@ cgroup_root_unlimit(const char *path)
 	(void)snprintf(limited, sizeof(limited), "%s/limited", path);
 	if (access(limited, F_OK) < 0 || cgroup_tree_remove(limited) < 0)
 		return;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	switch_controllers(fd, SUBTREE, disabling);
-	(void)close(fd);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		switch_controllers(fd, SUBTREE, disabling);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/cleanup.h"
 #include "os/cgroup/cgroup.h"
 
 /* In mountinfo blanks, newlines and backslashes are written \ooo (proc(5)). */
@@ -33,7 +34,7 @@ unescape(char *text)
 static int
 read_own_name(FILE *self, char ret_name[CGROUP_PATH_MAX])
 {
-	char *line = NULL;
+	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
 	ssize_t len;
 	int r = -ENOENT;
@@ -47,7 +48,6 @@ read_own_name(FILE *self, char ret_name[CGROUP_PATH_MAX])
 		if (r == 0)
 			memcpy(ret_name, line + 3, (size_t)len - 3 + 1);
 	}
-	free(line);
 	/* Outside of our cgroup namespace nothing can be named. */
 	return r == 0 && strncmp(ret_name, "/..", 3) == 0 ? -ENOENT : r;
 }
@@ -109,14 +109,13 @@ path_in_mount(char *line, const char *name, char ret_path[CGROUP_PATH_MAX])
 static int
 find_in_mounts(FILE *mountinfo, const char *name, char ret_path[CGROUP_PATH_MAX])
 {
-	char *line = NULL;
+	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
-	bool found = false;
 
-	while (!found && getline(&line, &size, mountinfo) > 0)
-		found = path_in_mount(line, name, ret_path);
-	free(line);
-	return found ? 0 : -ENOENT;
+	while (getline(&line, &size, mountinfo) > 0)
+		if (path_in_mount(line, name, ret_path))
+			return 0;
+	return -ENOENT;
 }
 
 /*

@@ -15,6 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "os/self/fd.h"
+
 /*
  * Read the beginning of a control file, NUL-terminated.  Returns its length, cut to what
  * fits, or -errno.
@@ -22,31 +25,24 @@
 int
 cgroup_read(int directory, const char *file, char *ret, size_t size)
 {
-	int fd = openat(directory, file, O_RDONLY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = openat(directory, file, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
 	ssize_t n = read(fd, ret, size - 1);
-	int r = n < 0 ? -errno : (int)n;
-	(void)close(fd);
-	if (r >= 0)
-		ret[r] = '\0';
-	return r;
+	if (n < 0)
+		return -errno;
+	ret[n] = '\0';
+	return (int)n;
 }
 
 /* Write a control file.  Returns 0 or -errno. */
 int
 cgroup_write(int directory, const char *file, const char *text)
 {
-	int fd = openat(directory, file, O_WRONLY | O_CLOEXEC);
-	int r = 0;
+	CLEANUP(fd_close) int fd = openat(directory, file, O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		r = -errno;
-	(void)close(fd);
-	return r;
+	return fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
 }
 
 /*
@@ -194,7 +190,7 @@ struct each {
 static int
 each_of(int directory, const char *file, const struct each *each)
 {
-	int fd = openat(directory, file, O_RDONLY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = openat(directory, file, O_RDONLY | O_CLOEXEC);
 	char text[4096];
 	ssize_t n = sizeof(text);
 	pid_t pid = 0;
@@ -213,7 +209,6 @@ each_of(int directory, const char *file, const struct each *each)
 			pid = 0;
 		}
 	}
-	(void)close(fd);
 	return r;
 }
 

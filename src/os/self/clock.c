@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 
 static uint64_t
 read_ns(clockid_t id)
@@ -72,7 +73,7 @@ clock_ignore_steps(void)
 {
 	static const char wanted[] = "anon_inode:[timerfd]";
 	struct dirent *entry;
-	DIR *fds = opendir("/proc/self/fd");
+	CLEANUP_DIR DIR *fds = opendir("/proc/self/fd");
 
 	if (fds == NULL)
 		return;
@@ -85,7 +86,6 @@ clock_ignore_steps(void)
 			(void)timerfd_settime(atoi(entry->d_name), 0,
 			                      &(const struct itimerspec){0}, NULL);
 	}
-	(void)closedir(fds);
 }
 
 /* Write so many digits of a number and the character behind them; the end of that. */

@@ -22,6 +22,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/sum.h"
 #include "os/self/fd.h"
 
@@ -52,17 +53,16 @@ address_of(const char *dir, struct sockaddr_un *ret)
 static int
 ask_holder(const struct sockaddr_un *address, socklen_t len, struct ucred *ret)
 {
+	CLEANUP(fd_close)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	socklen_t size = sizeof(*ret);
-	int r = 0;
 
 	if (fd < 0)
 		return -errno;
-	if (connect(fd, (const struct sockaddr *)address, len) < 0 ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &size) < 0)
-		r = -errno;
-	(void)close(fd);
-	return r;
+	return connect(fd, (const struct sockaddr *)address, len) < 0 ||
+	               getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &size) < 0
+	           ? -errno
+	           : 0;
 }
 
 /* The sentence for why it cannot be had; `holder` is NULL where it is not known. */

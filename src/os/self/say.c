@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "os/self/clock.h"
 
@@ -125,16 +126,13 @@ say_error(const char *fmt, ...)
 void
 say_refusal(const char *fmt, ...)
 {
-	struct strbuf raw, line;
 	va_list ap;
 
-	strbuf_init(&raw, 8192);
-	strbuf_init(&line, 4 * 8192);
+	CLEANUP(strbuf_done) struct strbuf raw = STRBUF(8192);
+	CLEANUP(strbuf_done) struct strbuf line = STRBUF(4 * 8192);
 	va_start(ap, fmt);
 	strbuf_vaddf(&raw, fmt, ap);
 	va_end(ap);
 	strbuf_add_visible(&line, strbuf_str(&raw), raw.len);
 	(void)fprintf(stderr, "supd: %s\n", strbuf_str(&line));
-	strbuf_done(&line);
-	strbuf_done(&raw);
 }
