@@ -128,14 +128,16 @@ ledger_new(const struct ledger_size *size, struct err *err)
 		return NULL;
 	ledger->layout = layout;
 	ledger->core_sure = size->core_sure;
-	ledger->header->magic = LEDGER_MAGIC;
-	ledger->header->version = LEDGER_VERSION;
-	ledger->header->slots = size->slots;
-	ledger->header->shape = layout_shape();
-	ledger->header->bytes = layout.bytes;
-	ledger->header->core_bytes = size->core_bytes;
-	ledger->header->events_bytes = size->events_bytes;
-	ledger->header->journal = size->journal;
+	*ledger->header = (struct header){
+	    .magic = LEDGER_MAGIC,
+	    .version = LEDGER_VERSION,
+	    .slots = size->slots,
+	    .shape = layout_shape(),
+	    .bytes = layout.bytes,
+	    .core_bytes = size->core_bytes,
+	    .events_bytes = size->events_bytes,
+	    .journal = size->journal,
+	};
 	ledger->header->sum = header_sum(ledger->header);
 	if (!index_past(ledger, err)) {
 		ledger_free(ledger);
@@ -212,22 +214,17 @@ ledger_open(int take_fd, struct err *err)
 	struct ledger *ledger = map_memory(fd, bytes, err);
 	if (ledger == NULL)
 		return NULL;
-	if (!check_header(ledger->header, bytes, err)) {
-		ledger_free(ledger);
-		return NULL;
+	if (check_header(ledger->header, bytes, err)) {
+		ledger_size(ledger, &size);
+		layout_of(&size, &ledger->layout);
+		if (ledger->layout.bytes != bytes)
+			err_set(err, 0, "the ledger's parts do not have its %zu bytes",
+			        bytes);
+		else if (index_past(ledger, err))
+			return ledger;
 	}
-	ledger_size(ledger, &size);
-	layout_of(&size, &ledger->layout);
-	if (ledger->layout.bytes != bytes) {
-		err_set(err, 0, "the ledger's parts do not have its %zu bytes", bytes);
-		ledger_free(ledger);
-		return NULL;
-	}
-	if (!index_past(ledger, err)) {
-		ledger_free(ledger);
-		return NULL;
-	}
-	return ledger;
+	ledger_free(ledger);
+	return NULL;
 }
 
 /* Unmap and close; the content stays for other holders of the descriptor. */

@@ -61,10 +61,10 @@ floor_now(const struct turn *turn, struct node *node)
 {
 	pace_ended(turn, node, true);
 	node->pace.no_room = 0;
-	return node->pace.short_lives <= SHORT_LIVES
-	           ? 0
-	           : doubled(FLOOR_MIN_MS, FLOOR_MAX_MS,
-	                     node->pace.short_lives - SHORT_LIVES - 1);
+	if (node->pace.short_lives <= SHORT_LIVES)
+		return 0;
+	return doubled(FLOOR_MIN_MS, FLOOR_MAX_MS,
+	               node->pace.short_lives - SHORT_LIVES - 1);
 }
 
 /* The delay before a restart for which the actor's `backoff` does not count. */

@@ -134,49 +134,50 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	if (now_ms < core->now_ms)
 		now_ms = core->now_ms;
 	const struct node *parent = node_parent(core, node);
-	memset(ret_view, 0, sizeof(*ret_view));
-	ret_view->ref = ref;
-	ret_view->parent = parent == NULL ? REF_NONE : node_ref(core, parent);
-	ret_view->depth = node->links.depth;
-	ret_view->kind = spec_of(node)->kind;
-	ret_view->state = node->suspend.frozen ? STATE_SUSPENDED : node->state;
+	*ret_view = (struct node_view){
+	    .ref = ref,
+	    .parent = parent == NULL ? REF_NONE : node_ref(core, parent),
+	    .depth = node->links.depth,
+	    .kind = spec_of(node)->kind,
+	    .state = node->suspend.frozen ? STATE_SUSPENDED : node->state,
+	    .ready = (node_is_ready(node) && node->state != STATE_STOPPING) ||
+	             node_is_on_standby(node),
+	    .held = node->plan.stay == STAY_HELD,
+	    .degraded = node_is_supervisor(node) && node->children.n_failed > 0,
+	    .growth = {.removing = node->growth.removing,
+	               .is_added = node_is_added(node),
+	               .addition_id = node->growth.id,
+	               .addition_index = node->growth.index},
+	    .suspended = suspend_count(core, node),
+	    .suspends = node->suspend.n,
+	    .on_standby = node_is_on_standby(node),
+	    .demanded = spec_of(node)->on_demand && node->plan.is_demanded,
+	    .run = {.incarnation = node->run.incarnation,
+	            .generation = node->run.generation},
+	    .since_ms = node->since_ms,
+	    .counted = {.window = window_now(core, node, now_ms)},
+	    .backoff = {.failures = node->pace.failures,
+	                .delay_ms = node->pace.delay_ms,
+	                .delay_min_ms = node->pace.min_ms,
+	                .delay_max_ms = node->pace.max_ms,
+	                .due_ms = start_due(core, node)},
+	    .has_failure = node->failed != FAILED_NOT,
+	    .failure = node->failure,
+	    .restart = spec_of(node)->restart,
+	    .ready_mode = spec_of(node)->start.ready,
+	    .strategy = spec_of(node)->policy.strategy,
+	    .waits_for = waits_for(core, node),
+	    .children = node->links.n_children,
+	    .watches = spec_of(node)->n_watches,
+	    .watchers = node->watch.n_watchers,
+	};
 	if (process_is_unkillable(node))
 		ret_view->state = STATE_UNKILLABLE;
-	ret_view->ready = (node_is_ready(node) && node->state != STATE_STOPPING) ||
-	                  node_is_on_standby(node);
-	ret_view->held = node->plan.stay == STAY_HELD;
-	ret_view->degraded = node_is_supervisor(node) && node->children.n_failed > 0;
-	ret_view->growth.removing = node->growth.removing;
-	ret_view->growth.is_added = node_is_added(node);
-	ret_view->growth.addition_id = node->growth.id;
-	ret_view->growth.addition_index = node->growth.index;
-	ret_view->suspended = suspend_count(core, node);
-	ret_view->suspends = node->suspend.n;
-	ret_view->on_standby = node_is_on_standby(node);
-	ret_view->demanded = spec_of(node)->on_demand && node->plan.is_demanded;
-	ret_view->run.incarnation = node->run.incarnation;
-	ret_view->run.generation = node->run.generation;
-	ret_view->since_ms = node->since_ms;
 	view_restarts(node, ret_view);
 	view_process(node, &ret_view->process);
-	ret_view->counted.window = window_now(core, node, now_ms);
 	view_bounds(core, node, ret_view);
-	ret_view->backoff.failures = node->pace.failures;
-	ret_view->backoff.delay_ms = node->pace.delay_ms;
-	ret_view->backoff.delay_min_ms = node->pace.min_ms;
-	ret_view->backoff.delay_max_ms = node->pace.max_ms;
-	ret_view->backoff.due_ms = start_due(core, node);
-	ret_view->has_failure = node->failed != FAILED_NOT;
-	ret_view->failure = node->failure;
-	ret_view->restart = spec_of(node)->restart;
-	ret_view->ready_mode = spec_of(node)->start.ready;
-	ret_view->strategy = spec_of(node)->policy.strategy;
-	ret_view->waits_for = waits_for(core, node);
 	if (node->state == STATE_WAITING && !node_is_on_standby(node))
 		ret_view->unmet = gate_unmet(core, node);
-	ret_view->children = node->links.n_children;
-	ret_view->watches = spec_of(node)->n_watches;
-	ret_view->watchers = node->watch.n_watchers;
 }
 
 /* How much a snapshot of the core takes: what is used of the block, which holds no

@@ -176,10 +176,11 @@ node_is_doomed(const struct core *core, const struct node *node)
 bool
 node_revives(const struct node *member)
 {
-	return member->plan.stay != STAY_HELD && !spec_runs_once(spec_of(member)) &&
-	       !node_is_refused(member) &&
-	       (spec_of(member)->enabled || node_is_live(member) ||
-	        node_is_pending(member));
+	if (member->plan.stay == STAY_HELD || spec_runs_once(spec_of(member)) ||
+	    node_is_refused(member))
+		return false;
+	return spec_of(member)->enabled || node_is_live(member) ||
+	       node_is_pending(member);
 }
 
 /* True if the node is down for good, by itself or by policy, and not by command. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "conf/read/envfile.h"
 #include "daemon/launch/identity.h"
@@ -134,13 +135,12 @@ build_environment(struct launch *launch, const struct actor *actor, const char *
 		    environment_add(environment, "WATCHDOG_PID", "%010d", 0);
 	}
 	if (process->kept.runtime_directory) {
-		char *directory = NULL;
+		CLEANUP_FREE char *directory = NULL;
 		int r = rundir_open(launcher->messages->rundirs, actor, &directory);
 
 		if (r < 0)
 			return r;
 		(void)environment_set(environment, "RUNTIME_DIRECTORY", directory);
-		free(directory);
 	}
 	program->listen_pid = add_passed(environment, &program->passed);
 	return environment_end(environment, ret_step);

@@ -42,7 +42,7 @@ static const char example[] =
 static void
 convert_procfile(FILE *file, struct strbuf *out)
 {
-	char *line = NULL;
+	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
 	char what[32];
 
@@ -70,13 +70,12 @@ convert_procfile(FILE *file, struct strbuf *out)
 			            "\"5000\"}`\n");
 		convert_end(&actor, out);
 	}
-	free(line);
 }
 
 static int
 convert_file(const char *kind, const char *path, struct strbuf *out)
 {
-	FILE *file = fopen(path, "re");
+	CLEANUP_FILE FILE *file = fopen(path, "re");
 
 	if (file == NULL) {
 		say_refusal("cannot read %s: %s", path, strerror(errno));
@@ -91,7 +90,6 @@ convert_file(const char *kind, const char *path, struct strbuf *out)
 		convert_unit(file, path, out);
 	else
 		convert_supervisor(file, out);
-	(void)fclose(file);
 	return EX_OK;
 }
 

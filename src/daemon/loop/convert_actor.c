@@ -91,24 +91,21 @@ next_variable(char **text)
 static bool
 add_variables(struct strbuf *out, const char *value)
 {
-	char *copy = strdup(value);
+	CLEANUP_FREE char *copy = strdup(value);
 	char *rest = copy;
 	char *variable;
-	bool good = copy != NULL;
 
-	while (good && (variable = next_variable(&rest)) != NULL) {
+	while (copy != NULL && (variable = next_variable(&rest)) != NULL) {
 		char *equals = strchr(variable, '=');
 
-		good = equals != NULL && equals > variable;
-		if (!good)
-			break;
+		if (equals == NULL || equals == variable)
+			return false;
 		*equals = '\0';
 		strbuf_adds(out, out->len > 0 ? ", " : "");
 		strbuf_addf(out, "%s: ", variable);
 		convert_add_text(out, equals + 1);
 	}
-	free(copy);
-	return good;
+	return copy != NULL;
 }
 
 /* A command without what a unit may have before it. */

@@ -32,7 +32,7 @@ without_comment(char *line)
 static void
 join_backslashes(FILE *file, struct strbuf *text)
 {
-	char *line = NULL;
+	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
 
 	while (text->len > 0 && text->data[text->len - 1] == '\\') {
@@ -45,14 +45,13 @@ join_backslashes(FILE *file, struct strbuf *text)
 		strbuf_addc(text, ' ');
 		strbuf_adds(text, is_comment(more) ? "" : more);
 	}
-	free(line);
 }
 
 /* supervisord.conf: a line that begins with a blank belongs to the one before. */
 static void
 join_indented(FILE *file, struct strbuf *text)
 {
-	char *line = NULL;
+	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
 	int c;
 
@@ -67,14 +66,13 @@ join_indented(FILE *file, struct strbuf *text)
 	}
 	if (c != EOF)
 		(void)ungetc(c, file);
-	free(line);
 }
 
 /* The next line with all that continues it, in `text`; false: there is none. */
 static bool
 read_line(FILE *file, bool is_unit, struct strbuf *text)
 {
-	char *line = NULL;
+	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
 	bool any = false;
 
@@ -86,7 +84,6 @@ read_line(FILE *file, bool is_unit, struct strbuf *text)
 		if (any)
 			strbuf_adds(text, own);
 	}
-	free(line);
 	if (any && is_unit)
 		join_backslashes(file, text);
 	else if (any)
@@ -303,7 +300,7 @@ print_sections(struct sections *sections, struct strbuf *out)
 void
 convert_supervisor(FILE *file, struct strbuf *out)
 {
-	struct sections *sections = calloc(1, sizeof(*sections));
+	CLEANUP_FREE struct sections *sections = calloc(1, sizeof(*sections));
 
 	if (sections == NULL) {
 		out->failed = true;
@@ -320,5 +317,4 @@ convert_supervisor(FILE *file, struct strbuf *out)
 	}
 	end_section(sections, out);
 	print_sections(sections, out);
-	free(sections);
 }

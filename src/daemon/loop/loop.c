@@ -377,8 +377,7 @@ loop_new(struct supd *supd, struct err *err)
 		err_set(err, ENOMEM, "event loop");
 		return NULL;
 	}
-	loop->supd = supd;
-	loop->post = supd->post;
+	*loop = (struct loop){.supd = supd, .post = supd->post};
 	loop->post->finish = finish_turn;
 	loop->post->loop = loop;
 	ev_prepare_init(&loop->prepare, on_prepare);

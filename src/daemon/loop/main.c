@@ -13,6 +13,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/names.h"
 #include "base/strbuf.h"
 #include "conf/text/conf.h"
@@ -286,14 +287,13 @@ check(const struct supd_options *options)
 static int
 schema(void)
 {
-	char *json = conf_schema_json();
+	CLEANUP_FREE char *json = conf_schema_json();
 
 	if (json == NULL) {
 		(void)fputs("supd: out of memory\n", stderr);
 		return EX_OSERR;
 	}
 	(void)fputs(json, stdout);
-	free(json);
 	return fflush(stdout) == 0 && ferror(stdout) == 0 ? EX_OK : EX_OSERR;
 }
 

@@ -108,9 +108,8 @@ has_lock(const struct seat *seat)
 
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF(PATH_MAX);
 	strbuf_addf(&path, "%s/" LOCK, seat->supd->origin.runtime_dir);
-	bool has = !path.failed && lstat(strbuf_str(&path), &st) == 0 &&
-	           st.st_dev == seat->lock_dev && st.st_ino == seat->lock_ino;
-	return has;
+	return !path.failed && lstat(strbuf_str(&path), &st) == 0 &&
+	       st.st_dev == seat->lock_dev && st.st_ino == seat->lock_ino;
 }
 
 /* The directory and the lock in it; the walker holds it, as it did the one before. */
@@ -119,7 +118,7 @@ renew_lock(struct seat *seat)
 {
 	struct err err = {0};
 	struct stat st;
-	int fd = fd_lock(seat->supd->origin.runtime_dir, LOCK, &err);
+	CLEANUP(fd_close) int fd = fd_lock(seat->supd->origin.runtime_dir, LOCK, &err);
 
 	if (fd < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s",
@@ -133,7 +132,6 @@ renew_lock(struct seat *seat)
 		seat->lock_ino = st.st_ino;
 	}
 	keeper_lock(seat->supd->keeper, fd);
-	(void)close(fd);
 	/* The actors' directories were removed with the runtime directory. */
 	rundirs_renew(seat->supd->messages->rundirs);
 	return 0;

@@ -201,7 +201,7 @@ hunt(struct supd *supd, const struct conf *conf, pid_t *ret_owner, bool *ret_non
      struct leftovers *ret_found)
 {
 	struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = supd->keeper};
-	uid_t *uids = list_users(conf, &hunt.n_uids);
+	CLEANUP_FREE uid_t *uids = list_users(conf, &hunt.n_uids);
 	int r = uids == NULL ? -ENOMEM : 0;
 
 	CLEANUP(strbuf_done) struct strbuf variable = STRBUF(SUPD_PATH_MAX + 16);
@@ -212,7 +212,6 @@ hunt(struct supd *supd, const struct conf *conf, pid_t *ret_owner, bool *ret_non
 		*ret_owner = leftover_owner(&hunt, supd->origin.walker_pid, ret_none);
 	else if (r == 0)
 		r = leftover_kill(&hunt, ret_found);
-	free(uids);
 	return r;
 }
 
@@ -270,14 +269,13 @@ end_leftovers(struct supd *supd, const struct conf *conf, struct leftovers *ret_
 void
 start_end_leftovers(struct supd *supd, const struct conf *conf)
 {
-	struct leftovers found;
+	CLEANUP(leftovers_done) struct leftovers found = {0};
 
 	end_leftovers(supd, conf, &found);
 	if (found.n_left > 0)
 		log_line(LOG_LEVEL_ERROR,
 		         "%zu processes cannot be killed; supd ends without them",
 		         found.n_left);
-	leftovers_done(&found);
 }
 
 /* The same for the guardian before us: descent identifies its processes, too. */
@@ -300,7 +298,7 @@ end_actors(struct supd *supd)
 static int
 boot(struct supd *supd, const struct start *start)
 {
-	struct leftovers found = {0};
+	CLEANUP(leftovers_done) struct leftovers found = {0};
 	struct err err = {0};
 	size_t n_leftovers = 0;
 	bool is_clean = false;
@@ -321,7 +319,6 @@ boot(struct supd *supd, const struct start *start)
 	n_leftovers += found.n_killed - found.n_left;
 	if (reload_boot(supd->reloader, start->conf, seed_of(supd->origin.options),
 	                &err) < 0) {
-		leftovers_done(&found);
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}
@@ -334,7 +331,6 @@ boot(struct supd *supd, const struct start *start)
 	report_supd(supd->reporter, "started");
 	/* They are in the ledger before anything is started. */
 	strays_take(supd->processes->procs, &found);
-	leftovers_done(&found);
 	reload_hand_over(supd->reloader);
 	output_adopt(supd->messages->output);
 	post_event(supd->post, &(struct event){.kind = EVENT_BOOT, .ref = REF_NONE});

@@ -19,6 +19,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
 #include "daemon/loop/owner.h"
@@ -136,12 +137,9 @@ static struct signals {
 static bool
 has_terminal(void)
 {
-	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	CLEANUP(fd_close) int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 
-	if (fd < 0)
-		return false;
-	(void)close(fd);
-	return true;
+	return fd >= 0;
 }
 
 /* SIGHUP from a person asks for the new configuration; from a terminal that went away it

@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "conf/text/reports.h"
 #include "daemon/loop/supd.h"
 #include "os/self/fd.h"
@@ -24,12 +25,11 @@ is_in_use(const char *runtime_dir)
 	char path[SUPD_PATH_MAX];
 
 	(void)snprintf(path, sizeof(path), "%s/supd.lock", runtime_dir);
+	CLEANUP(fd_close)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	/* Of another user's supd only that is known. */
-	bool held = fd < 0 ? errno == EACCES
-	                   : flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-	fd_close(&fd);
-	return held;
+	return fd < 0 ? errno == EACCES
+	              : flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
 /* Why the port cannot be had, in words; NULL: it can.  A port of 0 is any. */
@@ -37,23 +37,23 @@ static const char *
 why_not(const struct conf_socket *sock, const char *runtime_dir)
 {
 	struct err err;
+	CLEANUP(fd_close)
 	int fd = sock->kind == SOCKET_TCP
 	             ? sock_bind_tcp(sock->address, sock->port, &err)
 	             : sock_bind_udp(sock->address, sock->port, &err);
-	const int r = fd;
 
-	fd_close(&fd);
-	if (r >= 0)
+	if (fd >= 0)
 		return NULL;
-	if (r == -EADDRINUSE)
+	if (fd == -EADDRINUSE)
 		return is_in_use(runtime_dir)
 		           ? NULL
 		           : "another process has this port; end that process, or "
 		             "write another port";
-	if (r == -EADDRNOTAVAIL)
+	if (fd == -EADDRNOTAVAIL)
 		return "no network interface of this machine has that address";
-	return r == -EACCES ? "a port below 1024 is for root, or for CAP_NET_BIND_SERVICE"
-	                    : strerror(-r);
+	return fd == -EACCES
+	           ? "a port below 1024 is for root, or for CAP_NET_BIND_SERVICE"
+	           : strerror(-fd);
 }
 
 /* Warn at this spot if root would not make a file on that path. */

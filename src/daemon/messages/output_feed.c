@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "base/sum.h"
 #include "base/units.h"
 #include "daemon/messages/messages.h"
@@ -150,15 +151,14 @@ sum_of(const struct feed_message *message)
 static int
 pipe_name(struct output *output, struct output_pipe *pipe, bool is_new, int reader)
 {
-	int fd = -1;
-	int r;
+	CLEANUP(fd_close) int fd = -1;
 
 	if (!pipe_describe(output, pipe)) {
 		pipe->told = 0;
 		return 0;
 	}
 	if (is_new && reader < 0) {
-		r = output_hold(output, pipe);
+		int r = output_hold(output, pipe);
 		if (r < 0)
 			return r;
 		fd = reader = fd_reopen(pipe->stream.pipe_fd, O_RDONLY | O_NONBLOCK);
@@ -166,10 +166,9 @@ pipe_name(struct output *output, struct output_pipe *pipe, bool is_new, int read
 		if (fd < 0)
 			return fd;
 	}
-	r = feed_send(output->feed[0], &output->message, is_new ? reader : -1);
+	int r = feed_send(output->feed[0], &output->message, is_new ? reader : -1);
 	if (r == 0)
 		pipe->told = sum_of(&output->message);
-	fd_close(&fd);
 	return r;
 }
 

@@ -73,7 +73,7 @@ static bool
 remove_next(struct rundirs *rundirs)
 {
 	int fd = openat(rundirs->gone_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	CLEANUP_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry = NULL;
 	int r = -ENOENT;
 
@@ -90,7 +90,6 @@ remove_next(struct rundirs *rundirs)
 			                   "(" GONE "/)");
 		rundirs->complained = rundirs->complained || r < 0;
 	}
-	(void)closedir(dir);
 	return r >= 0;
 }
 
@@ -124,7 +123,7 @@ static void
 set_all_aside(struct rundirs *rundirs)
 {
 	int fd = openat(rundirs->actors_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	CLEANUP_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
 	if (dir == NULL) {
@@ -134,7 +133,6 @@ set_all_aside(struct rundirs *rundirs)
 	while ((entry = readdir(dir)) != NULL)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			set_aside(rundirs, entry->d_name);
-	(void)closedir(dir);
 }
 
 void
@@ -142,8 +140,8 @@ rundirs_begin(struct rundirs *rundirs, bool is_anew)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF(PATH_MAX);
 	strbuf_addf(&path, "%s/" GONE, rundirs->runtime_dir);
-	bool is_there = !path.failed && access(strbuf_str(&path), F_OK) == 0;
-	if (!is_there || open_places(rundirs) < 0)
+	if (path.failed || access(strbuf_str(&path), F_OK) < 0 ||
+	    open_places(rundirs) < 0)
 		return;
 	if (is_anew)
 		set_all_aside(rundirs);
@@ -190,13 +188,12 @@ rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
 	if (!is_new && errno != EEXIST)
 		return -errno;
 	/* A kept directory is the actor's: a file system may be mounted on it. */
-	int fd = fd_open_directory(rundirs->actors_fd, name);
+	CLEANUP(fd_close) int fd = fd_open_directory(rundirs->actors_fd, name);
 	if (fd < 0)
 		return fd;
 	r = give_to_owner(fd, actor->conf->process);
 	if (is_new && r == 0 && fchmod(fd, 0755) < 0)
 		r = -errno;
-	(void)close(fd);
 	if (r < 0)
 		return r;
 	return asprintf(ret_path, "%s/" ACTORS "/%s", rundirs->runtime_dir, name) < 0
@@ -215,7 +212,7 @@ rundirs_renew(struct rundirs *rundirs)
 	fd_close(&rundirs->top_fd);
 	for (uint32_t slot = 0; slot < actors->cap; slot++) {
 		const struct actor *actor = &actors->at[slot];
-		char *path = NULL;
+		CLEANUP_FREE char *path = NULL;
 
 		if (actor->ref.slot == REF_NONE.slot || actor->pid == 0 ||
 		    !actor->conf->process->kept.runtime_directory)
@@ -223,7 +220,6 @@ rundirs_renew(struct rundirs *rundirs)
 		int r = rundir_open(rundirs, actor, &path);
 		if (r < 0)
 			(void)log_errno(r, "the runtime directory of %s", actor->path);
-		free(path);
 	}
 }
 
@@ -239,10 +235,14 @@ rundirs_new(struct ev_loop *loop, const struct actors *actors, const char *runti
 		err_set(err, ENOMEM, "runtime directories");
 		return NULL;
 	}
-	rundirs->loop = loop;
-	rundirs->actors = actors;
-	rundirs->runtime_dir = runtime_dir;
-	rundirs->top_fd = rundirs->actors_fd = rundirs->gone_fd = -1;
+	*rundirs = (struct rundirs){
+	    .loop = loop,
+	    .actors = actors,
+	    .runtime_dir = runtime_dir,
+	    .top_fd = -1,
+	    .actors_fd = -1,
+	    .gone_fd = -1,
+	};
 	ev_idle_init(&rundirs->idle, on_idle);
 	ev_set_priority(&rundirs->idle, EV_MINPRI);
 	rundirs->idle.data = rundirs;

@@ -12,6 +12,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "conf/text/conf.h"
 #include "daemon/report/config_errors.h"
 #include "daemon/state/options.h"
@@ -29,10 +30,9 @@ candidate_kind(char buf[CANDIDATE_KIND_MAX])
 static int
 answer(json_t *take_verdict, int status)
 {
-	char *text = json_dumps(take_verdict, JSON_COMPACT);
+	CLEANUP_FREE char *text = json_dumps(take_verdict, JSON_COMPACT);
 	int r = text != NULL ? printf("\n%s\n", text) : -1;
 
-	free(text);
 	json_decref(take_verdict);
 	return r < 0 || fflush(stdout) != 0 ? EX_OSERR : status;
 }

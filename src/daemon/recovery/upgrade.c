@@ -131,7 +131,7 @@ last_line(struct strbuf *said)
 static void
 judge(struct upgrade *upgrade)
 {
-	json_t *said = json_loads(last_line(&upgrade->said), 0, NULL);
+	json_auto_t *said = json_loads(last_line(&upgrade->said), 0, NULL);
 	const char *message = json_string_value(json_object_get(said, "message"));
 
 	if (json_is_string(json_object_get(said, "version"))) {
@@ -147,7 +147,6 @@ judge(struct upgrade *upgrade)
 		    "the binary is not a supd that can take over from the running supd");
 		add_quote(&upgrade->sentence, &upgrade->said);
 	}
-	json_decref(said);
 }
 
 /* ---- the child --------------------------------------------------------------------- */
@@ -238,14 +237,12 @@ spawn(struct upgrade *upgrade, int out_fd, int conf_fd, struct spawn_result *ret
 	               candidate_kind(kind));
 	(void)snprintf(file, sizeof(file), "/proc/self/fd/%zu", ARRAY_SIZE(fds) - 1);
 	/* Our own command line; where a role stands, the question. */
-	char **argv = role_arguments(upgrader->origin->options->argv);
+	CLEANUP_FREE char **argv = role_arguments(upgrader->origin->options->argv);
 	if (argv == NULL)
 		return -ENOMEM;
 	argv[1] = question;
 	spawn.argv = argv;
-	int r = os_spawn(upgrader->spawner, &spawn, ret);
-	free(argv);
-	return r;
+	return os_spawn(upgrader->spawner, &spawn, ret);
 }
 
 static int
@@ -253,22 +250,18 @@ start(struct upgrade *upgrade, struct err *err)
 {
 	struct spawn_result result = {.pid = -1, .pidfd = -1};
 	const struct upgrader *upgrader = upgrade->upgrader;
-	int conf_fd = conf_pack(upgrader->actors->conf, err);
+	CLEANUP(fd_close) int conf_fd = conf_pack(upgrader->actors->conf, err);
 	int ends[2];
-	int r;
 
 	if (conf_fd < 0)
 		return conf_fd;
 	if (pipe2(ends, O_CLOEXEC) < 0) {
-		r = -errno;
-		err_set(err, -r, "pipe");
-		(void)close(conf_fd);
-		return r;
+		err_set(err, errno, "pipe");
+		return -err->code;
 	}
 	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
-	r = spawn(upgrade, ends[1], conf_fd, &result);
+	int r = spawn(upgrade, ends[1], conf_fd, &result);
 	(void)close(ends[1]);
-	(void)close(conf_fd);
 	if (r < 0) {
 		err_set(err, 0, "it cannot be run: %s",
 		        r == -ETIMEDOUT ? "timeout" : strerror(-r));

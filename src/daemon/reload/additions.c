@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/reload/additions_log.h"
@@ -134,16 +135,16 @@ read_entry(const struct log_entry *entry, struct err *err)
 		err_set(err, ENOMEM, "an actor to be added");
 		return NULL;
 	}
-	grown->id = entry->id;
-	grown->bytes = entry->bytes;
-	grown->conf = conf_unpack_block(entry + 1, entry->frozen, err);
-	if (grown->conf == NULL || grown->conf->n_actors > CORE_ADDED_MAX) {
-		grown_free(grown);
-		return NULL;
+	*grown = (struct grown){
+	    .id = entry->id,
+	    .bytes = entry->bytes,
+	    .conf = conf_unpack_block(entry + 1, entry->frozen, err),
+	};
+	if (grown->conf != NULL && grown->conf->n_actors <= CORE_ADDED_MAX) {
+		if (describe(grown, entry->incarnations) == 0)
+			return grown;
+		err_set(err, ENOMEM, "names of actors to be added");
 	}
-	if (describe(grown, entry->incarnations) == 0)
-		return grown;
-	err_set(err, ENOMEM, "names of actors to be added");
 	grown_free(grown);
 	return NULL;
 }
@@ -249,7 +250,7 @@ additions_prepare(struct reloader *reloader, const struct conf *conf, struct ref
                   struct err *err)
 {
 	const struct actor *above = actors_get(reloader->actors, parent);
-	struct log_entry *entry = additions_log_make(reloader, conf, err);
+	CLEANUP_FREE struct log_entry *entry = additions_log_make(reloader, conf, err);
 
 	if (entry == NULL)
 		return NULL;
@@ -265,7 +266,6 @@ additions_prepare(struct reloader *reloader, const struct conf *conf, struct ref
 		grown->is_posted = true;
 		reloader->additions->n_posted++;
 	}
-	free(entry);
 	return grown;
 }
 

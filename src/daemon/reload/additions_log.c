@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/sum.h"
 #include "conf/text/conf.h"
 #include "daemon/reload/reload.h"
@@ -178,24 +179,22 @@ set_incarnations(const struct reloader *reloader, const struct conf *conf,
 struct log_entry *
 additions_log_make(struct reloader *reloader, const struct conf *conf, struct err *err)
 {
-	struct log_entry *entry;
 	size_t frozen;
-	void *block;
+	CLEANUP_FREE void *block = NULL;
 
 	if (conf_pack_block(conf, &block, &frozen, err) < 0)
 		return NULL;
-	entry = calloc(1, aligned(sizeof(*entry) + frozen));
-	if (entry != NULL) {
-		entry->id = reloader->additions->next_id++;
-		entry->frozen = frozen;
-		entry->bytes = aligned(sizeof(*entry) + frozen);
-		set_incarnations(reloader, conf, entry);
-		memcpy(entry + 1, block, frozen);
-		entry->sum = entry_sum(entry);
-	} else {
+	struct log_entry *entry = calloc(1, aligned(sizeof(*entry) + frozen));
+	if (entry == NULL) {
 		err_set(err, ENOMEM, "an actor to be added");
+		return NULL;
 	}
-	free(block);
+	entry->id = reloader->additions->next_id++;
+	entry->frozen = frozen;
+	entry->bytes = aligned(sizeof(*entry) + frozen);
+	set_incarnations(reloader, conf, entry);
+	memcpy(entry + 1, block, frozen);
+	entry->sum = entry_sum(entry);
 	return entry;
 }
 

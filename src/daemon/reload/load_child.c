@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "conf/text/reports.h"
 #include "os/self/fd.h"
 #include "os/self/pass.h"
@@ -17,7 +18,7 @@ static bool
 send_result(int fd, const struct conf *conf)
 {
 	struct load_result head = {0};
-	int frozen = -1;
+	CLEANUP(fd_close) int frozen = -1;
 
 	if (conf != NULL)
 		frozen = conf_pack(conf, &head.err);
@@ -30,7 +31,6 @@ send_result(int fd, const struct conf *conf)
 		head.code = r;
 		r = pass_send(fd, &head, sizeof(head), NULL, 0);
 	}
-	fd_close(&frozen);
 	return r == 0;
 }
 

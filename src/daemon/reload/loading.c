@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "conf/text/reports.h"
 #include "daemon/reload/load_child.h"
 #include "daemon/reload/reload_private.h"
@@ -57,7 +58,7 @@ static int
 take_head(int fd, struct conf **ret_conf, struct err *err)
 {
 	struct load_result head;
-	int frozen = -1;
+	CLEANUP(fd_close) int frozen = -1;
 	struct pass_fds fds = {&frozen, 1};
 	ssize_t n = pass_receive(fd, MSG_DONTWAIT, &head, sizeof(head), &fds);
 
@@ -67,7 +68,6 @@ take_head(int fd, struct conf **ret_conf, struct err *err)
 	if (fds.n == 0)
 		return head.code;
 	*ret_conf = conf_unpack(frozen, err);
-	(void)close(frozen);
 	return *ret_conf == NULL ? -ENOMEM : 0;
 }
 
@@ -75,14 +75,13 @@ take_head(int fd, struct conf **ret_conf, struct err *err)
 static int
 take_rest(int fd, struct conf_reports *reports)
 {
-	char *text = malloc(REPORT_BYTES);
+	CLEANUP_FREE char *text = malloc(REPORT_BYTES);
 	ssize_t n = -ENOMEM;
 
 	if (text != NULL)
 		n = bounded_take(fd, clock_mono_ms() + REPORTS_MS, text, REPORT_BYTES);
 	if (n > 0)
 		load_take_reports(text, (size_t)n, reports);
-	free(text);
 	return n < 0 ? (int)n : 0;
 }
 

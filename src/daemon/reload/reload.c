@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "daemon/metrics/metrics.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
@@ -179,7 +180,6 @@ tables_init(struct tables *tables, const struct reloader *reloader,
 	if (tables->paths != NULL && tables->seen != NULL &&
 	    copy_paths(tables, conf, plan) == 0)
 		return 0;
-	tables_done(tables);
 	err_set(err, ENOMEM, "names of %u actors", conf->n_actors);
 	return -ENOMEM;
 }
@@ -241,9 +241,8 @@ prepare_apply(struct reloader *reloader, struct reload *reload, struct prepared 
 	struct tables *tables = &ret->tables;
 	int r = tables_init(tables, reloader, conf, &reload->plan, err);
 
-	if (r < 0)
-		return r;
-	r = find_room(reloader, conf, err);
+	if (r == 0)
+		r = find_room(reloader, conf, err);
 	if (r == 0)
 		r = keeper_keep_conf(reloader->keeper, conf, tables->conf_id, err);
 	if (r < 0) {
@@ -392,7 +391,7 @@ int
 reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed, struct err *err)
 {
 	struct ledger *ledger = NULL;
-	struct tables tables;
+	CLEANUP(tables_done) struct tables tables;
 	int r = tables_init(&tables, reloader, conf, NULL, err);
 
 	if (r < 0)
@@ -417,7 +416,6 @@ reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed, struct 
 		                           err);
 	if (ledger == NULL) {
 		mailboxes_cancel(reloader->sockets, &reloader->sockets->mailboxes);
-		tables_done(&tables);
 		return r < 0 ? r : -ENOMEM;
 	}
 	reload_use_ledger(reloader, ledger);
@@ -428,7 +426,6 @@ reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed, struct 
 	reloader->recording->facts.conf_wall_us = clock_wall_us();
 	reloader->actors->conf = conf;
 	metrics_begin(reloader->metrics, conf);
-	tables_done(&tables);
 	return 0;
 }
 
@@ -452,8 +449,12 @@ reload_adopt_retired(struct reloader *reloader, uint64_t id, struct conf **ret,
 		err_set(err, ENOMEM, "an earlier configuration");
 		return -ENOMEM;
 	}
-	*retired = (struct retired){.next = reloader->retired, .id = id, .users = 1};
-	retired->conf = keeper_take_conf(reloader->keeper, id, err);
+	*retired = (struct retired){
+	    .conf = keeper_take_conf(reloader->keeper, id, err),
+	    .next = reloader->retired,
+	    .id = id,
+	    .users = 1,
+	};
 	if (retired->conf == NULL) {
 		free(retired);
 		return -EBADMSG;

@@ -64,15 +64,13 @@ collect(struct trial *trial, const struct conf_plan *plan)
 {
 	const struct reloader *reloader = trial->reloader;
 	const struct conf *conf = reloader->actors->conf;
-	enum change_kind *kinds = calloc(conf->n_actors, sizeof(*kinds));
+	CLEANUP_FREE enum change_kind *kinds = calloc(conf->n_actors, sizeof(*kinds));
 
 	free(trial->refs);
 	trial->n = trial->next = 0;
 	trial->refs = calloc(conf->n_actors, sizeof(*trial->refs));
-	if (trial->refs == NULL || kinds == NULL) {
-		free(kinds);
+	if (trial->refs == NULL || kinds == NULL)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < plan->n; i++)
 		if (plan->at[i].kind != CHANGE_REMOVED)
 			kinds[plan->at[i].new_index] = plan->at[i].kind;
@@ -85,7 +83,6 @@ collect(struct trial *trial, const struct conf_plan *plan)
 			trial->refs[trial->n++] =
 			    actors_find_static(reloader->actors, conf->actors[i].path);
 	}
-	free(kinds);
 	return 0;
 }
 
@@ -251,7 +248,7 @@ decide(struct trial *trial, bool is_over)
 	struct trial_result result = {.end = TRIAL_KEPT};
 	struct node_view view = {.state = STATE_STOPPED};
 	enum verdict verdict = VERDICT_FINE;
-	char *path = NULL; /* told when the actor may be gone */
+	CLEANUP_FREE char *path = NULL; /* told when the actor may be gone */
 
 	if (reloader->recording->facts.shutting_down)
 		result.end = TRIAL_LEFT;
@@ -276,7 +273,6 @@ decide(struct trial *trial, bool is_over)
 		stay(trial);
 	}
 	finish_trial(trial, &result);
-	free(path);
 }
 
 static void

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 /*
  * Set a dotted key in nested objects.  A part that is in use for a plain value already
  * (keys that users choose may have dots) keeps the rest of the key in one piece.
@@ -20,13 +22,12 @@ set_nested(json_t *object, const char *key, json_t *take_value)
 
 		if (dot == NULL)
 			return json_object_set_new(object, key, take_value);
-		char *part = strndup(key, (size_t)(dot - key));
+		CLEANUP_FREE char *part = strndup(key, (size_t)(dot - key));
 		json_t *inner = part != NULL ? json_object_get(object, part) : NULL;
 		if (part != NULL && inner == NULL) {
 			inner = json_object();
 			r = json_object_set_new(object, part, inner);
 		}
-		free(part);
 		if (r < 0 || !json_is_object(inner))
 			return json_object_set_new(object, key, take_value);
 		object = inner;

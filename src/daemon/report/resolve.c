@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/suggest.h"
 #include "daemon/report/report.h"
 #include "daemon/state/engine.h"
@@ -168,17 +169,15 @@ find_path(const struct reporter *reporter, const char *name)
 {
 	static const char prefix[] = "/user/";
 	struct ref ref = REF_NONE;
-	char *path;
 
 	if (name[0] == '/')
 		ref = actors_find(reporter->actors, name);
 	else if (name[0] != '\0') {
-		path = malloc(sizeof(prefix) + strlen(name));
+		CLEANUP_FREE char *path = malloc(sizeof(prefix) + strlen(name));
 		if (path == NULL)
 			return REF_NONE;
 		(void)stpcpy(stpcpy(path, prefix), name);
 		ref = actors_find(reporter->actors, path);
-		free(path);
 	}
 	/* A temporary actor that ended keeps its slot until its supervisor starts anew.
 	 */
@@ -226,7 +225,7 @@ static int
 resolve_last_name(const struct reporter *reporter, const char *name,
                   struct ref_list *list, struct candidates *ret)
 {
-	struct ref_list found;
+	CLEANUP(ref_list_done) struct ref_list found;
 
 	ref_list_init(&found);
 	int r = collect(reporter, is_last_name, name, &found);
@@ -241,7 +240,6 @@ resolve_last_name(const struct reporter *reporter, const char *name,
 			r = -ENOMEM;
 	for (size_t i = 0; r > 0 && !single && i < found.n && i < CANDIDATES_MAX; i++)
 		ret->at[ret->n++] = actors_path(reporter->actors, found.at[i]);
-	ref_list_done(&found);
 	return r > 0 && !single ? -ENOTUNIQ : r;
 }
 

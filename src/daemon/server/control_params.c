@@ -102,8 +102,8 @@ const char *
 params_check(const struct param *params, const json_t *parameters)
 {
 	/* jansson's iteration takes a writable object and does not write. */
-	json_t *object = json_incref((json_t *)(uintptr_t)parameters);
-	const char *wrong = NULL, *key;
+	json_auto_t *object = json_incref((json_t *)(uintptr_t)parameters);
+	const char *key;
 	json_t *value;
 
 	json_object_foreach(object, key, value)
@@ -113,18 +113,15 @@ params_check(const struct param *params, const json_t *parameters)
 		if (json_is_null(value) ||
 		    strcmp(key, "allowInteractiveAuthentication") == 0)
 			continue;
-		if (param == NULL || !has_type(value, param->type)) {
-			wrong = key;
-			break;
-		}
+		if (param == NULL || !has_type(value, param->type))
+			return key;
 	}
-	for (; wrong == NULL && params->name != NULL; params++) {
+	for (; params->name != NULL; params++) {
 		value = json_object_get(parameters, params->name);
 		if (params->required && (value == NULL || json_is_null(value)))
-			wrong = params->name;
+			return params->name;
 	}
-	json_decref(object);
-	return wrong;
+	return NULL;
 }
 
 /* An object or an array, borrowed from the call, or NULL. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/log_pace.h"
 #include "conf/text/conf.h"
 #include "daemon/state/log.h"
@@ -190,9 +191,8 @@ void
 keeper_keep(struct keeper *keeper, uint64_t key, int fd)
 {
 	/* What was handed over under this key is replaced: not to be dropped any more. */
-	int replaced = keeper_take(keeper, key);
+	CLEANUP(fd_close) int replaced = keeper_take(keeper, key);
 
-	fd_close(&replaced);
 	if (keeper->unsent != NULL)
 		unsent_send(keeper->unsent, LINK_STORE, key, fd);
 }
@@ -220,15 +220,13 @@ keeper_take(struct keeper *keeper, uint64_t key)
 struct conf *
 keeper_take_conf(struct keeper *keeper, uint64_t id, struct err *err)
 {
-	int fd = keeper_take(keeper, VAULT_KEY(VAULT_CONF, id));
+	CLEANUP(fd_close) int fd = keeper_take(keeper, VAULT_KEY(VAULT_CONF, id));
 
 	if (fd < 0) {
 		err_set(err, 0, "the walker has not kept the configuration");
 		return NULL;
 	}
-	struct conf *conf = conf_unpack(fd, err);
-	(void)close(fd);
-	return conf;
+	return conf_unpack(fd, err);
 }
 
 struct conf *
@@ -358,12 +356,11 @@ int
 keeper_keep_conf(struct keeper *keeper, const struct conf *conf, uint64_t id,
                  struct err *err)
 {
-	int fd = conf_pack(conf, err);
+	CLEANUP(fd_close) int fd = conf_pack(conf, err);
 
 	if (fd < 0)
 		return fd;
 	keeper_keep(keeper, VAULT_KEY(VAULT_CONF, id), fd);
-	(void)close(fd);
 	return 0;
 }
 

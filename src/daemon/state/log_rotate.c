@@ -12,10 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "conf/text/conf.h"
 #include "daemon/state/log.h"
 #include "logd/write/sink.h"
+#include "os/self/fd.h"
 
 #define COPY_BYTES (1024 * 1024)
 
@@ -23,19 +25,15 @@
 static int
 copy(const char *from, const char *to)
 {
-	const int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	const int out =
-	    open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
+	CLEANUP(fd_close)
+	int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	CLEANUP(fd_close)
+	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
 	ssize_t n = in < 0 || out < 0 ? -1 : 1;
 
 	while (n > 0)
 		n = sendfile(out, in, NULL, COPY_BYTES);
-	n = n < 0 ? -errno : 0;
-	if (in >= 0)
-		(void)close(in);
-	if (out >= 0)
-		(void)close(out);
-	return (int)n;
+	return n < 0 ? -errno : 0;
 }
 
 /* The file was set aside: let a copy take its place there, and the file, which others
