@@ -33,8 +33,7 @@ map(struct vault *vault, size_t max, struct err *err)
 	                    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (vault->slots != MAP_FAILED)
 		return 0;
-	err_set(err, errno, "memory for the vault");
-	return -err->code;
+	return err_set(err, errno, "memory for the vault");
 }
 
 /*

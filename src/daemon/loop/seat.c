@@ -208,10 +208,8 @@ seat_open(struct supd *supd, struct err *err)
 	struct seat *seat = &the_seat;
 
 	seat->signal_fd = signals_listen(SIGIO);
-	if (seat->signal_fd < 0) {
-		err_set(err, -seat->signal_fd, "watch over the runtime directory");
-		return seat->signal_fd;
-	}
+	if (seat->signal_fd < 0)
+		return err_set(err, -seat->signal_fd, "watch over the runtime directory");
 	seat->supd = supd;
 	ev_io_init(&seat->changed, on_change, seat->signal_fd, EV_READ);
 	seat->changed.data = seat;

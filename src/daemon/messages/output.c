@@ -150,10 +150,8 @@ make_kept(struct output *output, struct err *err)
 	int r = feed_pair(output->feed);
 	if (r == 0 && pipe2(output->staging, O_CLOEXEC) < 0)
 		r = -errno;
-	if (r < 0) {
-		err_set(err, -r, "pipes for the log process");
-		return r;
-	}
+	if (r < 0)
+		return err_set(err, -r, "pipes for the log process");
 	output->state = fd_raise(output->state);
 	for (int i = 0; i < 2; i++) {
 		output->feed[i] = fd_raise(output->feed[i]);

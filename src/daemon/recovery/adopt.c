@@ -120,10 +120,8 @@ restore_actor(struct reloader *reloader, const struct ledger_record *record,
 		return r;
 	r = actors_restore(reloader->actors, record->ref,
 	                   conf->actors[record->conf_index].path, record->successor);
-	if (r < 0) {
-		err_set(err, -r, "an actor's name");
-		return r;
-	}
+	if (r < 0)
+		return err_set(err, -r, "an actor's name");
 	actors_assign(reloader->actors, record->ref, conf, record->conf_id,
 	              record->conf_index);
 	struct actor *actor = actors_get(reloader->actors, record->ref);

@@ -255,10 +255,8 @@ start(struct upgrade *upgrade, struct err *err)
 
 	if (conf_fd < 0)
 		return conf_fd;
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		err_set(err, errno, "pipe");
-		return -err->code;
-	}
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set(err, errno, "pipe");
 	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	int r = spawn(upgrade, ends[1], conf_fd, &result);
 	(void)close(ends[1]);

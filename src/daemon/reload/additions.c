@@ -375,8 +375,7 @@ read_log(struct additions *additions, struct err *err)
 		grown->is_posted = true;
 		if (insert(additions, grown) < 0) {
 			grown_free(grown);
-			err_set(err, ENOMEM, "what was added at run time");
-			return -ENOMEM;
+			return err_set(err, ENOMEM, "what was added at run time");
 		}
 		additions->n_posted++;
 		if (entry->id >= additions->next_id)

@@ -257,10 +257,8 @@ additions_log_adopt(struct reloader *reloader, struct err *err)
 		return -EBADMSG;
 	}
 	int r = log_map(fd, (size_t)stat_buf.st_size, &additions->log);
-	if (r < 0) {
-		err_set(err, -r, "what was added at run time");
-		return r;
-	}
+	if (r < 0)
+		return err_set(err, -r, "what was added at run time");
 	if (additions->log->magic != LOG_MAGIC ||
 	    additions->log->bytes != (uint64_t)stat_buf.st_size ||
 	    atomic_load(&additions->log->used) > additions->log->bytes) {

@@ -132,10 +132,10 @@ find_room(struct reloader *reloader, const struct conf *conf, struct err *err)
 
 	if (keeper_has_room(reloader->keeper, needed > had ? needed - had : 0))
 		return 0;
-	err_set(err, EMFILE,
-	        "supd can keep no more descriptors over a crash: raise LimitNOFILE= or "
-	        "'ulimit -Hn', and restart it");
-	return -EMFILE;
+	return err_set(
+	    err, EMFILE,
+	    "supd can keep no more descriptors over a crash: raise LimitNOFILE= or "
+	    "'ulimit -Hn', and restart it");
 }
 
 static void
@@ -180,8 +180,7 @@ tables_init(struct tables *tables, const struct reloader *reloader,
 	if (tables->paths != NULL && tables->seen != NULL &&
 	    copy_paths(tables, conf, plan) == 0)
 		return 0;
-	err_set(err, ENOMEM, "names of %u actors", conf->n_actors);
-	return -ENOMEM;
+	return err_set(err, ENOMEM, "names of %u actors", conf->n_actors);
 }
 
 static void
@@ -284,8 +283,7 @@ reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 	if (retired == NULL || reloader->recording->facts.shutting_down) {
 		r = retired == NULL ? ENOMEM : ESHUTDOWN;
 		free(retired);
-		err_set(err, r, "apply the configuration");
-		return -r;
+		return err_set(err, r, "apply the configuration");
 	}
 	post_finish(reloader->post);
 	struct ledger *before = reloader->recording->ledger;
@@ -355,10 +353,8 @@ name_system(struct reloader *reloader, struct tables *tables, struct err *err)
 	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++) {
 		tables->own_paths[i] =
 		    strdup(system_conf(reloader->system)->actors[i].path);
-		if (tables->own_paths[i] == NULL) {
-			err_set(err, ENOMEM, "names of supd's own actors");
-			return -ENOMEM;
-		}
+		if (tables->own_paths[i] == NULL)
+			return err_set(err, ENOMEM, "names of supd's own actors");
 	}
 	return 0;
 }
@@ -445,10 +441,8 @@ reload_adopt_retired(struct reloader *reloader, uint64_t id, struct conf **ret,
 		}
 	}
 	retired = calloc(1, sizeof(*retired));
-	if (retired == NULL) {
-		err_set(err, ENOMEM, "an earlier configuration");
-		return -ENOMEM;
-	}
+	if (retired == NULL)
+		return err_set(err, ENOMEM, "an earlier configuration");
 	*retired = (struct retired){
 	    .conf = keeper_take_conf(reloader->keeper, id, err),
 	    .next = reloader->retired,

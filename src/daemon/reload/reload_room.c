@@ -96,11 +96,9 @@ size_core(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
 		bytes = 2 * bytes + (used.pool_bytes - room.pool_bytes) +
 		        limit_bytes(reloader, conf);
 	}
-	if (bytes > UINT32_MAX / 2) {
-		err_set(err, ENOMEM, "%llu bytes of rules and windows",
-		        (unsigned long long)bytes);
-		return -ENOMEM;
-	}
+	if (bytes > UINT32_MAX / 2)
+		return err_set(err, ENOMEM, "%llu bytes of rules and windows",
+		               (unsigned long long)bytes);
 	size.pool_bytes = (uint32_t)bytes;
 	*ret = size;
 	return 0;
@@ -125,8 +123,7 @@ reload_reserve(struct reloader *reloader, uint32_t slots, struct err *err)
 	    messages_reserve(reloader->messages, slots) == 0 &&
 	    post_reserve(reloader->post, slots) == 0)
 		return 0;
-	err_set(err, ENOMEM, "memory for a tree of %u actors", slots);
-	return -ENOMEM;
+	return err_set(err, ENOMEM, "memory for a tree of %u actors", slots);
 }
 
 static struct ledger_size
@@ -243,10 +240,8 @@ reload_make_room(struct reloader *reloader, const struct core_size *need, struct
 	    room.watches >= need->watches)
 		return 0;
 	if (size.nodes - room.nodes + need->nodes > CONF_ACTORS_MAX ||
-	    in_use + need->pool_bytes > UINT32_MAX / 4) {
-		err_set(err, EDQUOT, "more than %d actors", CONF_ACTORS_MAX);
-		return -EDQUOT;
-	}
+	    in_use + need->pool_bytes > UINT32_MAX / 4)
+		return err_set(err, EDQUOT, "more than %d actors", CONF_ACTORS_MAX);
 	if (room.nodes < need->nodes)
 		size.nodes = 2 * size.nodes + need->nodes;
 	if (room.watches < need->watches)

@@ -321,10 +321,9 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_e
 	struct reloader *reloader = trial->reloader;
 
 	ASSERT(!trial_is_on(trial));
-	if (!keeper_has_room(reloader->keeper, 0)) {
-		err_set(err, EMFILE, "supd can keep no more descriptors over a crash");
-		return -EMFILE;
-	}
+	if (!keeper_has_room(reloader->keeper, 0))
+		return err_set(err, EMFILE,
+		               "supd can keep no more descriptors over a crash");
 	int r = conf_pack(reloader->actors->conf, err);
 	if (r < 0)
 		return r;

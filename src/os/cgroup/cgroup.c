@@ -95,8 +95,7 @@ check_writable(const char *path, struct err *err)
 	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 &&
 	    faccessat(AT_FDCWD, procs, W_OK, AT_EACCESS) == 0)
 		return 0;
-	err_set(err, errno, "cgroup %s is not delegated to us", path);
-	return -errno;
+	return err_set(err, errno, "cgroup %s is not delegated to us", path);
 }
 
 /* True if this cgroup holds this process alone; the root of the hierarchy never does. */

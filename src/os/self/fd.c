@@ -100,10 +100,8 @@ fd_raise_limit(uint64_t wanted, struct err *err)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0) {
-		err_set(err, errno, "read the limit on open descriptors");
-		return -err->code;
-	}
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return err_set(err, errno, "read the limit on open descriptors");
 	rlim_t hard = limit.rlim_max;
 	if (limit.rlim_max < wanted) {
 		limit.rlim_cur = limit.rlim_max = (rlim_t)wanted;
@@ -243,15 +241,11 @@ fd_lock(const char *dir, const char *name, struct err *err)
 	char path[PATH_MAX];
 	int fd = snprintf(path, sizeof(path), "%s/%s", dir, name);
 
-	if (fd < 0 || (size_t)fd >= sizeof(path)) {
-		err_set(err, ENAMETOOLONG, "lock %s", name);
-		return -ENAMETOOLONG;
-	}
+	if (fd < 0 || (size_t)fd >= sizeof(path))
+		return err_set(err, ENAMETOOLONG, "lock %s", name);
 	int r = fd_mkdir_parents(path, 0755);
-	if (r < 0) {
-		err_set(err, -r, "create the directory %s", dir);
-		return r;
-	}
+	if (r < 0)
+		return err_set(err, -r, "create the directory %s", dir);
 	fd = fd_raise(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 	if (fd >= 0 && fchmod(fd, 0600) == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
@@ -269,8 +263,7 @@ fd_watch_directory(const char *path, struct err *err)
 
 	if (fd >= 0)
 		return fd;
-	err_set(err, errno, "watch %s", path);
-	return -err->code;
+	return err_set(err, errno, "watch %s", path);
 }
 
 /*

@@ -69,10 +69,8 @@ ask_holder(const struct sockaddr_un *address, socklen_t len, struct ucred *ret)
 static int
 refuse(const char *dir, int r, const struct ucred *holder, struct err *err)
 {
-	if (r != -EADDRINUSE) {
-		err_set(err, -r, "lock the name of %s", dir);
-		return r;
-	}
+	if (r != -EADDRINUSE)
+		return err_set(err, -r, "lock the name of %s", dir);
 	if (holder == NULL) {
 		err_set(err, 0, "an unknown process holds the name that locks %s", dir);
 		return -EPERM;
@@ -105,8 +103,7 @@ name_lock(const char *dir, struct err *err)
 
 	if (fd < 0) {
 		r = len < 0 ? len : -errno;
-		err_set(err, -r, "lock the name of %s", dir);
-		return r;
+		return err_set(err, -r, "lock the name of %s", dir);
 	}
 	for (int i = 0; i < TRIES && r == -EADDRINUSE && told == -ECONNREFUSED; i++) {
 		if (i > 0)
