@@ -69,16 +69,15 @@ answer_probe(struct forecast *forecast, struct ref ref)
 {
 	struct action probe;
 
-	if (!core_probe(forecast->core, ref, &probe) || !probe.is_start ||
-	    (is_target(forecast, ref) && probe.life == forecast->late_life))
-		return;
-	world_answer(forecast, &(struct event){
-	                           .kind = EVENT_PROBED,
-	                           .ref = ref,
-	                           .life = probe.life,
-	                           .serial = probe.serial,
-	                           .code = PROBED_GOOD,
-	                       });
+	if (core_probe(forecast->core, ref, &probe) && probe.is_start &&
+	    (!is_target(forecast, ref) || probe.life != forecast->late_life))
+		world_answer(forecast, &(struct event){
+		                           .kind = EVENT_PROBED,
+		                           .ref = ref,
+		                           .life = probe.life,
+		                           .serial = probe.serial,
+		                           .code = PROBED_GOOD,
+		                       });
 }
 
 /* It was started, and comes as far as it can. */

@@ -309,10 +309,9 @@ take_action(void *user, uint64_t at_ms, const struct core *core,
             const struct action *action)
 {
 	struct writer *writer = user;
-	struct step step = {.at_ms = at_ms};
+	struct step step = {.at_ms = at_ms, .text = STRBUF(TEXT_BYTES_MAX)};
 	bool wanted = false;
 
-	strbuf_init(&step.text, TEXT_BYTES_MAX);
 	if (action->kind == ACTION_EXIT) {
 		step.event = "exit";
 		step.path = "/";
@@ -333,10 +332,13 @@ take_action(void *user, uint64_t at_ms, const struct core *core,
 static void
 write_summary(const struct writer *writer, const struct core *core, struct strbuf *out)
 {
-	struct step step = {.at_ms = writer->outcome.last_ms, .event = "summary"};
+	struct step step = {
+	    .at_ms = writer->outcome.last_ms,
+	    .event = "summary",
+	    .path = path_of(writer, writer->outcome.worker),
+	    .text = STRBUF(TEXT_BYTES_MAX),
+	};
 
-	strbuf_init(&step.text, TEXT_BYTES_MAX);
-	step.path = path_of(writer, writer->outcome.worker);
 	if (core == NULL)
 		strbuf_adds(&step.text, "it cannot be started now");
 	else

@@ -176,9 +176,8 @@ begin_section(struct sections *sections, const char *header, struct strbuf *out)
 			return;
 		}
 		convert_begin(&sections->actor, header + skip, len - skip);
-		*section = (struct section){.programs = NULL};
+		*section = (struct section){.text = STRBUF(CONVERT_TEXT_MAX)};
 		memcpy(section->name, sections->actor.name, sizeof(section->name));
-		strbuf_init(&section->text, CONVERT_TEXT_MAX);
 		sections->kind = i == IS_PROGRAM ? IS_PROGRAM : IS_GROUP;
 		return;
 	}

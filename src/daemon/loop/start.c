@@ -372,9 +372,9 @@ renew_log(struct supd *supd)
 		if (spawn->life != 0 && spawn->task == 0 && spawn->ref.slot == ref.slot)
 			pid = spawn->trace.pid;
 	}
-	if (pid == 0 || supd->recording.facts.shutting_down || is_same_binary(pid))
-		return;
-	post_event(supd->post, &(struct event){.kind = EVENT_RESTART, .ref = ref});
+	if (pid != 0 && !supd->recording.facts.shutting_down && !is_same_binary(pid))
+		post_event(supd->post,
+		           &(struct event){.kind = EVENT_RESTART, .ref = ref});
 }
 
 /* Bring the core to where the guardian before us was. */
@@ -425,11 +425,10 @@ start_control_path(const struct conf *conf, const char *runtime_dir)
 	const size_t longest = sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof(file);
 	char absolute[PATH_MAX];
 	const char *dir = realpath(runtime_dir, absolute);
-	struct strbuf sb;
+	struct strbuf sb = STRBUF(SUPD_PATH_MAX);
 
 	if (conf->control_socket != NULL)
 		return strdup(conf->control_socket);
-	strbuf_init(&sb, SUPD_PATH_MAX);
 	strbuf_addf(&sb, "%s%s",
 	            dir != NULL && strlen(dir) <= longest ? dir : runtime_dir, file);
 	return strbuf_take(&sb);

@@ -292,9 +292,9 @@ upgrade_new(const struct upgrader *upgrader, upgrade_on_checked *on_checked, voi
 	    .user = user,
 	    .pidfd = -1,
 	    .fd = -1,
+	    .said = STRBUF(SAID_MAX),
+	    .sentence = STRBUF(SENTENCE_MAX),
 	};
-	strbuf_init(&upgrade->said, SAID_MAX);
-	strbuf_init(&upgrade->sentence, SENTENCE_MAX);
 	ev_io_init(&upgrade->io, on_said, -1, EV_READ);
 	upgrade->io.data = upgrade;
 	ev_timer_init(&upgrade->timer, on_timeout, CHECK_SECONDS, 0.);

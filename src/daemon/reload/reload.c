@@ -210,9 +210,9 @@ report_applied(struct reloader *reloader, const struct reload *reload,
 		                       : old->actors[change->old_index].path;
 
 		counts[change->kind]++;
-		if (change->kind == CHANGE_UNCHANGED || bytes > PLAN_BYTES_MAX)
-			continue;
-		add_change(reloader->events, path, change_names[change->kind], &bytes);
+		if (change->kind != CHANGE_UNCHANGED && bytes <= PLAN_BYTES_MAX)
+			add_change(reloader->events, path, change_names[change->kind],
+			           &bytes);
 	}
 	events_close(reloader->events);
 	events_end(reloader->events);

@@ -23,11 +23,11 @@ config_errors_json(const struct conf_reports *reports, const char *file,
 	for (size_t i = 0; i < reports->n; i++) {
 		const struct conf_report *report = &reports->at[i];
 
-		if (report->severity != CONF_ERROR)
-			continue;
-		(void)json_array_append_new(
-		    errors, make_config_error(report->file != NULL ? report->file : file,
-		                              report, report->message));
+		if (report->severity == CONF_ERROR)
+			(void)json_array_append_new(
+			    errors,
+			    make_config_error(report->file != NULL ? report->file : file,
+			                      report, report->message));
 	}
 	if (json_array_size(errors) == 0)
 		(void)json_array_append_new(errors,

@@ -43,11 +43,10 @@ add_key(json_t *spec, json_t *origin, const struct conf *conf, const struct conf
 	if (value == NULL)
 		value = json_string(key->value);
 	(void)set_nested(spec, key->key, value);
-	if (key->file >= conf->n_files)
-		return;
-	(void)json_array_append_new(origin, json_pack("{s:s,s:s,s:i}", "key", key->key,
-	                                              "file", conf->files[key->file],
-	                                              "line", (int)key->line));
+	if (key->file < conf->n_files)
+		(void)json_array_append_new(
+		    origin, json_pack("{s:s,s:s,s:i}", "key", key->key, "file",
+		                      conf->files[key->file], "line", (int)key->line));
 }
 
 /* The effective keys of an actor, and where those that are not defaults came from, as the

@@ -167,14 +167,16 @@ conn_new(struct control *control, int take_fd, const struct sock_peer *peer)
 		rights_close(control, take_fd, peer->uid);
 		return NULL;
 	}
-	conn->control = control;
-	conn->fd = take_fd;
-	conn->hangup_fd = -1;
-	conn->peer = *peer;
-	conn->may_bring = rights_may_come(take_fd);
+	*conn = (struct conn){
+	    .control = control,
+	    .fd = take_fd,
+	    .hangup_fd = -1,
+	    .peer = *peer,
+	    .may_bring = rights_may_come(take_fd),
+	    .out = STRBUF(CONTROL_OUT_MAX),
+	};
 	conn->observes = !auth_allows(conn, ACCESS_CONTROL);
 	varlink_reader_init(&conn->reader, VARLINK_IN_MAX);
-	strbuf_init(&conn->out, CONTROL_OUT_MAX);
 	ev_io_init(&conn->io, on_io, take_fd, EV_READ);
 	conn->io.data = conn;
 	return conn;

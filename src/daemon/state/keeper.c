@@ -141,8 +141,7 @@ keeper_new(struct handover *handover)
 
 	if (keeper == NULL)
 		return NULL;
-	keeper->handover = handover;
-	keeper->link_fd = handover->link_fd;
+	*keeper = (struct keeper){.handover = handover, .link_fd = handover->link_fd};
 	return keeper;
 }
 

@@ -22,8 +22,7 @@ post_new(struct engine *engine, struct recording *recording)
 
 	if (post == NULL)
 		return NULL;
-	post->engine = engine;
-	post->recording = recording;
+	*post = (struct post){.engine = engine, .recording = recording};
 	return post;
 }
 

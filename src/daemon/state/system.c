@@ -46,10 +46,12 @@ fill_actor(struct system *system, uint32_t i, enum node_kind kind)
 	struct conf_actor *actor = &system->actors[i];
 
 	/* The texts are owned by the configuration, which never changes them. */
-	actor->path = (char *)(uintptr_t)paths[i];
-	actor->name = strrchr(actor->path, '/') + 1;
-	actor->process = &system->processes[i];
-	actor->parent = i == SYSTEM_TOP ? CONF_NONE : SYSTEM_TOP;
+	*actor = (struct conf_actor){
+	    .path = (char *)(uintptr_t)paths[i],
+	    .name = strrchr(paths[i], '/') + 1,
+	    .process = &system->processes[i],
+	    .parent = i == SYSTEM_TOP ? CONF_NONE : SYSTEM_TOP,
+	};
 	spec_default(&actor->spec, kind);
 }
 

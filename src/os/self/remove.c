@@ -93,10 +93,9 @@ flatten(struct removal *removal, const char *name)
 		return;
 	}
 	while (removal->budget > 0 && (entry = readdir(dir)) != NULL) {
-		if (is_dots(entry->d_name) ||
-		    remove_entry(removal, dirfd(dir), entry->d_name))
-			continue;
-		hoist(removal, dirfd(dir), entry->d_name);
+		if (!is_dots(entry->d_name) &&
+		    !remove_entry(removal, dirfd(dir), entry->d_name))
+			hoist(removal, dirfd(dir), entry->d_name);
 	}
 	(void)closedir(dir);
 	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
