@@ -400,8 +400,6 @@ loop_new(struct supd *supd, struct err *err)
 void
 loop_free(struct loop *loop)
 {
-	if (loop == NULL)
-		return;
 	free(loop);
 }
 

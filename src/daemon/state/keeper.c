@@ -190,8 +190,9 @@ void
 keeper_keep(struct keeper *keeper, uint64_t key, int fd)
 {
 	/* What was handed over under this key is replaced: not to be dropped any more. */
-	CLEANUP(fd_close) int replaced = keeper_take(keeper, key);
+	int replaced = keeper_take(keeper, key);
 
+	fd_close(&replaced);
 	if (keeper->unsent != NULL)
 		unsent_send(keeper->unsent, LINK_STORE, key, fd);
 }
