@@ -377,15 +377,14 @@ loop_new(struct supd *supd, struct err *err)
 		err_set(err, ENOMEM, "event loop");
 		return NULL;
 	}
-	*loop = (struct loop){.supd = supd, .post = supd->post};
+	*loop = (struct loop){
+	    .supd = supd, .post = supd->post, .prepare.data = loop, .check.data = supd};
 	loop->post->finish = finish_turn;
 	loop->post->loop = loop;
 	ev_prepare_init(&loop->prepare, on_prepare);
-	loop->prepare.data = loop;
 	ev_prepare_start(supd->loop, &loop->prepare);
 	ev_check_init(&loop->check, on_check);
 	ev_set_priority(&loop->check, EV_MAXPRI);
-	loop->check.data = supd;
 	ev_check_start(supd->loop, &loop->check);
 	ev_timer_init(&loop->timer, on_nothing, 0., 0.);
 	ev_idle_init(&loop->idle, on_idle);

@@ -179,12 +179,12 @@ output_new(const struct messages *messages, struct err *err)
 	                          .feed = {-1, -1},
 	                          .state = -1,
 	                          .staging = {-1, -1},
-	                          .cursor = IDLE};
+	                          .cursor = IDLE,
+	                          .io.data = output,
+	                          .again.data = output};
 	tail_init(&output->tail);
 	ev_init(&output->io, output_on_feed);
-	output->io.data = output;
 	ev_init(&output->again, output_on_again);
-	output->again.data = output;
 	if (take_kept(output) == 0) {
 		/* The log process does not know that there is a new guardian. */
 		(void)output_say(output, FEED_ASK, 0);

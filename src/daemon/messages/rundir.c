@@ -242,10 +242,10 @@ rundirs_new(struct ev_loop *loop, const struct actors *actors, const char *runti
 	    .top_fd = -1,
 	    .actors_fd = -1,
 	    .gone_fd = -1,
+	    .idle.data = rundirs,
 	};
 	ev_idle_init(&rundirs->idle, on_idle);
 	ev_set_priority(&rundirs->idle, EV_MINPRI);
-	rundirs->idle.data = rundirs;
 	return rundirs;
 }
 

@@ -292,13 +292,13 @@ upgrade_new(const struct upgrader *upgrader, upgrade_on_checked *on_checked, voi
 	    .user = user,
 	    .pidfd = -1,
 	    .fd = -1,
+	    .io.data = upgrade,
+	    .timer.data = upgrade,
 	    .said = STRBUF(SAID_MAX),
 	    .sentence = STRBUF(SENTENCE_MAX),
 	};
 	ev_io_init(&upgrade->io, on_said, -1, EV_READ);
-	upgrade->io.data = upgrade;
 	ev_timer_init(&upgrade->timer, on_timeout, CHECK_SECONDS, 0.);
-	upgrade->timer.data = upgrade;
 	upgrade->binary_fd = open_binary(upgrader->origin->binary, err);
 	if (upgrade->binary_fd < 0 || start(upgrade, err) < 0) {
 		upgrade_free(upgrade);

@@ -173,12 +173,12 @@ conn_new(struct control *control, int take_fd, const struct sock_peer *peer)
 	    .hangup_fd = -1,
 	    .peer = *peer,
 	    .may_bring = rights_may_come(take_fd),
+	    .io.data = conn,
 	    .out = STRBUF(CONTROL_OUT_MAX),
 	};
 	conn->observes = !auth_allows(conn, ACCESS_CONTROL);
 	varlink_reader_init(&conn->reader, VARLINK_IN_MAX);
 	ev_io_init(&conn->io, on_io, take_fd, EV_READ);
-	conn->io.data = conn;
 	return conn;
 }
 

@@ -259,10 +259,12 @@ unsent_new(struct ev_loop *loop, struct bounded *closers, int link_fd,
 
 	if (unsent == NULL)
 		return NULL;
-	*unsent = (struct unsent){
-	    .loop = loop, .closers = closers, .link_fd = link_fd, .pace = pace};
+	*unsent = (struct unsent){.loop = loop,
+	                          .closers = closers,
+	                          .link_fd = link_fd,
+	                          .pace = pace,
+	                          .timer.data = unsent};
 	ev_timer_init(&unsent->timer, on_timer, AGAIN_MIN_S, 0.);
-	unsent->timer.data = unsent;
 	return unsent;
 }
 
