@@ -11,18 +11,27 @@
 
 /* `at` is where the pointer to the first element is kept. */
 bool
-array_reserve(void *at, size_t n, size_t *cap, size_t size)
+array_resize(void *at, size_t n, size_t size)
 {
-	const size_t larger_cap = *cap == 0 ? FIRST_CAP : 2 * *cap;
 	void *first;
 
-	if (n < *cap)
-		return true;
 	memcpy(&first, at, sizeof(first));
-	first = reallocarray(first, larger_cap, size);
+	first = reallocarray(first, n, size);
 	if (first == NULL)
 		return false;
 	memcpy(at, &first, sizeof(first));
+	return true;
+}
+
+bool
+array_reserve(void *at, size_t n, size_t *cap, size_t size)
+{
+	const size_t larger_cap = *cap == 0 ? FIRST_CAP : 2 * *cap;
+
+	if (n < *cap)
+		return true;
+	if (!array_resize(at, larger_cap, size))
+		return false;
 	*cap = larger_cap;
 	return true;
 }

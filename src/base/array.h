@@ -10,9 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* False: out of memory; all elements are where they were. */
+/* Room for n elements in all, of which the owner fills in what is new.  False: out of
+ * memory; all elements are where they were. */
+#define ARRAY_RESIZE(at, n)       array_resize(&(at), (n), sizeof(*(at)))
 #define ARRAY_RESERVE(at, n, cap) array_reserve(&(at), (n), &(cap), sizeof(*(at)))
 
+bool array_resize(void *at, size_t n, size_t size);
 bool array_reserve(void *at, size_t n, size_t *cap, size_t size);
 
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "os/self/fd.h"
 
 /* Nothing was handed over. */
@@ -47,16 +48,13 @@ static int
 take_vault(struct handover *handover, const struct link_message *message, const int *fds,
            size_t n_fds)
 {
-	struct handover_entry *vault;
-
 	if (n_fds == 0 || handover->exits_fd < 0)
 		return -EBADMSG;
-	vault = realloc(handover->vault, (handover->n + n_fds) * sizeof(*vault));
-	if (vault == NULL)
+	if (!ARRAY_RESIZE(handover->vault, handover->n + n_fds))
 		return -ENOMEM;
-	handover->vault = vault;
 	for (size_t i = 0; i < n_fds; i++)
-		vault[handover->n++] = (struct handover_entry){message->keys[i], fds[i]};
+		handover->vault[handover->n++] =
+		    (struct handover_entry){message->keys[i], fds[i]};
 	return 0;
 }
 

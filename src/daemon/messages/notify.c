@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "base/log_pace.h"
 #include "daemon/messages/messages.h"
@@ -415,16 +416,12 @@ notify_close(struct notify *notify, struct ref ref)
 int
 notify_reserve(struct notify *notify, uint32_t slots)
 {
-	struct notify_slot *grown;
-
 	if (slots <= notify->cap)
 		return 0;
-	grown = reallocarray(notify->at, slots, sizeof(*grown));
-	if (grown == NULL)
+	if (!ARRAY_RESIZE(notify->at, slots))
 		return -ENOMEM;
-	notify->at = grown;
 	for (uint32_t slot = notify->cap; slot < slots; slot++)
-		grown[slot] = (struct notify_slot){.fd = -1};
+		notify->at[slot] = (struct notify_slot){.fd = -1};
 	notify->cap = slots;
 	return 0;
 }

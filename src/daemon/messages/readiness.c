@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "daemon/messages/messages.h"
 #include "daemon/messages/readables.h"
@@ -168,16 +169,12 @@ readiness_open(struct readiness *readiness, const struct actor *actor)
 int
 readiness_reserve(struct readiness *readiness, uint32_t slots)
 {
-	int *grown;
-
 	if (slots <= readiness->cap)
 		return 0;
-	grown = reallocarray(readiness->fds, slots, sizeof(*grown));
-	if (grown == NULL)
+	if (!ARRAY_RESIZE(readiness->fds, slots))
 		return -ENOMEM;
 	for (uint32_t slot = readiness->cap; slot < slots; slot++)
-		grown[slot] = -1;
-	readiness->fds = grown;
+		readiness->fds[slot] = -1;
 	readiness->cap = slots;
 	return 0;
 }

@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/log_pace.h"
 #include "daemon/messages/readables.h"
 #include "daemon/state/keeper.h"
@@ -397,11 +398,9 @@ stores_reserve(struct stores *stores, uint32_t slots)
 {
 	if (slots <= stores->cap)
 		return 0;
-	struct store **grown = reallocarray(stores->at, slots, sizeof(struct store *));
-	if (grown == NULL)
+	if (!ARRAY_RESIZE(stores->at, slots))
 		return -ENOMEM;
-	memset(grown + stores->cap, 0, (slots - stores->cap) * sizeof(struct store *));
-	stores->at = grown;
+	memset(stores->at + stores->cap, 0, (slots - stores->cap) * sizeof(*stores->at));
 	stores->cap = slots;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "daemon/server/control_private.h"
 #include "daemon/state/actors.h"
@@ -57,20 +58,18 @@ static bool
 reserve_waiters(struct control *control, size_t n)
 {
 	uint32_t cap = control->waiters_cap == 0 ? 64 : control->waiters_cap;
-	struct wait_entry *waiters;
 
 	while (cap < control->n_waiters + n)
 		cap *= 2;
 	if (cap == control->waiters_cap)
 		return true;
-	waiters = reallocarray(control->waiters, cap, sizeof(*waiters));
-	if (waiters == NULL)
+	if (!ARRAY_RESIZE(control->waiters, cap))
 		return false;
 	for (uint32_t i = cap; i-- > control->waiters_cap;) {
-		waiters[i] = (struct wait_entry){.next_free = control->free_waiter};
+		control->waiters[i] =
+		    (struct wait_entry){.next_free = control->free_waiter};
 		control->free_waiter = i;
 	}
-	control->waiters = waiters;
 	control->waiters_cap = cap;
 	return true;
 }

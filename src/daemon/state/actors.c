@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 
 /* Nothing known; holds no memory. */
@@ -43,22 +44,18 @@ actors_done(struct actors *actors)
 int
 actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths)
 {
-	struct actor *grown;
-
 	if (map_reserve(&actors->by_path, n_paths) < 0)
 		return -ENOMEM;
 	if (cap <= actors->cap)
 		return 0;
-	grown = realloc(actors->at, sizeof(*grown) * cap);
-	if (grown == NULL)
+	if (!ARRAY_RESIZE(actors->at, cap))
 		return -ENOMEM;
 	for (uint32_t slot = actors->cap; slot < cap; slot++)
-		grown[slot] = (struct actor){
+		actors->at[slot] = (struct actor){
 		    .ref = REF_NONE,
 		    .predecessor = REF_NONE,
 		    .successor = REF_NONE,
 		};
-	actors->at = grown;
 	actors->cap = cap;
 	return 0;
 }

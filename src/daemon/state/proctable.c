@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "ledger/ledger.h"
 #include "os/process/proc.h"
 
@@ -151,20 +152,16 @@ proctable_failed_step(const struct proctable *table, struct ref ref)
 int
 proctable_reserve(struct proctable *table, uint32_t slots)
 {
-	struct proc *grown;
-
 	if (map_reserve(&table->by_pid, slots + LEDGER_TASKS_MAX) < 0)
 		return -ENOMEM;
 	if (slots <= table->cap)
 		return 0;
-	grown = realloc(table->at, sizeof(*grown) * slots);
-	if (grown == NULL)
+	if (!ARRAY_RESIZE(table->at, slots))
 		return -ENOMEM;
 	for (uint32_t slot = table->cap; slot < slots; slot++) {
-		grown[slot] = (struct proc){.ref = REF_NONE, .child.pidfd = -1};
-		containment_init(&grown[slot].child.containment);
+		table->at[slot] = (struct proc){.ref = REF_NONE, .child.pidfd = -1};
+		containment_init(&table->at[slot].child.containment);
 	}
-	table->at = grown;
 	table->cap = slots;
 	return 0;
 }

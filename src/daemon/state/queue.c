@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* Of one actor there can wait at most: spawned (or not), ready, alive, probed, exited,
  * gone, the end of a hook, needed, not needed. */
 #define EVENTS_PER_ACTOR 9
@@ -24,14 +26,10 @@ queue_done(struct queue *queue)
 int
 queue_reserve(struct queue *queue, size_t cap)
 {
-	struct event *events;
-
 	if (cap <= queue->cap)
 		return 0;
-	events = reallocarray(queue->events, cap, sizeof(*events));
-	if (events == NULL)
+	if (!ARRAY_RESIZE(queue->events, cap))
 		return -ENOMEM;
-	queue->events = events;
 	queue->cap = cap;
 	return 0;
 }
