@@ -188,10 +188,10 @@ take_descriptors(struct msghdr *header, int ret_fds[LINK_FDS_MAX])
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL;
 	     c = CMSG_NXTHDR(header, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(ret_fds, CMSG_DATA(c), n * sizeof(int));
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+			n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+			memcpy(ret_fds, CMSG_DATA(c), n * sizeof(int));
+		}
 	}
 	for (size_t i = 0; i < n; i++)
 		ret_fds[i] = fd_raise(ret_fds[i]);

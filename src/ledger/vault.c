@@ -236,10 +236,10 @@ vault_next(const struct vault *vault, size_t *at, size_t max, uint64_t *ret_keys
 	size_t n = 0;
 
 	for (; n < max && *at <= vault->mask; (*at)++) {
-		if (vault->slots[*at].fd == 0)
-			continue;
-		ret_keys[n] = vault->slots[*at].key;
-		ret_fds[n++] = vault->slots[*at].fd;
+		if (vault->slots[*at].fd != 0) {
+			ret_keys[n] = vault->slots[*at].key;
+			ret_fds[n++] = vault->slots[*at].fd;
+		}
 	}
 	return n;
 }

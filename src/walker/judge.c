@@ -112,12 +112,12 @@ guardian_is_left(struct walker *walker, const struct reap *news)
 	if (news->kind == REAP_STOPPED || news->kind == REAP_CONTINUED)
 		return false;
 	for (uint32_t i = 0; i < LINK_LEFT_MAX; i++) {
-		if (left[i] != news->pid)
-			continue;
-		left[i] = 0;
-		say("supd's guardian (pid %d), which was left behind, has ended",
-		    (int)news->pid);
-		return true;
+		if (left[i] == news->pid) {
+			left[i] = 0;
+			say("supd's guardian (pid %d), which was left behind, has ended",
+			    (int)news->pid);
+			return true;
+		}
 	}
 	return false;
 }

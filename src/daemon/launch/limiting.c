@@ -120,10 +120,10 @@ limiting_apply(const struct cgroup_root *root, const struct conf *conf,
 
 		if ((cgroup->given >> key & 1) != 0)
 			r = set_one(root, conf, actor, containment, key);
-		if (r == 0 || failed != 0 || cgroup->optional)
-			continue;
-		failed = r;
-		*ret_which = (int)key;
+		if (r != 0 && failed == 0 && !cgroup->optional) {
+			failed = r;
+			*ret_which = (int)key;
+		}
 	}
 	return failed;
 }

@@ -59,10 +59,10 @@ join_indented(FILE *file, struct strbuf *text)
 		const char *more =
 		    getline(&line, &size, file) > 0 ? without_comment(line) : "";
 
-		if (is_comment(more))
-			continue;
-		strbuf_addc(text, ' ');
-		strbuf_adds(text, more);
+		if (!is_comment(more)) {
+			strbuf_addc(text, ' ');
+			strbuf_adds(text, more);
+		}
 	}
 	if (c != EOF)
 		(void)ungetc(c, file);

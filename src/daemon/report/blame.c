@@ -129,11 +129,12 @@ blame_step(struct strbuf *sb, const struct reporter *reporter, const struct acto
 			if (detail != NULL && asking[i].keys[j] != NULL)
 				key =
 				    find_written(actor->conf, asking[i].keys[j], detail);
-			if (key == NULL || key->file >= conf->n_files)
-				continue;
-			strbuf_addf(sb, "`%s` at %s:%u", key->key, conf->files[key->file],
-			            (unsigned int)key->line);
-			return true;
+			if (key != NULL && key->file < conf->n_files) {
+				strbuf_addf(sb, "`%s` at %s:%u", key->key,
+				            conf->files[key->file],
+				            (unsigned int)key->line);
+				return true;
+			}
 		}
 	}
 	return false;

@@ -65,12 +65,12 @@ find_failure(struct story *story)
 	struct event_view event;
 
 	for (uint64_t seq = events->next_seq; seq-- > events->first_seq;) {
-		if (!events_view(events, seq, &event) ||
-		    !is_kind(&event, REPORT_FAILURE) || !concerns(&event, story->path))
-			continue;
-		story->explained.failure = event;
-		story->failure_seq = seq;
-		return;
+		if (events_view(events, seq, &event) && is_kind(&event, REPORT_FAILURE) &&
+		    concerns(&event, story->path)) {
+			story->explained.failure = event;
+			story->failure_seq = seq;
+			return;
+		}
 	}
 }
 
@@ -84,13 +84,13 @@ find_told(struct story *story)
 	for (uint64_t seq = events->next_seq; seq-- > events->first_seq;) {
 		if (seq <= story->failure_seq)
 			return;
-		if (!events_view(events, seq, &event) ||
-		    !is_kind(&event, REPORT_TERMINATED) ||
-		    strcmp(event_text(&event, FIELD_WATCHER), story->path) != 0 ||
-		    !event_flag(&event, FIELD_CONFIRMED))
-			continue;
-		story->explained.told = event;
-		return;
+		if (events_view(events, seq, &event) &&
+		    is_kind(&event, REPORT_TERMINATED) &&
+		    strcmp(event_text(&event, FIELD_WATCHER), story->path) == 0 &&
+		    event_flag(&event, FIELD_CONFIRMED)) {
+			story->explained.told = event;
+			return;
+		}
 	}
 }
 
@@ -113,11 +113,11 @@ find_signal(struct story *story, uint64_t seq, const char *path)
 			continue;
 		if (is_kind(&event, REPORT_STARTED))
 			return;
-		if (event.record->kind != NOTICE_COMMAND ||
-		    signal_parse(event_text(&event, FIELD_SIGNAL)) != cause.signal)
-			continue;
-		story->explained.signal = event;
-		return;
+		if (event.record->kind == NOTICE_COMMAND &&
+		    signal_parse(event_text(&event, FIELD_SIGNAL)) == cause.signal) {
+			story->explained.signal = event;
+			return;
+		}
 	}
 }
 
@@ -130,13 +130,13 @@ find_change(struct story *story)
 
 	for (uint64_t seq = events->next_seq;
 	     seq-- > events->first_seq && seq > story->failure_seq;) {
-		if (!events_view(events, seq, &event) ||
-		    !explain_is_change(events, seq, &event, story->path))
-			continue;
-		story->explained.change = event;
-		if (is_kind(&event, REPORT_EXITED))
-			find_signal(story, seq, story->path);
-		return;
+		if (events_view(events, seq, &event) &&
+		    explain_is_change(events, seq, &event, story->path)) {
+			story->explained.change = event;
+			if (is_kind(&event, REPORT_EXITED))
+				find_signal(story, seq, story->path);
+			return;
+		}
 	}
 }
 

@@ -40,10 +40,11 @@ say_affected(struct strbuf *sb, const struct facts *facts, const char *me)
 	strbuf_addf(sb, "%s did not fail itself", me);
 	while (facts->event != NULL &&
 	       (member = event_next(facts->event, FIELD_SCOPE, member)) != NULL) {
-		if (strcmp(member, me) == 0 || !explain_is_above(member, me))
-			continue;
-		strbuf_addf(sb, ": %s with %s, a supervisor above.\n", done, member);
-		return;
+		if (strcmp(member, me) != 0 && explain_is_above(member, me)) {
+			strbuf_addf(sb, ": %s with %s, a supervisor above.\n", done,
+			            member);
+			return;
+		}
 	}
 	strbuf_addf(sb, ": %s with the group of %s.\n", done, facts->path);
 }
@@ -271,11 +272,11 @@ say_consequences(struct strbuf *sb, const struct event_view *chain, size_t n)
 	};
 
 	for (size_t i = 0; i < n; i++) {
-		if (!is_one[chain[i].record->kind])
-			continue;
-		strbuf_addf(sb, "%s ", chain[i].path);
-		explain_step(sb, &chain[i]);
-		strbuf_adds(sb, ".\n");
+		if (is_one[chain[i].record->kind]) {
+			strbuf_addf(sb, "%s ", chain[i].path);
+			explain_step(sb, &chain[i]);
+			strbuf_adds(sb, ".\n");
+		}
 	}
 }
 

@@ -23,11 +23,11 @@ has_bytes(const struct conn *conn)
 	TAILQ_FOREACH (other, &conn->control->conns, link) {
 		size_t unsent = conn_unsent(other);
 
-		if (unsent == 0 || !other->observes)
-			continue;
-		all += unsent;
-		if (other->peer.uid == conn->peer.uid)
-			own += unsent;
+		if (unsent != 0 && other->observes) {
+			all += unsent;
+			if (other->peer.uid == conn->peer.uid)
+				own += unsent;
+		}
 	}
 	return own <= CONTROL_OUT_UID && all <= CONTROL_OUT_OBSERVED;
 }
@@ -66,11 +66,11 @@ share_has_waiters(const struct conn *conn, size_t n)
 	if (!conn->observes)
 		return true;
 	TAILQ_FOREACH (other, &control->conns, link) {
-		if (!other->busy || other->call.n_open == 0 || !other->observes)
-			continue;
-		all += other->call.n_open;
-		if (other->peer.uid == conn->peer.uid)
-			own += other->call.n_open;
+		if (other->busy && other->call.n_open != 0 && other->observes) {
+			all += other->call.n_open;
+			if (other->peer.uid == conn->peer.uid)
+				own += other->call.n_open;
+		}
 	}
 	return own <= CONTROL_WAITERS_UID && all <= CONTROL_WAITERS_OBSERVED;
 }

@@ -253,10 +253,10 @@ cgroup_leaf_number(const struct cgroup_root *root, const char *leaf, const char 
 			value = word[len] == '='    ? word + len + 1
 			        : word[len] == '\0' ? strtok_r(NULL, " \n", &save)
 			                            : "";
-		if (value == NULL || *value < '0' || *value > '9')
-			continue;
-		sum += strtoull(value, &end, 10);
-		found = true;
+		if (value != NULL && *value >= '0' && *value <= '9') {
+			sum += strtoull(value, &end, 10);
+			found = true;
+		}
 	}
 	if (!found)
 		return -ENODATA;

@@ -88,10 +88,10 @@ pass_receive(int fd, int flags, void *ret_data, size_t size, struct pass_fds *fd
 		return -errno;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&header); c != NULL;
 	     c = CMSG_NXTHDR(&header, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(received, CMSG_DATA(c), n_fds * sizeof(int));
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+			n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+			memcpy(received, CMSG_DATA(c), n_fds * sizeof(int));
+		}
 	}
 	if (n_fds > fds_max || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
 		close_all(received, n_fds);
