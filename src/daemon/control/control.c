@@ -50,13 +50,11 @@ has_room_for(const struct control *control, uid_t uid)
 void
 control_adopt(struct control *control, int take_fd, const struct sock_peer *peer)
 {
-	struct conn *conn;
-
 	if (!has_room_for(control, peer->uid)) {
 		rights_close(control, take_fd, peer->uid);
 		return;
 	}
-	conn = control_insert(control, take_fd, peer);
+	struct conn *conn = control_insert(control, take_fd, peer);
 	if (conn == NULL)
 		return;
 	/* Most clients have written their call by now: one turn of the loop less. */
@@ -88,15 +86,15 @@ static int
 accept_one(struct control *control)
 {
 	struct sock_peer peer;
-	int fd, r;
 
 	if (!rights_tend(control))
 		return -EMFILE;
-	fd = accept4(control->uses.file->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd =
+	    accept4(control->uses.file->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	fd = fd_raise(fd);
-	r = sock_peer(fd, &peer);
+	int r = sock_peer(fd, &peer);
 	if (r < 0) {
 		rights_close(control, fd, (uid_t)-1);
 		return 0;
@@ -249,12 +247,11 @@ control_new(const struct control_uses *uses, struct err *err)
 void
 control_free(struct control *control)
 {
-	struct control_file *file;
 	struct err err;
 
 	if (control == NULL)
 		return;
-	file = control->uses.file;
+	struct control_file *file = control->uses.file;
 	control->closing = true;
 	while (!TAILQ_EMPTY(&control->conns))
 		conn_free(TAILQ_FIRST(&control->conns));

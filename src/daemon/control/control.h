@@ -11,7 +11,6 @@
 
 #include "base/err.h"
 
-struct control;
 struct control_uses;
 struct upgrade_story;
 

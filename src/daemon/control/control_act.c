@@ -383,14 +383,13 @@ signal_one(struct conn *conn, struct ref ref, struct remembered *memory)
 	const struct control_uses *uses = &conn->control->uses;
 	const char *text = param_string(conn, "signal");
 	const int signo = signal_parse(text);
-	int r;
 
 	if (memory != NULL) {
 		memory->n_tried = memory->n_done + 1;
 		atomic_store(&memory->state, REMEMBERED_DONE);
 	}
-	r = signo < 0 ? procs_reload(uses->procs, ref)
-	              : procs_signal(uses->procs, ref, signo);
+	int r = signo < 0 ? procs_reload(uses->procs, ref)
+	                  : procs_signal(uses->procs, ref, signo);
 	if (memory != NULL)
 		memory->n_done = memory->n_tried;
 	return r;
@@ -427,7 +426,6 @@ void
 handle_signal(struct conn *conn)
 {
 	const char *text = param_string(conn, "signal");
-	struct remembered *memory;
 	bool replied;
 
 	if (signal_parse(text) < 0 && strcmp(text, "reload") != 0) {
@@ -436,7 +434,7 @@ handle_signal(struct conn *conn)
 	}
 	if (!call_resolve_name(conn, param_string(conn, "name"), &conn->call.list))
 		return;
-	memory = token_find(conn, &replied);
+	struct remembered *memory = token_find(conn, &replied);
 	if (replied)
 		return;
 	/* The guardian before died between the one note and the other. */

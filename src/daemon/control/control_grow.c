@@ -51,19 +51,17 @@ find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 	const char *last = glob_last_name(name);
 	struct ref_list *list = &conn->call.list;
 	struct node_view view;
-	bool found;
-	char *above;
 
 	if (last == name) {
 		*ret = core_ref(uses->engine->core, CORE_USER);
 		return true;
 	}
-	above = strndup(name, (size_t)(last - name) - 1);
+	char *above = strndup(name, (size_t)(last - name) - 1);
 	if (above == NULL) {
 		reply_limit(conn, name, 0);
 		return false;
 	}
-	found = call_resolve_name(conn, above, list);
+	bool found = call_resolve_name(conn, above, list);
 	free(above);
 	if (!found)
 		return false;
@@ -212,10 +210,9 @@ grow_prepare(struct conn *conn, struct ref parent, const struct conf_addition *a
 	const struct control_uses *uses = &conn->control->uses;
 	struct conf_reports reports;
 	struct grown *grown = NULL;
-	struct conf *conf;
 	struct err err = {0};
 
-	conf = loading_add(uses->reloader, addition, &reports, &err);
+	struct conf *conf = loading_add(uses->reloader, addition, &reports, &err);
 	if (conf != NULL && check_needs(uses, conf, &err) == 0)
 		grown = additions_prepare(uses->reloader, conf, parent, &err);
 	if (grown == NULL)

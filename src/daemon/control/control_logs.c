@@ -240,13 +240,12 @@ start(struct control *control, int request_fd)
 	struct spawn_result result = {.pid = -1, .pidfd = -1};
 	struct logs *logs = NULL;
 	int ends[2];
-	int r;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return NULL;
 	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	ends[0] = fd_raise(ends[0]);
-	r = spawn_reader(control, request_fd, ends[1], &result);
+	int r = spawn_reader(control, request_fd, ends[1], &result);
 	(void)close(ends[1]);
 	/* A reader that could not be started and does not end is reaped as a stranger. */
 	if (r == 0)
@@ -435,18 +434,16 @@ void
 handle_logs(struct conn *conn)
 {
 	struct control *control = conn->control;
-	struct logs *logs;
-	int request_fd;
 	bool grows;
 
 	if (!has_room(conn)) {
 		reply_limit(conn, "logs", CONTROL_READERS_MAX);
 		return;
 	}
-	request_fd = logs_request(conn, &grows);
+	int request_fd = logs_request(conn, &grows);
 	if (request_fd < 0)
 		return;
-	logs = ask_spare(control, request_fd);
+	struct logs *logs = ask_spare(control, request_fd);
 	if (logs == NULL)
 		logs = start(control, request_fd);
 	(void)close(request_fd);

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/moment.h"
 #include "daemon/control/handlers.h"
 #include "daemon/report/resolve.h"
@@ -102,19 +103,17 @@ static const char *
 place_of(struct wanted *wanted, const char *path, size_t n, bool has_times,
          char buf[PLACE_MAX])
 {
-	const char *position;
 	uint32_t offset;
-	size_t len;
 
 	if (wanted->places == NULL)
 		return "";
 	/* No position for this actor: it appeared after the client last read. */
 	if (!map_get_name(&wanted->by_path, path, &offset))
 		return has_times ? "" : READER_END;
-	position = wanted->places + offset;
+	const char *position = wanted->places + offset;
 	for (; n > 0 && *position != '\0'; n--)
 		position += strcspn(position, "+") + (strchr(position, '+') != NULL);
-	len = strcspn(position, "+");
+	size_t len = strcspn(position, "+");
 	if (len == 0 || len >= PLACE_MAX)
 		return READER_END;
 	memcpy(buf, position, len);
@@ -207,7 +206,6 @@ static bool
 add_sources(struct request *request, struct ref ref)
 {
 	const struct actor *actor = actors_get(request->uses->actors, ref);
-	const struct conf_process *process;
 	uint32_t index;
 	size_t n = 0;
 
@@ -217,7 +215,7 @@ add_sources(struct request *request, struct ref ref)
 		return true;
 	if (map_put(&request->slots, ref.slot, 0) < 0)
 		request->text.failed = true;
-	process = actor->conf->process;
+	const struct conf_process *process = actor->conf->process;
 	if (is_readable(request, &process->output.out))
 		add_source(request, actor, n++, &process->output.out,
 		           process->output.out_is_err ? "output" : "stdout");
@@ -265,9 +263,8 @@ reply_not_captured(struct conn *conn, struct ref ref)
 {
 	const struct actor *actor = actors_get(conn->control->uses.actors, ref);
 	const struct conf_output *output = &actor->conf->process->output.out;
-	struct strbuf text;
 
-	strbuf_init(&text, 4096);
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF(4096);
 	if (actor->conf->spec.kind == NODE_SUPERVISOR)
 		strbuf_adds(&text, "it is a supervisor, and nothing below it has a log");
 	else if (output->kind == OUTPUT_JOURNAL)
@@ -288,7 +285,6 @@ reply_not_captured(struct conn *conn, struct ref ref)
 	else
 		strbuf_adds(&text, "its output is thrown away (output: null)");
 	reply_invalid_state(conn, ref, strbuf_str(&text));
-	strbuf_done(&text);
 }
 
 /* A supervisor means everything below it. */
@@ -441,11 +437,10 @@ static int
 make_file(const struct strbuf *text)
 {
 	int fd = fd_raise(memfd_create("logs", MFD_CLOEXEC));
-	int r;
 
 	if (fd < 0)
 		return -errno;
-	r = fd_write_all(fd, strbuf_str(text), text->len);
+	int r = fd_write_all(fd, strbuf_str(text), text->len);
 	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
 		r = -errno;
 	if (r == 0)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "daemon/control/handlers.h"
 #include "daemon/reload/before.h"
 #include "daemon/reload/loading.h"
@@ -182,8 +183,6 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 	const bool undo = param_bool(conn, "undo", false);
 	struct reload reload = {0};
 	struct err err = {0};
-	struct strbuf plan;
-	int r;
 
 	if (file != NULL && (file[0] != '/' || undo)) {
 		reply_invalid_parameter(conn, "file");
@@ -191,10 +190,10 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 	}
 	if (!undo && begin_loading(conn, file, apply ? LOADING_APPLY : LOADING_DIFF))
 		return;
-	strbuf_init(&plan, VARLINK_REPLY_MAX);
-	r = undo
-	        ? before_prepare(uses->reloader, &reload, &err)
-	        : reload_prepare(uses->reloader, file, conn->call.loading, &reload, &err);
+	CLEANUP(strbuf_done) struct strbuf plan = STRBUF(VARLINK_REPLY_MAX);
+	int r = undo ? before_prepare(uses->reloader, &reload, &err)
+	             : reload_prepare(uses->reloader, file, conn->call.loading, &reload,
+	                              &err);
 	if (!undo)
 		release_loading(conn);
 	reload.rerun = param_bool(conn, "rerun", false);
@@ -219,7 +218,6 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 	} else {
 		reply_plan(conn, strbuf_str(&plan));
 	}
-	strbuf_done(&plan);
 	reload_done(uses->reloader, &reload);
 }
 
@@ -261,12 +259,11 @@ void
 handle_describe(struct conn *conn)
 {
 	const struct control_uses *uses = &conn->control->uses;
-	const struct actor *actor;
 	struct ref ref;
 
 	if (!call_resolve_one(conn, &ref, NULL))
 		return;
-	actor = actors_get(uses->actors, ref);
+	const struct actor *actor = actors_get(uses->actors, ref);
 	if (actor == NULL || actor->conf == NULL) {
 		reply_invalid_state(conn, ref, "it is not configured any more");
 		return;

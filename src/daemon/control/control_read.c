@@ -43,12 +43,11 @@ void
 handle_explain(struct conn *conn)
 {
 	struct event_view gone;
-	struct strbuf *out;
 	struct ref ref;
 
 	if (!call_resolve_one(conn, &ref, &gone))
 		return;
-	out = reply_begin(conn);
+	struct strbuf *out = reply_begin(conn);
 	explain_json(out, conn->control->uses.reporter, ref, &gone);
 	reply_end(conn, false);
 }
@@ -89,7 +88,6 @@ handle_get_interface_description(struct conn *conn)
 {
 	const char *name = param_string(conn, "interface");
 	const char *text = NULL;
-	struct strbuf *out;
 
 	if (strcmp(name, CONTROL_INTERFACE) == 0)
 		text = varlink_control_description;
@@ -100,7 +98,7 @@ handle_get_interface_description(struct conn *conn)
 		            json_pack("{s:s}", "interface", name));
 		return;
 	}
-	out = reply_begin(conn);
+	struct strbuf *out = reply_begin(conn);
 	strbuf_adds(out, "{\"description\":");
 	strbuf_add_json(out, text);
 	strbuf_addc(out, '}');

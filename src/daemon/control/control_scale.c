@@ -113,7 +113,6 @@ replicas_add(struct conn *conn, const struct replicas *replicas, struct grown **
 	};
 	uint32_t *numbers = calloc(replicas->n_missing + 1, sizeof(*numbers));
 	uint32_t n = 0;
-	bool is_ready;
 
 	if (numbers == NULL) {
 		reply_limit(conn, replicas->base, 0);
@@ -122,13 +121,13 @@ replicas_add(struct conn *conn, const struct replicas *replicas, struct grown **
 	for (uint32_t i = 0; i < replicas->wanted; i++)
 		if (!replicas->is_there[i])
 			numbers[n++] = i + 1;
-	is_ready = n == 0 || grow_prepare_replicas(conn, replicas->parent,
-	                                           &(struct conf_replicas){
-	                                               .addition = &addition,
-	                                               .numbers = numbers,
-	                                               .n = n,
-	                                           },
-	                                           grown);
+	bool is_ready = n == 0 || grow_prepare_replicas(conn, replicas->parent,
+	                                                &(struct conf_replicas){
+	                                                    .addition = &addition,
+	                                                    .numbers = numbers,
+	                                                    .n = n,
+	                                                },
+	                                                grown);
 	free(numbers);
 	return is_ready;
 }
@@ -171,7 +170,6 @@ replicas_find_base(struct conn *conn, const char *name)
 {
 	const struct control_uses *uses = &conn->control->uses;
 	struct ref_list *list = &conn->call.list;
-	const struct actor *actor;
 	char *path = name[0] == '/'
 	                 ? strdup(name)
 	                 : grow_path(uses, core_ref(uses->engine->core, CORE_USER), name);
@@ -182,7 +180,7 @@ replicas_find_base(struct conn *conn, const char *name)
 	free(path);
 	if (!call_resolve_name(conn, name, list))
 		return NULL;
-	actor = actors_get(uses->actors, list->at[0]);
+	const struct actor *actor = actors_get(uses->actors, list->at[0]);
 	path = NULL;
 	if (actor != NULL && actor->conf->base != NULL &&
 	    strcmp(glob_last_name(name), actor->conf->base) == 0)
@@ -205,7 +203,6 @@ handle_scale(struct conn *conn)
 	const char *name = param_string(conn, "name");
 	int64_t wanted = param_int(conn, "replicas", 0);
 	struct replicas replicas = {.parent = REF_NONE};
-	char *above;
 
 	if (grow_refuses(conn, name))
 		return;
@@ -223,7 +220,7 @@ handle_scale(struct conn *conn)
 		return;
 	}
 	replicas.base = glob_last_name(replicas.path);
-	above = strndup(replicas.path, (size_t)(replicas.base - replicas.path) - 1);
+	char *above = strndup(replicas.path, (size_t)(replicas.base - replicas.path) - 1);
 	if (above != NULL)
 		replicas.parent = actors_find(uses->actors, above);
 	if (wanted > SCALE_MAX)

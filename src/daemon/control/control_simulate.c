@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "daemon/control/handlers.h"
 #include "daemon/forecast/simulate.h"
 #include "daemon/state/actors.h"
@@ -101,7 +102,6 @@ add_worker(struct conn *conn, const struct simulation *simulation, struct ref re
            struct strbuf *steps, struct strbuf *summaries)
 {
 	struct node_view view;
-	int r;
 
 	core_view(simulation->core, ref, simulation->now_ms, &view);
 	if (!simulate_can_fail(&simulation->cause, view.ready_mode)) {
@@ -110,7 +110,7 @@ add_worker(struct conn *conn, const struct simulation *simulation, struct ref re
 		                    "start_timeout");
 		return false;
 	}
-	r = simulate(simulation, ref, steps, summaries);
+	int r = simulate(simulation, ref, steps, summaries);
 	if (r < 0)
 		reply_failure(conn, ref, r);
 	return r == 0;
@@ -131,14 +131,11 @@ handle_simulate(struct conn *conn)
 	    .json = true,
 	};
 	struct workers workers = {.n = 0};
-	struct strbuf steps;
-	struct strbuf summaries;
-	bool good;
 
-	strbuf_init(&steps, SIMULATE_BYTES_MAX);
-	strbuf_init(&summaries, SIMULATE_BYTES_MAX);
-	good = read_question(conn, &simulation) &&
-	       select_workers(conn, param_string(conn, "name"), &workers);
+	CLEANUP(strbuf_done) struct strbuf steps = STRBUF(SIMULATE_BYTES_MAX);
+	CLEANUP(strbuf_done) struct strbuf summaries = STRBUF(SIMULATE_BYTES_MAX);
+	bool good = read_question(conn, &simulation) &&
+	            select_workers(conn, param_string(conn, "name"), &workers);
 	simulation.is_part = workers.n > 1;
 	for (size_t i = 0; good && i < workers.n; i++)
 		good = add_worker(conn, &simulation, workers.at[i], &steps, &summaries);
@@ -152,6 +149,4 @@ handle_simulate(struct conn *conn)
 		strbuf_adds(out, "]}");
 		reply_end(conn, false);
 	}
-	strbuf_done(&summaries);
-	strbuf_done(&steps);
 }

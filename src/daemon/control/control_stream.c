@@ -368,10 +368,9 @@ add_watches(const struct control_uses *uses, const char *name, int64_t since,
             struct watch_requests *watches, struct candidates *candidates)
 {
 	struct ref_list list;
-	int r;
 
 	ref_list_init(&list);
-	r = resolve_name(uses->reporter, name, &list, candidates);
+	int r = resolve_name(uses->reporter, name, &list, candidates);
 	if (r == -ENOENT) {
 		watches->at[watches->n++] = (struct watch_request){REF_NONE, name, since};
 		r = 1;

@@ -111,11 +111,10 @@ pack(const struct conn *conn)
 	    .in = (uint32_t)varlink_reader_waiting(reader),
 	};
 	int fd = fd_raise(memfd_create("supd-caller", MFD_CLOEXEC));
-	int r;
 
 	if (fd < 0)
 		return -errno;
-	r = fd_write_all(fd, &kept, sizeof(kept));
+	int r = fd_write_all(fd, &kept, sizeof(kept));
 	if (r == 0 && kept.out > 0)
 		r = fd_write_all(fd, conn->out.data + conn->sent, kept.out);
 	if (r == 0 && kept.in > 0)
@@ -155,14 +154,13 @@ make_room(struct conn *conn)
 {
 	const struct control_uses *uses = &conn->control->uses;
 	int fd = pack(conn);
-	int r;
 
 	if (fd < 0)
 		return fd;
 	keeper_keep(uses->keeper, CALLER_BYTES, fd);
 	keeper_keep(uses->keeper, CALLER_CONNECTION, conn->fd);
 	(void)close(fd);
-	r = upgrade_go(conn->call.upgrade);
+	int r = upgrade_go(conn->call.upgrade);
 	conn->is_kept = r == 0;
 	if (r < 0)
 		forget_caller(uses);
@@ -200,14 +198,13 @@ static bool
 unpack_bytes(struct conn *conn, const char *bytes, size_t len)
 {
 	struct kept kept;
-	const char *in;
 
 	memcpy(&kept, bytes, sizeof(kept));
 	if (len - sizeof(kept) != (size_t)kept.out + kept.in)
 		return false;
 	conn->call.message.oneway = kept.is_oneway != 0;
 	strbuf_add(&conn->out, bytes + sizeof(kept), kept.out);
-	in = bytes + sizeof(kept) + kept.out;
+	const char *in = bytes + sizeof(kept) + kept.out;
 	for (size_t left = kept.in, n; left > 0; in += n, left -= n) {
 		n = left < VARLINK_FEED_MAX ? left : VARLINK_FEED_MAX;
 		if (varlink_reader_feed(&conn->reader, in, n) < 0)
@@ -221,11 +218,10 @@ unpack(struct conn *conn, int fd)
 {
 	bool is_whole = false;
 	struct stat st;
-	void *bytes;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(struct kept))
 		return false;
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	void *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)
 		return false;
 	is_whole = unpack_bytes(conn, bytes, (size_t)st.st_size);
@@ -253,13 +249,12 @@ answer(struct control *control, int take_fd, int bytes_fd,
        const struct upgrade_story *story)
 {
 	struct sock_peer peer;
-	struct conn *conn;
 
 	if (sock_peer(take_fd, &peer) < 0) {
 		rights_close(control, take_fd, (uid_t)-1);
 		return;
 	}
-	conn = control_insert(control, take_fd, &peer);
+	struct conn *conn = control_insert(control, take_fd, &peer);
 	if (conn == NULL)
 		return;
 	if (unpack(conn, bytes_fd))

@@ -12,7 +12,6 @@
 #include "os/process/usage.h"
 
 struct scraped;
-struct strbuf;
 
 /* The figures that an actor has without a label of their own, in the order in which their
  * families are written. */

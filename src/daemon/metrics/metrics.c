@@ -164,13 +164,12 @@ open_socket(struct metrics *metrics, const struct conf *conf, int *ret_fd,
             struct err *err)
 {
 	const struct sock_file file = file_of(conf->metrics_address, conf);
-	int fd;
 
 	*ret_fd = -1;
 	if (!conf->has_metrics || (metrics->fd >= 0 && metrics->key == key_of(conf)))
 		return 0;
 	/* Take the socket of the guardian before us. */
-	fd = keeper_take(metrics->keeper, key_of(conf));
+	int fd = keeper_take(metrics->keeper, key_of(conf));
 	if (fd < 0 && conf->metrics_kind == SOCKET_TCP)
 		fd = sock_listen_tcp(conf->metrics_address, conf->metrics_port, BACKLOG,
 		                     err);
@@ -244,9 +243,7 @@ stop_listening(struct metrics *metrics)
 void
 metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 {
-	struct sock_file file;
 	struct err err;
-	int r;
 
 	if (!conf->has_metrics || take_fd >= 0) {
 		ev_timer_stop(metrics->loop, &metrics->again);
@@ -261,9 +258,10 @@ metrics_use(struct metrics *metrics, const struct conf *conf, int take_fd)
 	tell_socket(metrics);
 	if (metrics->unix_path == NULL)
 		return;
-	file = file_of(metrics->unix_path, conf);
+	struct sock_file file = file_of(metrics->unix_path, conf);
 	file.fd = metrics->fd;
-	r = sockwork_once(metrics->bounded, metrics->key, SOCKWORK_ADJUST, &file, &err);
+	int r =
+	    sockwork_once(metrics->bounded, metrics->key, SOCKWORK_ADJUST, &file, &err);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "mode and group: %s", err.text);
 }

@@ -16,7 +16,6 @@ struct bounded;
 struct ev_loop;
 struct helpers;
 struct keeper;
-struct metrics;
 
 struct metrics *metrics_new(struct ev_loop *loop, struct helpers *helpers,
                             struct keeper *keeper, struct bounded *bounded,

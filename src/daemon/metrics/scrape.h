@@ -17,14 +17,7 @@
 /* The greatest length of the text. */
 #define SCRAPE_BYTES_MAX (64 * 1024 * 1024)
 
-struct actors;
 struct ev_loop;
-struct events;
-struct engine;
-struct origin;
-struct output;
-struct procs;
-struct recording;
 
 /* What the figures are about; borrowed. */
 struct scraped {

@@ -97,11 +97,10 @@ begin_birth(struct procs *procs, uint32_t who)
 	    .intent = intent,
 	    .result = {.step = SPAWN_STEP_REMOVED, .which = -1, .said = ""},
 	};
-	int r;
 
 	intent->trace = (struct spawn_trace){0};
 	intent->begun_ms = clock_mono_ms();
-	r = births->ways->begin(procs, who, &launching);
+	int r = births->ways->begin(procs, who, &launching);
 	if (r < 0) {
 		births->ways->over(procs, who, r, &launching.result);
 		atomic_store(&intent->life, 0);
@@ -137,12 +136,11 @@ end(struct procs *procs, unsigned int i)
 	struct birth *birth = &births->at[place];
 	struct spawn_place *start = birth->start;
 	struct spawn_result result;
-	int r;
 
 	births->n--;
 	memmove(births->order + i, births->order + i + 1, births->n - i);
 	birth->start = NULL;
-	r = os_spawn_end(procs->room->spawner, start, &result);
+	int r = os_spawn_end(procs->room->spawner, start, &result);
 	births->ways->over(procs, birth->who, r, &result);
 	atomic_store(&ledger_spawn(procs->room->recording->ledger, place)->life, 0);
 	if (birth->ledger != procs->room->recording->ledger)

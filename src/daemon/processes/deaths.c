@@ -81,11 +81,10 @@ collect_one(struct procs *procs, uint32_t slot)
 {
 	struct proc *proc = &procs->table->at[slot];
 	struct reap reap;
-	int r;
 
 	if (proc->child.pid == 0)
 		return false;
-	r = os_reap_peek(proc->child.pidfd, proc->child.pid, &reap);
+	int r = os_reap_peek(proc->child.pidfd, proc->child.pid, &reap);
 	if (r == 0) {
 		watch_again(procs, proc, slot);
 		return false;
@@ -158,7 +157,6 @@ on_walk(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct procs *procs = timer->data;
 	struct reap reap;
-	size_t n;
 
 	if (post_is_stepping(procs->room->post)) {
 		arm_walk(procs, 0.);
@@ -166,17 +164,14 @@ on_walk(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 	}
 	/* Before we look: what comes after this wakes us again. */
 	(void)signals_take(procs->child_fd);
-	n = collect(procs);
+	size_t n = collect(procs);
 	/* They are no news. */
 	procs_reap(procs);
 	for (; n < DEATHS_MAX && os_reap_peek_any(&reap) > 0; n++) {
-		struct proc *proc;
-		struct task *task;
-
 		births_meet(procs, reap.pid);
 		hear_first(procs);
-		proc = proc_by_pid(procs->table, reap.pid);
-		task = task_by_pid(procs->room->tasks, reap.pid);
+		struct proc *proc = proc_by_pid(procs->table, reap.pid);
+		struct task *task = task_by_pid(procs->room->tasks, reap.pid);
 
 		if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
 			if (!ends_stopped_or_continued(procs, &reap)) {

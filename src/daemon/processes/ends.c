@@ -75,13 +75,12 @@ ends_stopped_or_continued(struct procs *procs, const struct reap *reap)
 {
 	struct proc *proc = proc_by_pid(procs->table, reap->pid);
 	struct actor *actor = proc == NULL ? NULL : actors_get(procs->actors, proc->ref);
-	bool is_stopped;
 
 	if (actor == NULL)
 		return true;
 	/* The signal may have been ours; and, where we hear of it late, be undone. */
-	is_stopped = reap->kind == REAP_STOPPED && !proc->freeze.is_wanted &&
-	             proc_is_stopped(proc->child.pid);
+	bool is_stopped = reap->kind == REAP_STOPPED && !proc->freeze.is_wanted &&
+	                  proc_is_stopped(proc->child.pid);
 	if (actor->sigstopped == is_stopped)
 		return true;
 	if (!post_has_room(procs->room->post, 1))
@@ -99,8 +98,6 @@ bool
 ends_take_exit(struct procs *procs)
 {
 	struct exits *exits = procs->exits;
-	struct task *task;
-	struct proc *proc;
 	struct reap reap;
 	uint32_t who;
 
@@ -109,8 +106,8 @@ ends_take_exit(struct procs *procs)
 	/* An earlier process of this pid comes first. */
 	if (!map_get(&procs->table->by_pid, (uint64_t)reap.pid, &who))
 		births_meet(procs, reap.pid);
-	proc = proc_by_pid(procs->table, reap.pid);
-	task = task_by_pid(procs->room->tasks, reap.pid);
+	struct proc *proc = proc_by_pid(procs->table, reap.pid);
+	struct task *task = task_by_pid(procs->room->tasks, reap.pid);
 	if (reap.kind == REAP_STOPPED || reap.kind == REAP_CONTINUED) {
 		if (!ends_stopped_or_continued(procs, &reap))
 			return false;
@@ -141,8 +138,6 @@ ends_take_exits(struct procs *procs)
 int
 child_signal(struct procs *procs, const struct spawned *child, int signo)
 {
-	int fd, r;
-
 	if (!child->adopted)
 		return kill(child->pid, signo) < 0 ? -errno : 0;
 	/* The walker does not reap this process: it is held by a pidfd already. */
@@ -151,13 +146,13 @@ child_signal(struct procs *procs, const struct spawned *child, int signo)
 		               0
 		           ? -errno
 		           : 0;
-	fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	int fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
 	ends_take_exits(procs);
 	if (fd < 0 || child->pid == 0) {
 		fd_close(&fd);
 		return -ESRCH;
 	}
-	r = (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) < 0 ? -errno : 0;
+	int r = (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) < 0 ? -errno : 0;
 	fd_close(&fd);
 	return r;
 }

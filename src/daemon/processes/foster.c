@@ -67,14 +67,13 @@ child_end(struct procs *procs, struct spawned *child, struct reap *ret)
 {
 	const struct processes *room = procs->room;
 	pid_t parent = 0;
-	int r;
 
 	if (!child->adopted) {
 		*ret = end_unknown(child->pid);
 		return true;
 	}
 	/* Look before: what the walker has reaped by then it has told. */
-	r = proc_zombie(child->pid, &parent, ret);
+	int r = proc_zombie(child->pid, &parent, ret);
 	ends_take_exits(procs);
 	if (child->pid == 0)
 		return false;

@@ -41,8 +41,6 @@ put_off(struct procs *procs, struct proc *proc)
 static void
 begin_freezing(struct procs *procs, struct proc *proc)
 {
-	int r;
-
 	if (!proc->child.containment.is_cgroup) {
 		if (proc->child.pid != 0)
 			(void)child_signal(procs, &proc->child,
@@ -50,8 +48,8 @@ begin_freezing(struct procs *procs, struct proc *proc)
 		put_off(procs, proc);
 		return;
 	}
-	r = containment_freeze(&proc->child.containment, procs->cgroups,
-	                       proc->freeze.is_wanted);
+	int r = containment_freeze(&proc->child.containment, procs->cgroups,
+	                           proc->freeze.is_wanted);
 	if (r < 0)
 		log_errno(r, "%s: cannot %s its cgroup",
 		          actors_path(procs->room->actors, proc->ref),

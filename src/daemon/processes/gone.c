@@ -195,11 +195,10 @@ static void
 tell_end(struct procs *procs, struct proc *proc)
 {
 	struct processes *room = procs->room;
-	bool is_gone;
 
 	tasks_end_life(room->tasks, proc->ref);
 	prober_end_life(room->prober, proc->ref);
-	is_gone = is_empty(procs, proc);
+	bool is_gone = is_empty(procs, proc);
 	proc->rest.is_news = false;
 	tell_core(procs, proc, is_gone);
 	if (is_gone) {

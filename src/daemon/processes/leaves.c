@@ -60,13 +60,12 @@ void
 leaves_make(struct procs *procs)
 {
 	struct leaves *leaves = &procs->leaves;
-	void *memory;
 
 	if (leaves->made != NULL || procs->births.n_waiting < CROWD ||
 	    procs->cgroups->fd < 0)
 		return;
-	memory = mmap(NULL, procs->table->cap, PROT_READ | PROT_WRITE,
-	              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *memory = mmap(NULL, procs->table->cap, PROT_READ | PROT_WRITE,
+	                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		return;
 	*leaves = (struct leaves){.made = memory, .cap = procs->table->cap};

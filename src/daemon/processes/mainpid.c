@@ -44,12 +44,11 @@ procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 	uint64_t start = 0;
 	pid_t parent;
 	uint32_t who;
-	int fd;
 
 	if (proc == NULL || actor == NULL || proc->child.pid == 0 ||
 	    proc->child.pid == pid)
 		return;
-	fd = -1;
+	int fd = -1;
 	if (!map_get(&procs->table->by_pid, (uint64_t)pid, &who))
 		fd = held_open(procs, pid, ref.slot);
 	if (fd < 0 || proc_look(pid, &parent, &start) < 0 || proc_is_ending(pid) ||
@@ -80,7 +79,6 @@ mainpid_collect(struct procs *procs, struct proc *proc)
 	const pid_t pid = proc->child.pid;
 	uint64_t start;
 	pid_t parent = 0;
-	struct reap reap;
 
 	/* Look before: what the walker has reaped by then it has told. */
 	if (proc_look(pid, &parent, &start) < 0 ||
@@ -97,7 +95,7 @@ mainpid_collect(struct procs *procs, struct proc *proc)
 		held_let_go(procs, &proc->child.pidfd);
 		return false;
 	}
-	reap = end_unknown(pid);
+	struct reap reap = end_unknown(pid);
 	log_line(LOG_LEVEL_NOTICE,
 	         "%s: pid %d has ended; how is not known, because another process is its "
 	         "parent",

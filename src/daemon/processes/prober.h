@@ -17,7 +17,6 @@
 #include "core/core.h"
 #include "helper/wire.h"
 
-struct prober;
 struct processes;
 
 /* How many probes by connection are under way at once. */

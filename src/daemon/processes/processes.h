@@ -7,25 +7,6 @@
 #include "base/err.h"
 #include "daemon/processes/procs.h"
 
-struct actors;
-struct bounded;
-struct cgroup_root;
-struct engine;
-struct ev_loop;
-struct events;
-struct exits;
-struct keeper;
-struct launcher;
-struct messages;
-struct origin;
-struct post;
-struct prober;
-struct proctable;
-struct recording;
-struct sockets;
-struct spawner;
-struct tasks;
-
 struct processes {
 	/* What the room uses; borrowed. */
 	struct ev_loop *loop;

@@ -102,7 +102,6 @@ begin_process(struct procs *procs, struct proc *proc, struct launching *launchin
 {
 	struct ledger_spawn *intent = launching->intent;
 	const struct actor *actor = actors_get(procs->actors, proc->ref);
-	int r;
 
 	/* Removed, meanwhile: it has no place among the actors any more. */
 	if (actor == NULL || actor->conf_owner != NULL)
@@ -119,7 +118,7 @@ begin_process(struct procs *procs, struct proc *proc, struct launching *launchin
 	intent->task = 0;
 	intent->ref = proc->ref;
 	atomic_store(&intent->life, proc->life);
-	r = launch_begin(launching, actor, proc->life, &proc->child.containment);
+	int r = launch_begin(launching, actor, proc->life, &proc->child.containment);
 	if (r == 0)
 		output_begun(procs->room->messages->output, actor, proc->match_from);
 	return r;
@@ -260,7 +259,6 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool watchdog_exp
 {
 	struct proc *proc = proc_of(procs->table, ref, life);
 	const struct actor *actor = actors_get(procs->actors, ref);
-	int signo;
 
 	if (proc == NULL || actor == NULL)
 		return;
@@ -273,8 +271,8 @@ procs_stop(struct procs *procs, struct ref ref, uint32_t life, bool watchdog_exp
 		continue_if_stopped(procs, proc, actor);
 		return;
 	}
-	signo = watchdog_expired ? actor->conf->process->orders.watchdog_signal
-	                         : actor->conf->process->orders.stop_signal;
+	int signo = watchdog_expired ? actor->conf->process->orders.watchdog_signal
+	                             : actor->conf->process->orders.stop_signal;
 	if (proc->child.pid != 0) {
 		(void)child_signal(procs, &proc->child, signo);
 		continue_if_stopped(procs, proc, actor);
@@ -387,7 +385,6 @@ procs_new(struct processes *room, procs_helper_failed *on_helper_failed, void *d
           struct err *err)
 {
 	struct procs *procs = calloc(1, sizeof(*procs));
-	int r;
 
 	if (procs == NULL) {
 		err_set(err, ENOMEM, "table of processes");
@@ -407,7 +404,7 @@ procs_new(struct processes *room, procs_helper_failed *on_helper_failed, void *d
 	procs->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
 	procs->sweeper = proc_sweep_new(room->origin->walker_pid);
 	freezing_init(procs);
-	r = births_init(procs, &ways, err);
+	int r = births_init(procs, &ways, err);
 	if (r == 0 && (procs->epoll_fd < 0 || procs->sweeper == NULL)) {
 		r = -errno;
 		err_set(err, errno, "watch processes");

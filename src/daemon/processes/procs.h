@@ -14,8 +14,6 @@
 #include "core/core.h"
 
 struct processes;
-struct procs;
-struct processes;
 
 struct task_order;
 struct task_result;

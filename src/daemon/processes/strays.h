@@ -13,7 +13,6 @@
 
 #include "os/process/leftover.h"
 
-struct proc;
 struct procs;
 
 void strays_take(struct procs *procs, const struct leftovers *found);

@@ -51,11 +51,10 @@ tasks_tell_by(struct tasks *tasks, const struct task_order *order)
 {
 	const struct events *events = tasks->room->events;
 	struct task *task = find_task(tasks, order->ref, order->kind);
-	uint64_t by;
 
 	if (task == NULL)
 		return NO_ACTION;
-	by = NO_ACTION + (uint64_t)(task - tasks->at);
+	uint64_t by = NO_ACTION + (uint64_t)(task - tasks->at);
 	if (task->result.told_seq != 0 && events_by(events, task->result.told_seq) == by)
 		return 0;
 	task->result.told_seq = events->next_seq;
@@ -227,11 +226,10 @@ void
 tasks_order(struct tasks *tasks, const struct task_order *order)
 {
 	struct task *task = find_task(tasks, order->ref, order->kind);
-	int r;
 
 	if (task != NULL && order->serial != 0 && task->order.serial == order->serial)
 		return;
-	r = queue_add(tasks, order);
+	int r = queue_add(tasks, order);
 	if (r < 0) {
 		const struct task_result result = {.step = SPAWN_STEP_CLONE, .error = -r};
 
@@ -411,11 +409,9 @@ tasks_new(struct processes *room, tasks_done *on_done, struct err *err)
 void
 tasks_free(struct tasks *tasks)
 {
-	struct cgroup_root *cgroups;
-
 	if (tasks == NULL)
 		return;
-	cgroups = tasks->cgroups;
+	struct cgroup_root *cgroups = tasks->cgroups;
 	ev_timer_stop(tasks->loop, &tasks->timer);
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 		(void)containment_close(&tasks->at[place].child.containment, cgroups);

@@ -28,8 +28,6 @@
 #include "os/spawn/spawn.h"
 
 struct processes;
-struct processes;
-struct tasks;
 
 #define TASK_KIND_MAP(X)                 \
 	X(TASK_HOOK, "hook")             \

@@ -103,11 +103,10 @@ tasks_collect(struct tasks *tasks, uint32_t place)
 {
 	struct task *task = &tasks->at[place];
 	struct reap reap;
-	int r;
 
 	if (task->child.pid == 0)
 		return false;
-	r = os_reap_peek(task->child.pidfd, task->child.pid, &reap);
+	int r = os_reap_peek(task->child.pidfd, task->child.pid, &reap);
 	if (r == 0)
 		return false;
 	if (r < 0 && !child_end(tasks->room->procs, &task->child, &reap))

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "daemon/launch/identity.h"
 #include "daemon/messages/messages.h"
@@ -72,10 +73,8 @@ argv_of(const struct processes *room, const struct actor *actor,
 void
 task_mark(const struct processes *room, uint32_t place, char ret[PROC_MARK_MAX])
 {
-	size_t used;
-
 	launch_mark_begin(&room->recording->facts, ret);
-	used = strlen(ret);
+	size_t used = strlen(ret);
 	(void)snprintf(ret + used, PROC_MARK_MAX - used, "-task-%u", place);
 }
 
@@ -119,7 +118,6 @@ add_origin(struct environment *environment, const struct processes *room,
            const struct task_order *order)
 {
 	struct action action;
-	struct strbuf cause;
 
 	if (order->kind != TASK_HOOK)
 		return;
@@ -129,12 +127,11 @@ add_origin(struct environment *environment, const struct processes *room,
 		(void)environment_set(environment, "SUPD_ORIGIN_CAUSE", "");
 		return;
 	}
-	strbuf_init(&cause, CAUSE_NAME_MAX);
+	CLEANUP(strbuf_done) struct strbuf cause = STRBUF(CAUSE_NAME_MAX);
 	cause_key(&cause, &action.call.origin_cause);
 	(void)environment_set(environment, "SUPD_ORIGIN",
 	                      actors_path(room->actors, action.origin));
 	(void)environment_set(environment, "SUPD_ORIGIN_CAUSE", strbuf_str(&cause));
-	strbuf_done(&cause);
 }
 
 /*
@@ -172,7 +169,6 @@ build_environment(const struct processes *room, const struct actor *actor,
 	const bool is_before = order->kind == TASK_HOOK && order->which == HOOK_PRE_START;
 	struct environment *environment = &launching->launch->environment;
 	struct node_view view = {0};
-	struct strbuf cause;
 
 	if (core_valid(room->engine->core, order->ref))
 		engine_view(room->engine, order->ref, &view);
@@ -193,10 +189,9 @@ build_environment(const struct processes *room, const struct actor *actor,
 		(void)environment_set(environment, "RUNTIME_DIRECTORY", directory);
 		free(directory);
 	}
-	strbuf_init(&cause, CAUSE_NAME_MAX);
+	CLEANUP(strbuf_done) struct strbuf cause = STRBUF(CAUSE_NAME_MAX);
 	cause_key(&cause, &order->cause);
 	(void)environment_set(environment, "SUPD_CAUSE", strbuf_str(&cause));
-	strbuf_done(&cause);
 	add_process(environment, room, order);
 	add_watched(environment, room, actor, order);
 	add_origin(environment, room, order);

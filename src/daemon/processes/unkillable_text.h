@@ -7,7 +7,6 @@
 
 struct actors;
 struct engine;
-struct strbuf;
 
 void unkillable_text(struct strbuf *sb, const struct actors *actors, struct ref ref);
 void unkillable_text_below(struct strbuf *sb, const struct engine *engine,
