@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/loading.h"
@@ -56,14 +57,12 @@ find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 		*ret = core_ref(uses->engine->core, CORE_USER);
 		return true;
 	}
-	char *above = strndup(name, (size_t)(last - name) - 1);
+	CLEANUP_FREE char *above = strndup(name, (size_t)(last - name) - 1);
 	if (above == NULL) {
 		reply_limit(conn, name, 0);
 		return false;
 	}
-	bool found = call_resolve_name(conn, above, list);
-	free(above);
-	if (!found)
+	if (!call_resolve_name(conn, above, list))
 		return false;
 	*ret = list->at[0];
 	engine_view(uses->engine, *ret, &view);
@@ -329,9 +328,8 @@ add_one(struct conn *conn, struct ref parent, const char *name)
 {
 	const struct control_uses *uses = &conn->control->uses;
 	char *path = grow_path(uses, parent, name);
-	const char **with = list_with(conn);
-	char **command = list_command(conn);
-	struct grown *grown;
+	CLEANUP_FREE const char **with = list_with(conn);
+	CLEANUP_FREE char **command = list_command(conn);
 
 	conn->call.base_path = path;
 	if (path == NULL || with == NULL || command == NULL) {
@@ -346,7 +344,7 @@ add_one(struct conn *conn, struct ref parent, const char *name)
 		    .command = command[0] != NULL ? command : NULL,
 		};
 
-		grown = grow_prepare(conn, parent, &addition);
+		struct grown *grown = grow_prepare(conn, parent, &addition);
 		if (grown != NULL) {
 			conn->call.finish = reply_added;
 			conn->call.fail = grow_reply_not_added;
@@ -356,8 +354,6 @@ add_one(struct conn *conn, struct ref parent, const char *name)
 			grow_post(conn, 0, parent, grown);
 		}
 	}
-	free(command);
-	free(with);
 }
 
 /* OTP's start_child: one more actor, from a template or a bare command. */

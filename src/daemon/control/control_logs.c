@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "daemon/control/handlers.h"
 #include "daemon/state/actors.h"
 #include "logd/read/reader.h"
@@ -219,12 +220,12 @@ logs_new(struct control *control, int take_fd, const struct spawn_result *result
 	    .pidfd = result->pidfd,
 	    .request_fd = -1,
 	    .fd = take_fd,
+	    .in = STRBUF(READER_RECORD_MAX + 2 * READ_BYTES),
+	    .io.data = logs,
+	    .end_io.data = logs,
 	};
-	strbuf_init(&logs->in, READER_RECORD_MAX + 2 * READ_BYTES);
 	ev_io_init(&logs->io, on_answer, logs->fd, EV_READ);
-	logs->io.data = logs;
 	ev_io_init(&logs->end_io, on_end, logs->pidfd, EV_READ);
-	logs->end_io.data = logs;
 	if (logs->pidfd >= 0)
 		ev_io_start(loop, &logs->end_io);
 	TAILQ_INSERT_TAIL(&control->readers, logs, link);
@@ -440,13 +441,12 @@ handle_logs(struct conn *conn)
 		reply_limit(conn, "logs", CONTROL_READERS_MAX);
 		return;
 	}
-	int request_fd = logs_request(conn, &grows);
+	CLEANUP(fd_close) int request_fd = logs_request(conn, &grows);
 	if (request_fd < 0)
 		return;
 	struct logs *logs = ask_spare(control, request_fd);
 	if (logs == NULL)
 		logs = start(control, request_fd);
-	(void)close(request_fd);
 	if (logs == NULL) {
 		reply_limit(conn, "logs", 0);
 		return;

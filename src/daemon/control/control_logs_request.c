@@ -401,14 +401,11 @@ add_names(struct request *request)
 		return false;
 	}
 	for (size_t i = 0; i < json_array_size(names); i++) {
-		struct ref_list list;
-		bool good;
+		CLEANUP(ref_list_done) struct ref_list list;
 
 		ref_list_init(&list);
-		good =
-		    add_name(request, json_string_value(json_array_get(names, i)), &list);
-		ref_list_done(&list);
-		if (!good)
+		if (!add_name(request, json_string_value(json_array_get(names, i)),
+		              &list))
 			return false;
 	}
 	if (request->n_sources <= READER_SOURCES_MAX && !request->text.failed)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/loading.h"
@@ -111,7 +112,8 @@ replicas_add(struct conn *conn, const struct replicas *replicas, struct grown **
 	    .parent = actors_path(conn->control->uses.actors, replicas->parent),
 	    .name = replicas->base,
 	};
-	uint32_t *numbers = calloc(replicas->n_missing + 1, sizeof(*numbers));
+	CLEANUP_FREE uint32_t *numbers =
+	    calloc(replicas->n_missing + 1, sizeof(*numbers));
 	uint32_t n = 0;
 
 	if (numbers == NULL) {
@@ -121,15 +123,13 @@ replicas_add(struct conn *conn, const struct replicas *replicas, struct grown **
 	for (uint32_t i = 0; i < replicas->wanted; i++)
 		if (!replicas->is_there[i])
 			numbers[n++] = i + 1;
-	bool is_ready = n == 0 || grow_prepare_replicas(conn, replicas->parent,
-	                                                &(struct conf_replicas){
-	                                                    .addition = &addition,
-	                                                    .numbers = numbers,
-	                                                    .n = n,
-	                                                },
-	                                                grown);
-	free(numbers);
-	return is_ready;
+	return n == 0 || grow_prepare_replicas(conn, replicas->parent,
+	                                       &(struct conf_replicas){
+	                                           .addition = &addition,
+	                                           .numbers = numbers,
+	                                           .n = n,
+	                                       },
+	                                       grown);
 }
 
 /* All of it is posted, or nothing. */
@@ -137,7 +137,8 @@ static void
 replicas_scale(struct conn *conn, struct replicas *replicas)
 {
 	const size_t n = replicas->n_surplus + replicas->n_missing;
-	struct grown **grown = calloc(replicas->n_missing + 1, sizeof(struct grown *));
+	CLEANUP_FREE struct grown **grown =
+	    calloc(replicas->n_missing + 1, sizeof(struct grown *));
 	struct served_call *call = &conn->call;
 	size_t target = 0;
 
@@ -148,20 +149,17 @@ replicas_scale(struct conn *conn, struct replicas *replicas)
 	} else if (wait_prepare(conn, n) && replicas_add(conn, replicas, grown)) {
 		token_keep(conn);
 		grow_event(conn, replicas->path, "scale");
-		for (size_t i = 0; i < replicas->n_surplus; i++) {
-			const struct event event = {.kind = EVENT_DELETE,
-			                            .ref = replicas->surplus[i],
-			                            .stop = true};
-
-			wait_post(conn, target++, &event);
-		}
+		for (size_t i = 0; i < replicas->n_surplus; i++)
+			wait_post(conn, target++,
+			          &(const struct event){.kind = EVENT_DELETE,
+			                                .ref = replicas->surplus[i],
+			                                .stop = true});
 		for (uint32_t i = 0; i < replicas->n_missing; i++)
 			grow_post(conn, target++, replicas->parent, grown[i]);
 		call->finish = reply_scaled;
 		call->fail = grow_reply_not_added;
 		call->state = CALL_TARGETS;
 	}
-	free(grown);
 }
 
 /* The path of the base that a name means; NULL: an error was replied. */
@@ -202,7 +200,7 @@ handle_scale(struct conn *conn)
 	const struct control_uses *uses = &conn->control->uses;
 	const char *name = param_string(conn, "name");
 	int64_t wanted = param_int(conn, "replicas", 0);
-	struct replicas replicas = {.parent = REF_NONE};
+	CLEANUP(replicas_done) struct replicas replicas = {.parent = REF_NONE};
 
 	if (grow_refuses(conn, name))
 		return;
@@ -212,15 +210,13 @@ handle_scale(struct conn *conn)
 	conn->call.base_path = strdup(replicas.path);
 	if (conn->call.base_path == NULL) {
 		reply_limit(conn, name, 0);
-		replicas_done(&replicas);
 		return;
 	}
-	if (token_resumes(conn, reply_scaled, grow_reply_not_added)) {
-		replicas_done(&replicas);
+	if (token_resumes(conn, reply_scaled, grow_reply_not_added))
 		return;
-	}
 	replicas.base = glob_last_name(replicas.path);
-	char *above = strndup(replicas.path, (size_t)(replicas.base - replicas.path) - 1);
+	CLEANUP_FREE char *above =
+	    strndup(replicas.path, (size_t)(replicas.base - replicas.path) - 1);
 	if (above != NULL)
 		replicas.parent = actors_find(uses->actors, above);
 	if (wanted > SCALE_MAX)
@@ -235,6 +231,4 @@ handle_scale(struct conn *conn)
 		else
 			replicas_scale(conn, &replicas);
 	}
-	free(above);
-	replicas_done(&replicas);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "daemon/control/handlers.h"
 #include "daemon/report/view.h"
 #include "daemon/state/actors.h"
@@ -367,21 +368,19 @@ static int
 add_watches(const struct control_uses *uses, const char *name, int64_t since,
             struct watch_requests *watches, struct candidates *candidates)
 {
-	struct ref_list list;
+	CLEANUP(ref_list_done) struct ref_list list;
 
 	ref_list_init(&list);
 	int r = resolve_name(uses->reporter, name, &list, candidates);
 	if (r == -ENOENT) {
 		watches->at[watches->n++] = (struct watch_request){REF_NONE, name, since};
-		r = 1;
-	} else if (r > 0 && watches->n + list.n > WAITERS_MAX) {
-		r = -E2BIG;
-	} else if (r > 0) {
-		for (size_t i = 0; i < list.n; i++)
-			watches->at[watches->n++] = (struct watch_request){
-			    list.at[i], actors_path(uses->actors, list.at[i]), since};
+		return 1;
 	}
-	ref_list_done(&list);
+	if (r > 0 && watches->n + list.n > WAITERS_MAX)
+		return -E2BIG;
+	for (size_t i = 0; r > 0 && i < list.n; i++)
+		watches->at[watches->n++] = (struct watch_request){
+		    list.at[i], actors_path(uses->actors, list.at[i]), since};
 	return r;
 }
 
@@ -415,7 +414,6 @@ handle_watch(struct conn *conn)
 {
 	const json_t *names = param_get(conn, "names");
 	const json_t *since = param_get(conn, "since");
-	struct watch_requests *watches;
 
 	if (json_array_size(names) == 0) {
 		reply_invalid_parameter(conn, "names");
@@ -427,11 +425,10 @@ handle_watch(struct conn *conn)
 	}
 	if (!share_may_search(conn, names))
 		return;
-	watches = calloc(1, sizeof(*watches));
+	CLEANUP_FREE struct watch_requests *watches = calloc(1, sizeof(*watches));
 	if (watches == NULL) {
 		reply_limit(conn, conn->call.method->name, 0);
 		return;
 	}
 	watch_names(conn, names, since, watches);
-	free(watches);
 }

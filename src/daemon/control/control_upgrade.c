@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "daemon/control/handlers.h"
 #include "daemon/recovery/upgrade.h"
 #include "daemon/state/keeper.h"
@@ -153,13 +154,12 @@ static int
 make_room(struct conn *conn)
 {
 	const struct control_uses *uses = &conn->control->uses;
-	int fd = pack(conn);
+	CLEANUP(fd_close) int fd = pack(conn);
 
 	if (fd < 0)
 		return fd;
 	keeper_keep(uses->keeper, CALLER_BYTES, fd);
 	keeper_keep(uses->keeper, CALLER_CONNECTION, conn->fd);
-	(void)close(fd);
 	int r = upgrade_go(conn->call.upgrade);
 	conn->is_kept = r == 0;
 	if (r < 0)
@@ -270,11 +270,10 @@ control_answer_caller(struct control *control, const struct upgrade_story *story
 {
 	const struct control_uses *uses = &control->uses;
 	int fd = keeper_take(uses->keeper, CALLER_CONNECTION);
-	int bytes_fd = keeper_take(uses->keeper, CALLER_BYTES);
+	CLEANUP(fd_close) int bytes_fd = keeper_take(uses->keeper, CALLER_BYTES);
 
 	if (fd >= 0)
 		answer(control, fd, bytes_fd, story);
 	if (fd >= 0 || bytes_fd >= 0)
 		forget_caller(uses);
-	fd_close(&bytes_fd);
 }

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/sum.h"
 #include "daemon/metrics/scrape.h"
 #include "daemon/sockets/helpers.h"
@@ -87,12 +88,12 @@ on_text(struct scrape_request *request, struct scrape_text *text)
 	struct metrics *metrics =
 	    (struct metrics *)(void *)((char *)request -
 	                               offsetof(struct metrics, request));
-	const struct helper_message message = {.kind = HELPER_TEXT};
-	int fd = text == NULL ? -1 : text_file(&text->text);
+	CLEANUP(fd_close) int fd = text == NULL ? -1 : text_file(&text->text);
 
-	metrics->is_owed = helpers_send(metrics->helpers, HELPER_METRICS, &message,
-	                                &(struct pass_fds){&fd, fd >= 0}) == -EAGAIN;
-	fd_close(&fd);
+	metrics->is_owed =
+	    helpers_send(metrics->helpers, HELPER_METRICS,
+	                 &(const struct helper_message){.kind = HELPER_TEXT},
+	                 &(struct pass_fds){&fd, fd >= 0}) == -EAGAIN;
 }
 
 static void
@@ -320,15 +321,17 @@ metrics_new(struct ev_loop *loop, struct helpers *helpers, struct keeper *keeper
 
 	if (metrics == NULL)
 		return NULL;
-	metrics->loop = loop;
-	metrics->helpers = helpers;
-	metrics->keeper = keeper;
-	metrics->bounded = bounded;
-	metrics->actors = actors;
-	metrics->fd = -1;
-	metrics->request.on_text = on_text;
+	*metrics = (struct metrics){
+	    .loop = loop,
+	    .helpers = helpers,
+	    .keeper = keeper,
+	    .bounded = bounded,
+	    .actors = actors,
+	    .fd = -1,
+	    .request.on_text = on_text,
+	    .again.data = metrics,
+	};
 	ev_timer_init(&metrics->again, on_again, 0., 0.);
-	metrics->again.data = metrics;
 	helpers_use(helpers, HELPER_METRICS, &user, metrics);
 	return metrics;
 }

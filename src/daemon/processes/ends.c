@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
 #include "daemon/processes/processes.h"
@@ -146,15 +147,11 @@ child_signal(struct procs *procs, const struct spawned *child, int signo)
 		               0
 		           ? -errno
 		           : 0;
-	int fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	CLEANUP(fd_close) int fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
 	ends_take_exits(procs);
-	if (fd < 0 || child->pid == 0) {
-		fd_close(&fd);
+	if (fd < 0 || child->pid == 0)
 		return -ESRCH;
-	}
-	int r = (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) < 0 ? -errno : 0;
-	fd_close(&fd);
-	return r;
+	return (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) < 0 ? -errno : 0;
 }
 
 /* Kill a process and all its descendants. */

@@ -48,9 +48,9 @@ procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 	if (proc == NULL || actor == NULL || proc->child.pid == 0 ||
 	    proc->child.pid == pid)
 		return;
-	int fd = -1;
-	if (!map_get(&procs->table->by_pid, (uint64_t)pid, &who))
-		fd = held_open(procs, pid, ref.slot);
+	int fd = map_get(&procs->table->by_pid, (uint64_t)pid, &who)
+	             ? -1
+	             : held_open(procs, pid, ref.slot);
 	if (fd < 0 || proc_look(pid, &parent, &start) < 0 || proc_is_ending(pid) ||
 	    map_put(&procs->table->by_pid, (uint64_t)pid, ref.slot) < 0) {
 		log_paced(&actor->pace, LOG_LEVEL_WARNING,

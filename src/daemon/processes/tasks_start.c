@@ -181,13 +181,12 @@ build_environment(const struct processes *room, const struct actor *actor,
 	(void)environment_set(environment, "SUPD_REASON",
 	                      task_reason_names[order->reason]);
 	if (actor->conf->process->kept.runtime_directory) {
-		char *directory = NULL;
+		CLEANUP_FREE char *directory = NULL;
 		int r = rundir_open(room->messages->rundirs, actor, &directory);
 
 		if (r < 0)
 			return r;
 		(void)environment_set(environment, "RUNTIME_DIRECTORY", directory);
-		free(directory);
 	}
 	CLEANUP(strbuf_done) struct strbuf cause = STRBUF(CAUSE_NAME_MAX);
 	cause_key(&cause, &order->cause);
