@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "base/attributes.h"
+#include "base/cleanup.h"
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "conf/text/conf_keys.h"
@@ -185,6 +186,14 @@ struct conf_options {
 struct conf *conf_load(const char *file, const struct conf_options *options,
                        struct conf_reports *ret_reports);
 void conf_free(struct conf *conf);
+
+/* For CLEANUP(): the configuration that a local points to. */
+static inline void
+conf_drop(struct conf **conf)
+{
+	conf_free(*conf);
+}
+
 void conf_unseal(struct conf *conf);
 void conf_identify(const struct conf_process *process, int fd);
 int conf_take_identity(struct conf *conf, struct conf_process *process,

@@ -207,17 +207,16 @@ static struct grown *
 grow_prepare(struct conn *conn, struct ref parent, const struct conf_addition *addition)
 {
 	const struct control_uses *uses = &conn->control->uses;
-	struct conf_reports reports;
+	CLEANUP(conf_reports_done) struct conf_reports reports;
 	struct grown *grown = NULL;
 	struct err err = {0};
 
+	CLEANUP(conf_drop)
 	struct conf *conf = loading_add(uses->reloader, addition, &reports, &err);
 	if (conf != NULL && check_needs(uses, conf, &err) == 0)
 		grown = additions_prepare(uses->reloader, conf, parent, &err);
 	if (grown == NULL)
 		reply_not_prepared(conn, addition->name, conf != NULL, &reports, &err);
-	conf_reports_done(&reports);
-	conf_free(conf);
 	return grown;
 }
 
@@ -258,14 +257,13 @@ grow_prepare_replicas(struct conn *conn, struct ref parent,
 	struct replica_growth growth = {
 	    .uses = &conn->control->uses, .parent = parent, .grown = ret_grown};
 	const struct conf_taker taker = {take_replica, &growth};
-	struct conf_reports reports;
+	CLEANUP(conf_reports_done) struct conf_reports reports;
 	struct err err = {0};
 
 	loading_add_replicas(growth.uses->reloader, replicas, &taker, &reports, &err);
 	if (growth.n < replicas->n)
 		reply_not_prepared(conn, replicas->addition->name, growth.has_failed,
 		                   &reports, growth.has_failed ? &growth.err : &err);
-	conf_reports_done(&reports);
 	return growth.n == replicas->n;
 }
 

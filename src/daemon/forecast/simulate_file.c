@@ -125,20 +125,19 @@ print_all(const struct model *model)
 int
 simulate_file(const char *file, uint64_t seed)
 {
-	struct conf_reports reports;
+	CLEANUP(conf_reports_done) struct conf_reports reports;
+	CLEANUP(conf_drop)
 	struct conf *conf =
 	    conf_load(file, &(const struct conf_options){.environ = environ}, &reports);
 	struct model model;
 	int status = EX_CONFIG;
 
 	conf_reports_print(&reports);
-	conf_reports_done(&reports);
 	if (conf != NULL) {
 		status =
 		    model_init(&model, conf, seed) == 0 ? print_all(&model) : EX_OSERR;
 		model_done(&model);
 	}
-	conf_free(conf);
 	if (status == EX_OSERR)
 		(void)fputs("supd: out of memory\n", stderr);
 	return fflush(stdout) == 0 ? status : EX_OSERR;

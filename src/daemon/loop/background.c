@@ -21,6 +21,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "conf/text/conf.h"
 #include "daemon/state/log.h"
 #include "os/self/fd.h"
@@ -41,15 +42,14 @@ struct own_log {
 static int
 open_log(const char *conf_file, struct own_log *ret)
 {
-	struct conf_reports reports;
+	CLEANUP(conf_reports_done) struct conf_reports reports;
+	CLEANUP(conf_drop)
 	struct conf *conf = conf_load(
 	    conf_file, &(const struct conf_options){.environ = environ}, &reports);
-	int status = conf == NULL ? EX_CONFIG : EX_OK;
 	struct err err = {0};
 	bool is_json;
 
 	conf_reports_print(&reports);
-	conf_reports_done(&reports);
 	if (conf != NULL &&
 	    log_open(LOG_LEVEL_INFO, LOG_TARGET_FILE, conf->log_directory, &err) == 0) {
 		ret->path = log_file(&is_json);
@@ -58,9 +58,8 @@ open_log(const char *conf_file, struct own_log *ret)
 		if (ret->in < 0 || ret->out < 0)
 			err_set(&err, errno, "log to %s", ret->path);
 	}
-	conf_free(conf);
 	if (err.text[0] == '\0')
-		return status;
+		return conf == NULL ? EX_CONFIG : EX_OK;
 	say_refusal("%s", err.text);
 	return EX_OSERR;
 }

@@ -258,9 +258,10 @@ check(const struct supd_options *options)
 {
 	char controllers[CGROUP_CONTROLLERS_MAX] = "";
 	char runtime_dir[SUPD_PATH_MAX];
-	struct conf_reports reports;
+	CLEANUP(conf_reports_done) struct conf_reports reports;
 
 	(void)cgroup_machine_controllers(controllers);
+	CLEANUP(conf_drop)
 	struct conf *conf =
 	    conf_load(options->conf_file,
 	              &(const struct conf_options){.warn = true,
@@ -268,7 +269,6 @@ check(const struct supd_options *options)
 	                                           .environ = environ,
 	                                           .controllers = controllers},
 	              &reports);
-	int status = conf == NULL ? EX_CONFIG : EX_OK;
 	if (conf != NULL)
 		try_ports(conf,
 		          options->runtime_dir != NULL
@@ -279,9 +279,7 @@ check(const struct supd_options *options)
 	if (conf != NULL && reports.n == 0)
 		(void)printf("%s: good, %u actor%s\n", options->conf_file,
 		             conf->n_actors - 1, conf->n_actors == 2 ? "" : "s");
-	conf_reports_done(&reports);
-	conf_free(conf);
-	return status;
+	return conf == NULL ? EX_CONFIG : EX_OK;
 }
 
 static int

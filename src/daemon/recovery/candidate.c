@@ -53,29 +53,28 @@ can_read(const char *kind, struct err *err)
 	if (ledger == NULL)
 		return false;
 	ledger_free(ledger);
-	struct conf *conf = conf_unpack(CANDIDATE_CONF_FD, err);
-	conf_free(conf);
+	CLEANUP(conf_drop) struct conf *conf = conf_unpack(CANDIDATE_CONF_FD, err);
 	return conf != NULL;
 }
 
 int
 candidate_run(const struct supd_options *options)
 {
-	struct conf_reports reports;
+	CLEANUP(conf_reports_done) struct conf_reports reports = {0};
 	struct err err = {0};
 	json_t *verdict;
 
 	if (!can_read(options->can_adopt, &err))
 		return answer(json_pack("{s:s}", "message", err.text), EX_DATAERR);
-	struct conf *conf = conf_load(
-	    options->conf_file,
-	    &(const struct conf_options){.boot = true, .environ = environ}, &reports);
+	CLEANUP(conf_drop)
+	struct conf *conf =
+	    conf_load(options->conf_file,
+	              &(const struct conf_options){.boot = true, .environ = environ},
+	              &reports);
 	if (conf == NULL)
 		verdict =
 		    config_errors_json(&reports, options->conf_file, "it cannot be read");
 	else
 		verdict = json_pack("{s:s}", "version", PACKAGE_VERSION);
-	conf_reports_done(&reports);
-	conf_free(conf);
 	return answer(verdict, conf == NULL ? EX_CONFIG : EX_OK);
 }

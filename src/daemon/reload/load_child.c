@@ -106,15 +106,14 @@ load_replicas(int fd, void *data)
 
 	for (uint32_t i = 0; i < load->n_numbers && goes_on; i++) {
 		struct conf_addition addition = *load->addition;
-		struct conf_reports reports;
+		CLEANUP(conf_reports_done) struct conf_reports reports;
 
 		addition.replica = load->numbers[i];
+		CLEANUP(conf_drop)
 		struct conf *conf =
 		    conf_compose(load->conf, &addition, &load->options, &reports);
 		goes_on = send_result(fd, conf) && conf != NULL;
 		if (conf == NULL)
 			send_reports(fd, &reports);
-		conf_reports_done(&reports);
-		conf_free(conf);
 	}
 }

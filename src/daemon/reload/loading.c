@@ -110,7 +110,7 @@ take_replicas(int fd, const struct load *load, const struct conf_taker *taker,
 	int r = 0;
 
 	for (uint32_t i = 0; i < load->n_numbers && goes_on; i++) {
-		struct conf *conf = NULL;
+		CLEANUP(conf_drop) struct conf *conf = NULL;
 
 		r = wait_for(fd, load->options.wait);
 		if (r == 0)
@@ -118,7 +118,6 @@ take_replicas(int fd, const struct load *load, const struct conf_taker *taker,
 		if (r == 0 && conf == NULL)
 			return take_rest(fd, reports);
 		goes_on = r == 0 && taker->take(taker->user, i, conf);
-		conf_free(conf);
 	}
 	return r;
 }

@@ -372,8 +372,8 @@ void
 trial_adopt(struct trial *trial)
 {
 	struct reloader *reloader = trial->reloader;
-	struct conf_plan plan = {0};
-	struct conf *before = NULL;
+	CLEANUP(conf_drop) struct conf *before = NULL;
+	CLEANUP(conf_plan_done) struct conf_plan plan = {0};
 	struct err err = {.text = "it was lost"};
 	int r = -EBADMSG;
 
@@ -386,8 +386,6 @@ trial_adopt(struct trial *trial)
 		r = conf_plan_make(before, reloader->actors->conf, &plan);
 	if (r == 0)
 		r = collect(trial, &plan);
-	conf_plan_done(&plan);
-	conf_free(before);
 	if (r == 0) {
 		arm(trial);
 		return;
