@@ -71,9 +71,8 @@ call_resolve(struct conn *conn, struct ref_list *list)
 	if (!share_may_search(conn, names))
 		return false;
 	for (size_t i = 0; i < json_array_size(names); i++) {
-		const char *name = json_string_value(json_array_get(names, i));
-
-		if (!call_resolve_name(conn, name, list))
+		if (!call_resolve_name(conn, json_string_value(json_array_get(names, i)),
+		                       list))
 			return false;
 	}
 	return true;
@@ -276,7 +275,6 @@ static void
 start_stop_restart(struct conn *conn, const char *verb, enum event_kind kind,
                    enum wait_for goal, bool hold)
 {
-	const struct command command = {verb, kind, goal, hold};
 	struct served_call *call = &conn->call;
 	enum token_state state;
 
@@ -287,7 +285,7 @@ start_stop_restart(struct conn *conn, const char *verb, enum event_kind kind,
 	if (!wait_prepare(conn, call->list.n) || !token_begin(conn, &state))
 		return;
 	call->finish = reply_actors;
-	carry_out(conn, &command, state);
+	carry_out(conn, &(const struct command){verb, kind, goal, hold}, state);
 	if (param_bool(conn, "wait", true) && !call->message.oneway) {
 		wait_start_timer(conn);
 	} else {
@@ -324,7 +322,6 @@ handle_restart(struct conn *conn)
 static void
 act_once(struct conn *conn, const char *verb, enum event_kind kind)
 {
-	const struct command command = {verb, kind, WAIT_READY, false};
 	struct served_call *call = &conn->call;
 
 	if (!call_resolve(conn, &call->list) || token_resumes(conn, reply_actors, NULL) ||
@@ -332,7 +329,8 @@ act_once(struct conn *conn, const char *verb, enum event_kind kind)
 		return;
 	token_keep(conn);
 	call->finish = reply_actors;
-	carry_out(conn, &command, TOKEN_NEW);
+	carry_out(conn, &(const struct command){verb, kind, WAIT_READY, false},
+	          TOKEN_NEW);
 }
 
 /* Forget failures and counters; done at once. */
@@ -360,7 +358,6 @@ handle_resume(struct conn *conn)
 void
 handle_fail(struct conn *conn)
 {
-	const struct command fail = {"fail", EVENT_KILL, WAIT_READY, false};
 	struct served_call *call = &conn->call;
 	const char *name = param_string(conn, "name");
 
@@ -371,7 +368,8 @@ handle_fail(struct conn *conn)
 		return;
 	token_keep(conn);
 	call->finish = reply_empty;
-	carry_out(conn, &fail, TOKEN_NEW);
+	carry_out(conn, &(const struct command){"fail", EVENT_KILL, WAIT_READY, false},
+	          TOKEN_NEW);
 }
 
 /* ---- signal, wait, shutdown ------------------------------------------------------- */
@@ -381,8 +379,7 @@ static int
 signal_one(struct conn *conn, struct ref ref, struct remembered *memory)
 {
 	const struct control_uses *uses = &conn->control->uses;
-	const char *text = param_string(conn, "signal");
-	const int signo = signal_parse(text);
+	const int signo = signal_parse(param_string(conn, "signal"));
 
 	if (memory != NULL) {
 		memory->n_tried = memory->n_done + 1;

@@ -114,9 +114,9 @@ void
 grow_event(struct conn *conn, const char *path, const char *verb)
 {
 	struct events *events = conn->control->uses.events;
-	const struct event_head head = {.kind = NOTICE_COMMAND, .path = path};
 
-	events_begin(events, &head);
+	events_begin(events,
+	             &(const struct event_head){.kind = NOTICE_COMMAND, .path = path});
 	command_fields(conn, verb);
 	events_end(events);
 }
@@ -163,9 +163,7 @@ static bool
 exists_somewhere(const struct control_uses *uses, const struct conf *added,
                  const char *path)
 {
-	const struct ref ref = actors_find(uses->actors, path);
-
-	return core_valid(uses->engine->core, ref) ||
+	return core_valid(uses->engine->core, actors_find(uses->actors, path)) ||
 	       conf_find(added, path) != CONF_NONE ||
 	       conf_has_replicas(uses->actors->conf, path);
 }
@@ -256,11 +254,12 @@ grow_prepare_replicas(struct conn *conn, struct ref parent,
 {
 	struct replica_growth growth = {
 	    .uses = &conn->control->uses, .parent = parent, .grown = ret_grown};
-	const struct conf_taker taker = {take_replica, &growth};
 	CLEANUP(conf_reports_done) struct conf_reports reports;
 	struct err err = {0};
 
-	loading_add_replicas(growth.uses->reloader, replicas, &taker, &reports, &err);
+	loading_add_replicas(growth.uses->reloader, replicas,
+	                     &(const struct conf_taker){take_replica, &growth}, &reports,
+	                     &err);
 	if (growth.n < replicas->n)
 		reply_not_prepared(conn, replicas->addition->name, growth.has_failed,
 		                   &reports, growth.has_failed ? &growth.err : &err);
@@ -271,10 +270,9 @@ grow_prepare_replicas(struct conn *conn, struct ref parent,
 void
 grow_post(struct conn *conn, size_t target, struct ref parent, const struct grown *grown)
 {
-	const struct event event = {
-	    .kind = EVENT_ADD, .ref = parent, .addition_id = grown->id};
-
-	wait_post(conn, target, &event);
+	wait_post(conn, target,
+	          &(const struct event){
+	              .kind = EVENT_ADD, .ref = parent, .addition_id = grown->id});
 	conn->call.targets[target].path = strdup(grown->conf->actors[0].path);
 }
 
@@ -358,8 +356,7 @@ add_one(struct conn *conn, struct ref parent, const char *name)
 void
 handle_add(struct conn *conn)
 {
-	const char *name = param_string(conn, "name");
-	const char *use = param_string(conn, "use");
+	const char *name = param_string(conn, "name"), *use = param_string(conn, "use");
 	bool has_command = json_array_size(param_get(conn, "command")) > 0;
 	struct ref parent;
 

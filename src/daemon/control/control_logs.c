@@ -193,17 +193,18 @@ spawn_reader(struct control *control, int request_fd, int answer_fd,
 	char *const argv[] = {(char *)(uintptr_t) "supd", (char *)(uintptr_t)READER_ROLE,
 	                      NULL};
 	const int fds[] = {request_fd, answer_fd, -1};
-	const struct spawn spawn = {
-	    .file = "/proc/self/exe",
-	    .argv = argv,
-	    .envp = environment,
-	    .fds = fds,
-	    .n_fds = ARRAY_SIZE(fds),
-	    .cgroup_fd = -1,
-	    .umask = SPAWN_UMASK_INHERIT,
-	};
 
-	return os_spawn(uses->spawner, &spawn, ret);
+	return os_spawn(uses->spawner,
+	                &(const struct spawn){
+	                    .file = "/proc/self/exe",
+	                    .argv = argv,
+	                    .envp = environment,
+	                    .fds = fds,
+	                    .n_fds = ARRAY_SIZE(fds),
+	                    .cgroup_fd = -1,
+	                    .umask = SPAWN_UMASK_INHERIT,
+	                },
+	                ret);
 }
 
 static struct logs *
@@ -333,9 +334,7 @@ next_answer(const struct logs *logs, bool *ret_last)
 	size_t next = len > 0 ? answer_length(logs, logs->used + len) : 0;
 
 	*ret_last = !logs->follow && logs->is_whole && next == 0;
-	if (logs->follow || logs->is_over || next > 0)
-		return len;
-	return 0;
+	return logs->follow || logs->is_over || next > 0 ? len : 0;
 }
 
 /* "!PATH SENTENCE" */

@@ -338,8 +338,7 @@ add_own_log(struct request *request)
 	                          "to keep it",
 	};
 	struct strbuf *sb = &request->text;
-	char place[PLACE_MAX];
-	char sentence[128];
+	char place[PLACE_MAX], sentence[128];
 	bool is_json;
 	const char *file = log_file(&is_json);
 

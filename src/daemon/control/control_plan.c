@@ -32,9 +32,7 @@ reply_config_invalid(struct conn *conn, const struct reload *reload,
 static void
 reply_plan(struct conn *conn, const char *plan)
 {
-	struct strbuf *out = reply_begin(conn);
-
-	strbuf_adds(out, plan);
+	strbuf_adds(reply_begin(conn), plan);
 	reply_end(conn, false);
 }
 

@@ -73,12 +73,11 @@ handle_ping(struct conn *conn)
 void
 handle_get_info(struct conn *conn)
 {
-	struct strbuf *out = reply_begin(conn);
-
-	strbuf_adds(out, "{\"vendor\":\"supd\",\"product\":\"supd\",\"version\":"
-	                 "\"" PACKAGE_VERSION "\",\"url\":\"" PACKAGE_URL
-	                 "\",\"interfaces\":[\"" SERVICE_INTERFACE
-	                 "\",\"" CONTROL_INTERFACE "\"]}");
+	strbuf_adds(reply_begin(conn),
+	            "{\"vendor\":\"supd\",\"product\":\"supd\",\"version\":"
+	            "\"" PACKAGE_VERSION "\",\"url\":\"" PACKAGE_URL
+	            "\",\"interfaces\":[\"" SERVICE_INTERFACE "\",\"" CONTROL_INTERFACE
+	            "\"]}");
 	reply_end(conn, false);
 }
 

@@ -244,7 +244,6 @@ final_state(const struct target *target)
 static void
 send_terminated(struct conn *conn, const struct target *target, bool continues)
 {
-	const struct cause by_hand = {.kind = CAUSE_STOPPED, .code = -1};
 	struct strbuf *out = reply_begin(conn);
 	const char *state = "unknown";
 
@@ -260,7 +259,8 @@ send_terminated(struct conn *conn, const struct target *target, bool continues)
 	if (!target->confirmed)
 		strbuf_adds(out, "null");
 	else if (target->state == STATE_STOPPED)
-		cause_json(out, &by_hand, NULL);
+		cause_json(out, &(const struct cause){.kind = CAUSE_STOPPED, .code = -1},
+		           NULL);
 	else
 		cause_json(
 		    out, &target->cause,
@@ -305,8 +305,6 @@ static void
 watch_actor(struct conn *conn, size_t i, struct ref ref, int64_t since)
 {
 	const struct control_uses *uses = &conn->control->uses;
-	const struct event event = {
-	    .kind = EVENT_WAIT, .ref = ref, .wait_for = WAIT_TERMINATED};
 	struct target *target = &conn->call.targets[i];
 	struct node_view view;
 
@@ -318,7 +316,10 @@ watch_actor(struct conn *conn, size_t i, struct ref ref, int64_t since)
 	    (since >= 0 && since != (int64_t)view.run.incarnation))
 		wait_answered(conn, i);
 	else
-		wait_post(conn, i, &event);
+		wait_post(conn, i,
+		          &(const struct event){.kind = EVENT_WAIT,
+		                                .ref = ref,
+		                                .wait_for = WAIT_TERMINATED});
 }
 
 /* A watch before it is registered: an actor, or a name without an actor. */

@@ -53,12 +53,11 @@ struct metrics {
 static void
 tell_socket(struct metrics *metrics)
 {
-	const struct helper_message message = {.kind = HELPER_LISTEN};
-
 	if (metrics->fd >= 0)
 		helpers_want(metrics->helpers, HELPER_METRICS);
 	metrics->is_told =
-	    helpers_send(metrics->helpers, HELPER_METRICS, &message,
+	    helpers_send(metrics->helpers, HELPER_METRICS,
+	                 &(const struct helper_message){.kind = HELPER_LISTEN},
 	                 &(struct pass_fds){&metrics->fd, metrics->fd >= 0}) == 0;
 }
 

@@ -51,11 +51,10 @@ arm_walk(struct procs *procs, double seconds)
 static void
 watch_again(struct procs *procs, struct proc *proc, uint32_t slot)
 {
-	struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u32 = slot};
-
 	if (!proc->child.adopted && proc->leader == 0)
 		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_MOD, proc->child.pidfd,
-		                &event);
+		                &(struct epoll_event){.events = EPOLLIN | EPOLLONESHOT,
+		                                      .data.u32 = slot});
 }
 
 /* A child of ours has ended.  It may be a zombie while its successor is started, but not
@@ -255,13 +254,14 @@ on_death(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 int
 deaths_watch(struct procs *procs)
 {
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u32 = PROCS_NONE};
 	struct ev_loop *loop = procs->loop;
 
 	procs->child_fd = signals_listen(SIGCHLD);
 	if (procs->child_fd < 0)
 		return procs->child_fd;
-	if (epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, procs->child_fd, &event) < 0)
+	if (epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, procs->child_fd,
+	              &(struct epoll_event){.events = EPOLLIN | EPOLLET,
+	                                    .data.u32 = PROCS_NONE}) < 0)
 		return -errno;
 	ev_io_init(&procs->death, on_death, procs->epoll_fd, EV_READ);
 	procs->death.data = procs;

@@ -58,13 +58,12 @@ void
 ends_tell_stopped(struct procs *procs, const struct proc *proc, bool is_stopped,
                   int signo)
 {
-	const struct event event = {
-	    .kind = is_stopped ? EVENT_PAUSED : EVENT_CONTINUED,
-	    .code = -1,
-	    .signal = signo,
-	};
-
-	proc_post(procs, proc, event);
+	proc_post(procs, proc,
+	          (struct event){
+	              .kind = is_stopped ? EVENT_PAUSED : EVENT_CONTINUED,
+	              .code = -1,
+	              .signal = signo,
+	          });
 }
 
 /*

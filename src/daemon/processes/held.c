@@ -64,10 +64,11 @@ end_unknown(pid_t pid)
 int
 held_open(const struct procs *procs, pid_t pid, uint32_t who)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.u32 = who};
 	int fd = fd_raise((int)syscall(SYS_pidfd_open, pid, 0));
 
-	if (fd >= 0 && epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+	if (fd >= 0 &&
+	    epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, fd,
+	              &(struct epoll_event){.events = EPOLLIN, .data.u32 = who}) < 0)
 		fd_close(&fd);
 	return fd;
 }

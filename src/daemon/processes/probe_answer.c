@@ -45,17 +45,16 @@ probe_answer(struct processes *room, const struct action *action, enum probed pr
 void
 probe_order_command(struct tasks *tasks, const struct action *action, uint64_t timeout_ms)
 {
-	const struct task_order task = {
-	    .ref = action->ref,
-	    .kind = TASK_PROBE,
-	    .which = action->is_start,
-	    .reason = action->is_start ? TASK_ON_START : TASK_ON_HEALTH,
-	    .serial = action->serial,
-	    .life = action->life,
-	    .timeout_ms = timeout_ms,
-	};
-
-	tasks_order(tasks, &task);
+	tasks_order(tasks,
+	            &(const struct task_order){
+	                .ref = action->ref,
+	                .kind = TASK_PROBE,
+	                .which = action->is_start,
+	                .reason = action->is_start ? TASK_ON_START : TASK_ON_HEALTH,
+	                .serial = action->serial,
+	                .life = action->life,
+	                .timeout_ms = timeout_ms,
+	            });
 }
 
 /* It may be the fault of supd, or of the machine, that it could not be started. */

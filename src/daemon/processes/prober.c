@@ -74,10 +74,12 @@ is_used(const struct asking *asking)
 static bool
 forget(struct asking *asking)
 {
-	const struct helper_message message = {.kind = HELPER_FORGET, .id = asking->id};
 	struct helpers *helpers = asking->prober->room->sockets->helpers;
 
-	if (!asking->is_sent || helpers_send(helpers, HELPER_PROBE, &message, NULL) < 0)
+	if (!asking->is_sent || helpers_send(helpers, HELPER_PROBE,
+	                                     &(const struct helper_message){
+	                                         .kind = HELPER_FORGET, .id = asking->id},
+	                                     NULL) < 0)
 		return false;
 	asking->number = helpers_sent(helpers, HELPER_PROBE);
 	return true;

@@ -147,9 +147,9 @@ on_begin(struct procs *procs, uint32_t who, struct launching *launching)
 {
 	struct tasks *tasks = procs->room->tasks;
 
-	if ((who & PROCS_TASK) != 0)
-		return task_begin(tasks, &tasks->at[who & ~PROCS_TASK], launching);
-	return begin_process(procs, &procs->table->at[who], launching);
+	return (who & PROCS_TASK) != 0
+	           ? task_begin(tasks, &tasks->at[who & ~PROCS_TASK], launching)
+	           : begin_process(procs, &procs->table->at[who], launching);
 }
 
 /* Say in the log what is wrong with a file of variables, if that is why it failed. */
@@ -232,8 +232,9 @@ procs_waits_for(const struct processes *room, struct ref predecessor)
 void
 procs_inherit(struct procs *procs, struct ref successor)
 {
-	const struct actor *actor = actors_get(procs->actors, successor);
-	struct proc *proc = actor == NULL ? NULL : &procs->table->at[successor.slot];
+	struct proc *proc = actors_get(procs->actors, successor) == NULL
+	                        ? NULL
+	                        : &procs->table->at[successor.slot];
 
 	if (proc == NULL || proc->state != PROC_AFTER_PREDECESSOR ||
 	    proc->ref.tenant != successor.tenant)
@@ -375,9 +376,9 @@ procs_reserve(struct procs *procs, uint32_t slots)
 	if (freeze_pending == NULL)
 		return -ENOMEM;
 	procs->freeze_pending = freeze_pending;
-	if (births_reserve(&procs->births, slots) < 0)
-		return -ENOMEM;
-	return proctable_reserve(procs->table, slots);
+	return births_reserve(&procs->births, slots) < 0
+	           ? -ENOMEM
+	           : proctable_reserve(procs->table, slots);
 }
 
 struct procs *

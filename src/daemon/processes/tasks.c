@@ -231,9 +231,9 @@ tasks_order(struct tasks *tasks, const struct task_order *order)
 		return;
 	int r = queue_add(tasks, order);
 	if (r < 0) {
-		const struct task_result result = {.step = SPAWN_STEP_CLONE, .error = -r};
-
-		tell_result(tasks, order, &result);
+		tell_result(
+		    tasks, order,
+		    &(const struct task_result){.step = SPAWN_STEP_CLONE, .error = -r});
 		return;
 	}
 	if (tasks->n < LEDGER_TASKS_MAX)
@@ -243,20 +243,18 @@ tasks_order(struct tasks *tasks, const struct task_order *order)
 void
 tasks_hook(struct tasks *tasks, const struct action *action)
 {
-	const struct task_order order = {
-	    .ref = action->ref,
-	    .kind = TASK_HOOK,
-	    .which = (uint8_t)action->call.hook,
-	    .reason = (enum task_reason)action->call.reason,
-	    .serial = action->serial,
-	    .life = action->life,
-	    .timeout_ms = DURATION_INFINITE, /* the core counts */
-	    .cause = action->cause,
-	};
-
 	_Static_assert((int)TASK_ON_STOP == (int)HOOK_REASON_STOP, "reasons differ");
 	if (action->kind == ACTION_HOOK)
-		tasks_order(tasks, &order);
+		tasks_order(tasks, &(const struct task_order){
+		                       .ref = action->ref,
+		                       .kind = TASK_HOOK,
+		                       .which = (uint8_t)action->call.hook,
+		                       .reason = (enum task_reason)action->call.reason,
+		                       .serial = action->serial,
+		                       .life = action->life,
+		                       .timeout_ms = DURATION_INFINITE,
+		                       /* the core counts */ .cause = action->cause,
+		                   });
 	else
 		tasks_kill(tasks, action->ref, TASK_HOOK, true);
 }
@@ -265,18 +263,18 @@ void
 tasks_react(struct tasks *tasks, const struct action *action)
 {
 	const struct actor *actor = actors_get(tasks->actors, action->ref);
-	const struct task_order order = {
-	    .ref = action->ref,
-	    .kind = TASK_RUN,
-	    .reason = TASK_ON_TERMINATED,
-	    .serial = action->serial,
-	    .life = action->life,
-	    .timeout_ms =
-	        actor == NULL ? DURATION_INFINITE : actor->conf->spec.hook_timeout_ms,
-	    .cause = action->cause,
-	};
 
-	tasks_order(tasks, &order);
+	tasks_order(tasks,
+	            &(const struct task_order){
+	                .ref = action->ref,
+	                .kind = TASK_RUN,
+	                .reason = TASK_ON_TERMINATED,
+	                .serial = action->serial,
+	                .life = action->life,
+	                .timeout_ms = actor == NULL ? DURATION_INFINITE
+	                                            : actor->conf->spec.hook_timeout_ms,
+	                .cause = action->cause,
+	            });
 }
 
 void
@@ -287,11 +285,12 @@ tasks_kill(struct tasks *tasks, struct ref ref, enum task_kind kind, bool is_lat
 
 	if (map_get(&tasks->waiting, task_key(ref, kind), &at)) {
 		const struct task_order order = tasks->queued[at].order;
-		const struct task_result result = {
-		    .is_late = is_late, .step = SPAWN_STEP_CLONE, .error = ECANCELED};
 
 		queue_remove(tasks, at);
-		tell_result(tasks, &order, &result);
+		tell_result(tasks, &order,
+		            &(const struct task_result){.is_late = is_late,
+		                                        .step = SPAWN_STEP_CLONE,
+		                                        .error = ECANCELED});
 	}
 	if (task != NULL)
 		task_kill(tasks, task, is_late);
@@ -411,10 +410,10 @@ tasks_free(struct tasks *tasks)
 {
 	if (tasks == NULL)
 		return;
-	struct cgroup_root *cgroups = tasks->cgroups;
 	ev_timer_stop(tasks->loop, &tasks->timer);
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
-		(void)containment_close(&tasks->at[place].child.containment, cgroups);
+		(void)containment_close(&tasks->at[place].child.containment,
+		                        tasks->cgroups);
 		fd_close(&tasks->at[place].child.pidfd);
 	}
 	map_done(&tasks->owners);

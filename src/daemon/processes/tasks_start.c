@@ -295,7 +295,6 @@ static void
 born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
 {
 	const uint32_t who = PROCS_TASK | (uint32_t)(task - tasks->at);
-	struct epoll_event event = {.events = EPOLLIN, .data.u32 = who};
 	struct procs *procs = tasks->room->procs;
 
 	task->child.pid = result->pid;
@@ -308,8 +307,9 @@ born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
 	/* There is room: procs_reserve(). */
 	(void)map_put(&procs->table->by_pid, (uint64_t)result->pid, who);
 	if (task->child.pidfd >= 0)
-		(void)epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, task->child.pidfd,
-		                &event);
+		(void)epoll_ctl(
+		    procs->epoll_fd, EPOLL_CTL_ADD, task->child.pidfd,
+		    &(struct epoll_event){.events = EPOLLIN, .data.u32 = who});
 	if (task->order.timeout_ms != DURATION_INFINITE)
 		task->deadline_ms = clock_due_ms(task->order.timeout_ms);
 	task_record(tasks, task);
