@@ -143,10 +143,11 @@ control_flush(struct control *control)
 	TAILQ_FOREACH (conn, &control->conns, link) {
 		conn_flush(conn);
 		/* The walker outlives us, and so do the connections in its vault. */
-		if (!conn->awaits_end)
-			continue;
-		conn->is_kept = true;
-		keeper_keep(control->uses.keeper, VAULT_KEY(VAULT_CALLER, n++), conn->fd);
+		if (conn->awaits_end) {
+			conn->is_kept = true;
+			keeper_keep(control->uses.keeper, VAULT_KEY(VAULT_CALLER, n++),
+			            conn->fd);
+		}
 	}
 }
 

@@ -245,9 +245,8 @@ on_death(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
 	struct procs *procs = io->data;
 
-	if (post_is_stepping(procs->room->post))
-		return;
-	(void)collect(procs);
+	if (!post_is_stepping(procs->room->post))
+		(void)collect(procs);
 }
 
 /* Begin to watch; the loop holds its watchers until deaths_unwatch().  0 or -errno. */
@@ -297,10 +296,10 @@ tasks_end_all(struct tasks *tasks)
 		for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 			struct task *task = &tasks->at[place];
 
-			if (!task_is_used(task) || task->told)
-				continue;
-			is_left = true;
-			task_kill(tasks, task, false);
+			if (task_is_used(task) && !task->told) {
+				is_left = true;
+				task_kill(tasks, task, false);
+			}
 		}
 		if (!is_left || clock_mono_ms() > end_ms)
 			return;

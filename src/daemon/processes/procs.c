@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
@@ -236,10 +237,9 @@ procs_inherit(struct procs *procs, struct ref successor)
 	                        ? NULL
 	                        : &procs->table->at[successor.slot];
 
-	if (proc == NULL || proc->state != PROC_AFTER_PREDECESSOR ||
-	    proc->ref.tenant != successor.tenant)
-		return;
-	order(procs, proc);
+	if (proc != NULL && proc->state == PROC_AFTER_PREDECESSOR &&
+	    proc->ref.tenant == successor.tenant)
+		order(procs, proc);
 }
 
 static void
@@ -368,17 +368,12 @@ procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
 int
 procs_reserve(struct procs *procs, uint32_t slots)
 {
-	uint32_t *freeze_pending;
-
 	if (slots <= procs->table->cap)
 		return 0;
-	freeze_pending = realloc(procs->freeze_pending, sizeof(*freeze_pending) * slots);
-	if (freeze_pending == NULL)
+	if (!ARRAY_RESIZE(procs->freeze_pending, slots) ||
+	    births_reserve(&procs->births, slots) < 0)
 		return -ENOMEM;
-	procs->freeze_pending = freeze_pending;
-	return births_reserve(&procs->births, slots) < 0
-	           ? -ENOMEM
-	           : proctable_reserve(procs->table, slots);
+	return proctable_reserve(procs->table, slots);
 }
 
 struct procs *

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "base/units.h"
 #include "daemon/processes/tasks_private.h"
@@ -118,13 +119,11 @@ static int
 grow_queue(struct tasks *tasks)
 {
 	const uint32_t cap = tasks->queued_cap == 0 ? 64 : 2 * tasks->queued_cap;
-	struct queued_task *queued = reallocarray(tasks->queued, cap, sizeof(*queued));
 
-	if (queued == NULL)
+	if (!ARRAY_RESIZE(tasks->queued, cap))
 		return -ENOMEM;
-	tasks->queued = queued;
 	for (uint32_t i = tasks->queued_cap; i < cap; i++) {
-		queued[i].next = tasks->free;
+		tasks->queued[i].next = tasks->free;
 		tasks->free = i;
 	}
 	tasks->queued_cap = cap;
@@ -360,13 +359,14 @@ tasks_on_turn(struct tasks *tasks)
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 		struct task *task = &tasks->at[place];
 
-		if (!task_is_used(task) || !task->told || task->is_left)
-			continue;
-		*task = (struct task){
-		    .order.ref = REF_NONE,
-		    .child = {.pidfd = -1, .containment = task->child.containment}};
-		task_record(tasks, task);
-		tasks->n--;
+		if (task_is_used(task) && task->told && !task->is_left) {
+			*task = (struct task){
+			    .order.ref = REF_NONE,
+			    .child = {.pidfd = -1,
+			              .containment = task->child.containment}};
+			task_record(tasks, task);
+			tasks->n--;
+		}
 	}
 	tasks->n_told = 0;
 	start_waiting(tasks);
