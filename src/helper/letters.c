@@ -217,10 +217,10 @@ give_reply(const struct lent_mailbox *mailbox, struct served *client)
 	         MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)mailbox->reply_len ||
 	    shutdown(client->fd, SHUT_WR) < 0) {
 		client->outcome = IS_DEAD_LETTER;
-		return;
+	} else {
+		linger(mailbox->letters, client->fd);
+		client->fd = -1;
 	}
-	linger(mailbox->letters, client->fd);
-	client->fd = -1;
 }
 
 /* ---- one mailbox ------------------------------------------------------------------- */

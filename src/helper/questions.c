@@ -57,10 +57,10 @@ answer(struct open_question *open)
 	ev_io_stop(open->loop, &open->io);
 	if (helper_send(HELPER_FD, &message, NULL) == 0) {
 		drop(open);
-		return;
+	} else {
+		ev_timer_set(&open->again, AGAIN_S, 0.);
+		ev_timer_start(open->loop, &open->again);
 	}
-	ev_timer_set(&open->again, AGAIN_S, 0.);
-	ev_timer_start(open->loop, &open->again);
 }
 
 /* Take the result: the probe goes on, or is over. */
@@ -136,10 +136,10 @@ forget(struct open_question *open)
 {
 	if (!connecting_stop(&open->connecting)) {
 		drop(open);
-		return;
+	} else {
+		open->result = (struct probe_result){.answer = PROBE_IS_NONE};
+		answer(open);
 	}
-	open->result = (struct probe_result){.answer = PROBE_IS_NONE};
-	answer(open);
 }
 
 static void

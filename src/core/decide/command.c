@@ -73,11 +73,10 @@ want_up(struct turn *turn, struct node *node, const struct event *event)
 void
 command_start(struct turn *turn, struct node *node, const struct event *event)
 {
-	if (!node_takes_starts(turn->core, node)) {
+	if (!node_takes_starts(turn->core, node))
 		command_reply(turn, event, REPLY_INVALID_STATE);
-		return;
-	}
-	want_up(turn, node, event);
+	else
+		want_up(turn, node, event);
 }
 
 /*

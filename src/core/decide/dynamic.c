@@ -74,11 +74,10 @@ add_all(struct turn *turn, struct node *supervisor, const struct event *event)
 	}
 	supervisor->growth.n++;
 	goal_add(nodes[0], addition->at[0].spec->enabled);
-	if (!addition->at[0].spec->enabled) {
+	if (!addition->at[0].spec->enabled)
 		command_reply(turn, event, REPLY_DONE);
-		return;
-	}
-	wait_add(turn, nodes[0], event->token, WAIT_READY, true);
+	else
+		wait_add(turn, nodes[0], event->token, WAIT_READY, true);
 }
 
 /*

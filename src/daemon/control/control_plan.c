@@ -262,9 +262,9 @@ handle_describe(struct conn *conn)
 	if (!call_resolve_one(conn, &ref, NULL))
 		return;
 	const struct actor *actor = actors_get(uses->actors, ref);
-	if (actor == NULL || actor->conf == NULL) {
+	if (actor == NULL || actor->conf == NULL)
 		reply_invalid_state(conn, ref, "it is not configured any more");
-		return;
-	}
-	reply_json(conn, describe_json(conf_of_actor(uses->actors, actor), actor->conf));
+	else
+		reply_json(
+		    conn, describe_json(conf_of_actor(uses->actors, actor), actor->conf));
 }

@@ -44,9 +44,9 @@ fail_start(struct forecast *forecast, const struct node_view *view)
 		                                           .ref = forecast->target,
 		                                           .life = view->process.life,
 		                                           .code = -1});
-		return;
+	} else {
+		forecast_suppose(forecast, &forecast->cause);
 	}
-	forecast_suppose(forecast, &forecast->cause);
 }
 
 static void
@@ -58,10 +58,10 @@ fail_target(struct forecast *forecast)
 	if (is_of_starts(&forecast->cause)) {
 		forecast->in_starts = true;
 		forecast_suppose(forecast, &killed);
-		return;
+	} else {
+		forecast->left--;
+		forecast_suppose(forecast, &forecast->cause);
 	}
-	forecast->left--;
-	forecast_suppose(forecast, &forecast->cause);
 }
 
 /* True if the actor is where the forecast lets it fail: ready, or, if it is a one-shot,

@@ -284,11 +284,11 @@ on_again(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 
 	if (open_socket(metrics, conf, &fd, &err) < 0) {
 		wait_to_try(metrics, 2 * metrics->again_s);
-		return;
+	} else {
+		metrics_use(metrics, conf, fd);
+		log_line(LOG_LEVEL_INFO, "metrics.listen: it is served at %s now",
+		         conf->metrics_address);
 	}
-	metrics_use(metrics, conf, fd);
-	log_line(LOG_LEVEL_INFO, "metrics.listen: it is served at %s now",
-	         conf->metrics_address);
 }
 
 /*

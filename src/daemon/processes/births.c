@@ -104,10 +104,10 @@ begin_birth(struct procs *procs, uint32_t who)
 	if (r < 0) {
 		births->ways->over(procs, who, r, &launching.result);
 		atomic_store(&intent->life, 0);
-		return;
+	} else {
+		birth->start = launching.place;
+		enter(procs, place, who, launching.result.pid, false);
 	}
-	birth->start = launching.place;
-	enter(procs, place, who, launching.result.pid, false);
 }
 
 /*

@@ -203,11 +203,12 @@ tell_end(struct procs *procs, struct proc *proc)
 	tell_core(procs, proc, is_gone);
 	if (is_gone) {
 		gone_close(procs, proc);
-		return;
+	} else {
+		(void)containment_watch(&proc->child.containment, room->cgroups,
+		                        proc->ref.slot);
+		if (proc->stop != STOP_NOT_ASKED)
+			procs_stop(procs, proc->ref, proc->life, false);
 	}
-	(void)containment_watch(&proc->child.containment, room->cgroups, proc->ref.slot);
-	if (proc->stop != STOP_NOT_ASKED)
-		procs_stop(procs, proc->ref, proc->life, false);
 }
 
 /* Post all ends: a single sweep of /proc serves them all. */

@@ -213,10 +213,10 @@ procs_spawn(struct procs *procs, struct ref ref, uint32_t life)
 	};
 	if (!procs_waits_for(room, actor->predecessor)) {
 		order(procs, proc);
-		return;
+	} else {
+		proc_enter(proc, PROC_AFTER_PREDECESSOR);
+		proc_record(procs, proc);
 	}
-	proc_enter(proc, PROC_AFTER_PREDECESSOR);
-	proc_record(procs, proc);
 }
 
 /* True if a predecessor of the same name has to go first.  A deleted predecessor is gone,

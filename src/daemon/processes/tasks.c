@@ -229,13 +229,11 @@ tasks_order(struct tasks *tasks, const struct task_order *order)
 	if (task != NULL && order->serial != 0 && task->order.serial == order->serial)
 		return;
 	int r = queue_add(tasks, order);
-	if (r < 0) {
+	if (r < 0)
 		tell_result(
 		    tasks, order,
 		    &(const struct task_result){.step = SPAWN_STEP_CLONE, .error = -r});
-		return;
-	}
-	if (tasks->n < LEDGER_TASKS_MAX)
+	else if (tasks->n < LEDGER_TASKS_MAX)
 		start_waiting(tasks);
 }
 

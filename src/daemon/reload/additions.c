@@ -322,12 +322,11 @@ additions_release(struct reloader *reloader, struct grown *grown)
 	grown->n_users--;
 	if (grown->n_users > 0 || grown->is_posted)
 		return;
-	if (!procs_are_starting(reloader->processes->procs)) {
+	if (!procs_are_starting(reloader->processes->procs))
 		drop(reloader->additions, reloader->sockets, grown);
-		return;
-	}
-	/* A child may read it. */
-	reloader->additions->n_idle++;
+	else
+		/* A child may read it. */
+		reloader->additions->n_idle++;
 }
 
 void

@@ -45,10 +45,10 @@ add_place(struct strbuf *sb, const struct conf *conf, const struct conf_actor *a
 	}
 	if (found == NULL) {
 		strbuf_adds(sb, "null,\"line\":null");
-		return;
+	} else {
+		strbuf_add_json(sb, conf->files[found->file]);
+		strbuf_addf(sb, ",\"line\":%u", (unsigned int)found->line);
 	}
-	strbuf_add_json(sb, conf->files[found->file]);
-	strbuf_addf(sb, ",\"line\":%u", (unsigned int)found->line);
 }
 
 /* As the file writes it: "tcp:127.0.0.1:80", "unix:/run/api". */

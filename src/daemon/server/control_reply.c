@@ -109,9 +109,9 @@ reply_end(struct conn *conn, bool continues)
 		reply_error(
 		    conn, CONTROL_INTERFACE ".LimitReached",
 		    json_pack("{s:s,s:i}", "name", "reply", "limit", VARLINK_REPLY_MAX));
-		return;
+	} else {
+		reply_deliver(conn);
 	}
-	reply_deliver(conn);
 }
 
 /* A reply without parameters. */
