@@ -61,7 +61,6 @@ map_memory(int take_fd, size_t bytes, struct err *err)
 		return NULL;
 	}
 	ledger->fd = take_fd;
-	map_init(&ledger->past);
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, take_fd, 0);
 	if (memory == MAP_FAILED) {
 		err_set(err, errno, "map the ledger of %zu KiB", bytes / 1024);

@@ -31,9 +31,8 @@ end_politely(const struct walker *walker, struct proc_sweep *sweep)
 	const pid_t session = getsid(0);
 	int signo = SIGTERM; /* what is asked is asked once */
 	struct reap news;
-	struct map none;
+	struct map none = {0};
 
-	map_init(&none);
 	do {
 		while (os_reap_any(&news) == 1)
 			continue;

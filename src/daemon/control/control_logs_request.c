@@ -80,7 +80,6 @@ parse_since(struct wanted *wanted, const char *text)
 	uint64_t us;
 
 	*wanted = (struct wanted){.since = ""};
-	map_init(&wanted->by_path);
 	if (text == NULL)
 		return true;
 	wanted->positions = text[0] == '@';
@@ -313,18 +312,13 @@ static bool
 is_own_log(const struct request *request, const char *name)
 {
 	struct candidates candidates;
-	struct ref_list list;
-	bool is_actor;
+	CLEANUP(ref_list_done) struct ref_list list = {0};
 
 	if (strcmp(name, OWN_LOG) == 0)
 		return true;
 	if (strcmp(name, "supd") != 0)
 		return false;
-	ref_list_init(&list);
-	is_actor =
-	    resolve_name(request->uses->reporter, name, &list, &candidates) != -ENOENT;
-	ref_list_done(&list);
-	return !is_actor;
+	return resolve_name(request->uses->reporter, name, &list, &candidates) == -ENOENT;
 }
 
 /* supd's own log, where it is a file; false: an error was replied. */
@@ -400,9 +394,8 @@ add_names(struct request *request)
 		return false;
 	}
 	for (size_t i = 0; i < json_array_size(names); i++) {
-		CLEANUP(ref_list_done) struct ref_list list;
+		CLEANUP(ref_list_done) struct ref_list list = {0};
 
-		ref_list_init(&list);
 		if (!add_name(request, json_string_value(json_array_get(names, i)),
 		              &list))
 			return false;
@@ -453,11 +446,10 @@ make_file(const struct strbuf *text)
 int
 logs_request(struct conn *conn, bool *ret_grows)
 {
-	struct request request = {.conn = conn, .uses = &conn->control->uses};
+	struct request request = {
+	    .conn = conn, .uses = &conn->control->uses, .text = STRBUF(READER_BYTES_MAX)};
 	int fd = -1;
 
-	strbuf_init(&request.text, READER_BYTES_MAX);
-	map_init(&request.slots);
 	if (!parse_since(&request.wanted, param_string(conn, "since"))) {
 		reply_invalid_parameter(conn, "since");
 	} else {

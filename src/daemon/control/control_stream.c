@@ -369,9 +369,8 @@ static int
 add_watches(const struct control_uses *uses, const char *name, int64_t since,
             struct watch_requests *watches, struct candidates *candidates)
 {
-	CLEANUP(ref_list_done) struct ref_list list;
+	CLEANUP(ref_list_done) struct ref_list list = {0};
 
-	ref_list_init(&list);
 	int r = resolve_name(uses->reporter, name, &list, candidates);
 	if (r == -ENOENT) {
 		watches->at[watches->n++] = (struct watch_request){REF_NONE, name, since};

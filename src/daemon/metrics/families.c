@@ -341,13 +341,13 @@ families_write(struct strbuf *sb, size_t place, bool is_first,
 {
 	const struct labelled_family *labelled =
 	    place < FIGURE_MAX ? NULL : &labelled_families[place - FIGURE_MAX];
-	const struct family *family;
 	struct lines lines;
 	char memory[128];
 
 	if (place >= FIGURE_MAX + ARRAY_SIZE(labelled_families))
 		return false;
-	family = labelled == NULL ? &families[place] : &labelled->family;
+	const struct family *family =
+	    labelled == NULL ? &families[place] : &labelled->family;
 	if (is_first)
 		add_head(sb, family->name, family->is_counter ? "counter" : "gauge",
 		         family->unit, family->help);

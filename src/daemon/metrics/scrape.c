@@ -69,8 +69,6 @@ unkeep(struct scrape_text *text)
 void
 scrape_text_hold(struct scrape_text *text)
 {
-	struct scrape_text *oldest;
-
 	text->holders++;
 	if (text->is_kept)
 		return;
@@ -78,7 +76,7 @@ scrape_text_hold(struct scrape_text *text)
 	text->is_kept = true;
 	if (++n_kept <= KEPT_MAX)
 		return;
-	oldest = TAILQ_FIRST(&kept);
+	struct scrape_text *oldest = TAILQ_FIRST(&kept);
 	unkeep(oldest);
 	oldest->is_lost = true;
 	strbuf_done(&oldest->text);
@@ -120,22 +118,20 @@ scrape_actor(struct scraper *scraper, struct ref ref)
 {
 	const struct scraped *about = &scraper->about;
 	const struct actor *actor = actors_get(about->actors, ref);
-	struct observation found;
-	struct sample *sample;
 
 	if (!core_valid(about->engine->core, ref) || actor == NULL)
 		return;
-	found = (struct observation){.tally = actor->tally,
-	                             .dead_letters = actor->dead_letters,
-	                             .failed_at_us = actor->failed_at_wall_us,
-	                             .has_uptime = actor->pid != 0};
+	struct observation found = {.tally = actor->tally,
+	                            .dead_letters = actor->dead_letters,
+	                            .failed_at_us = actor->failed_at_wall_us,
+	                            .has_uptime = actor->pid != 0};
 	core_view(about->engine->core, ref, scraper->now_ms, &found.view);
 	found.is_blocked = about->output != NULL &&
 	                   output_blocked(about->output, actor->path, &found.lost) != 0;
 	if (scraper->now_ms > actor->process_started_ms)
 		found.uptime_ms = scraper->now_ms - actor->process_started_ms;
 	found.has_usage = procs_usage(about->procs, ref, &found.usage);
-	sample = &scraper->samples[scraper->n_samples++];
+	struct sample *sample = &scraper->samples[scraper->n_samples++];
 	families_measure(sample, &found);
 	sample->labels = scraper->labels.len;
 	families_add_labels(&scraper->labels, about->actors, &found.view);
@@ -149,7 +145,6 @@ scraper_forget(struct scraper *scraper)
 	free(scraper->samples);
 	scraper->samples = NULL;
 	ref_list_done(&scraper->list);
-	ref_list_init(&scraper->list);
 }
 
 /* Tell all waiting requests, in order; they may ask again at once. */
@@ -256,12 +251,10 @@ scraper_open(struct ev_loop *loop, const struct scraped *about)
 {
 	struct scraper *scraper = &the_scraper;
 
-	*scraper = (struct scraper){.loop = loop, .about = *about};
+	*scraper = (struct scraper){.loop = loop, .about = *about, .timer.data = scraper};
 	TAILQ_INIT(&scraper->waiting);
 	TAILQ_INIT(&scraper->served);
-	ref_list_init(&scraper->list);
 	ev_timer_init(&scraper->timer, on_timer, 0., 0.);
-	scraper->timer.data = scraper;
 }
 
 /* End: no request waits any more. */

@@ -457,7 +457,6 @@ prober_new(struct processes *room, struct err *err)
 		return NULL;
 	}
 	prober->room = room;
-	map_init(&prober->by_slot);
 	for (uint32_t place = 0; place < PROBER_MAX; place++) {
 		struct asking *asking = &prober->at[place];
 

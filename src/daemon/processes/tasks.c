@@ -242,16 +242,17 @@ tasks_hook(struct tasks *tasks, const struct action *action)
 {
 	_Static_assert((int)TASK_ON_STOP == (int)HOOK_REASON_STOP, "reasons differ");
 	if (action->kind == ACTION_HOOK)
-		tasks_order(tasks, &(const struct task_order){
-		                       .ref = action->ref,
-		                       .kind = TASK_HOOK,
-		                       .which = (uint8_t)action->call.hook,
-		                       .reason = (enum task_reason)action->call.reason,
-		                       .serial = action->serial,
-		                       .life = action->life,
-		                       .timeout_ms = DURATION_INFINITE,
-		                       /* the core counts */ .cause = action->cause,
-		                   });
+		tasks_order(tasks,
+		            &(const struct task_order){
+		                .ref = action->ref,
+		                .kind = TASK_HOOK,
+		                .which = (uint8_t)action->call.hook,
+		                .reason = (enum task_reason)action->call.reason,
+		                .serial = action->serial,
+		                .life = action->life,
+		                .timeout_ms = DURATION_INFINITE, /* the core counts */
+		                .cause = action->cause,
+		            });
 	else
 		tasks_kill(tasks, action->ref, TASK_HOOK, true);
 }
@@ -385,8 +386,6 @@ tasks_new(struct processes *room, tasks_done *on_done, struct err *err)
 	tasks->cgroups = room->cgroups;
 	tasks->on_done = on_done;
 	tasks->first = tasks->last = tasks->free = TASKS_NONE;
-	map_init(&tasks->owners);
-	map_init(&tasks->waiting);
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 		tasks->at[place].order.ref = REF_NONE;
 		tasks->at[place].child.pidfd = -1;

@@ -34,9 +34,7 @@ additions_new(void)
 
 	if (additions == NULL)
 		return NULL;
-	additions->next_id = ADDITION_BIT | 1;
-	additions->log_fd = -1;
-	map_init(&additions->by_id);
+	*additions = (struct additions){.next_id = ADDITION_BIT | 1, .log_fd = -1};
 	return additions;
 }
 

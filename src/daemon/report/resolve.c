@@ -24,21 +24,13 @@ ref_is_none(struct ref ref)
 	return ref.slot == REF_NONE.slot;
 }
 
-/* An empty list. */
-void
-ref_list_init(struct ref_list *list)
-{
-	*list = (struct ref_list){0};
-	map_init(&list->slots);
-}
-
 /* Give back the memory; the list is empty and usable again. */
 void
 ref_list_done(struct ref_list *list)
 {
 	free(list->at);
 	map_done(&list->slots);
-	ref_list_init(list);
+	*list = (struct ref_list){0};
 }
 
 /* Add an actor that the list does not have; -ENOMEM. */
@@ -225,9 +217,8 @@ static int
 resolve_last_name(const struct reporter *reporter, const char *name,
                   struct ref_list *list, struct candidates *ret)
 {
-	CLEANUP(ref_list_done) struct ref_list found;
+	CLEANUP(ref_list_done) struct ref_list found = {0};
 
-	ref_list_init(&found);
 	int r = collect(reporter, is_last_name, name, &found);
 	bool single = r == 1;
 

@@ -16,7 +16,7 @@
 struct event_view;
 struct reporter;
 
-/* Actors in start order, each once. */
+/* Actors in start order, each once; all zero: none. */
 struct ref_list {
 	struct ref *at;
 	size_t n, cap;
@@ -30,7 +30,6 @@ struct candidates {
 	size_t n;
 };
 
-void ref_list_init(struct ref_list *list);
 void ref_list_done(struct ref_list *list);
 int resolve_all(const struct core *core, struct ref_list *list);
 int resolve_name(const struct reporter *reporter, const char *name, struct ref_list *list,

@@ -260,7 +260,6 @@ next_call(struct conn *conn)
 		return false;
 	conn->call = (struct served_call){0};
 	conn->caller.is_known = false;
-	ref_list_init(&conn->call.list);
 	if (r > 0)
 		r = varlink_call_parse(message, &conn->call.message, NULL);
 	if (r < 0) {

@@ -12,14 +12,6 @@
 #include "base/array.h"
 #include "base/assert.h"
 
-/* Nothing known; holds no memory. */
-static void
-actors_init(struct actors *actors)
-{
-	*actors = (struct actors){0};
-	map_init(&actors->by_path);
-}
-
 static void
 clear(struct actor *actor)
 {
@@ -37,7 +29,7 @@ actors_done(struct actors *actors)
 		clear(&actors->at[slot]);
 	free(actors->at);
 	map_done(&actors->by_path);
-	actors_init(actors);
+	*actors = (struct actors){0};
 }
 
 /* Make room for slots below cap and n_paths names, so that actors_set cannot fail. */

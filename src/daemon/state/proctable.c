@@ -173,7 +173,6 @@ proctable_new(const struct cgroup_root *cgroups)
 
 	if (table == NULL)
 		return NULL;
-	map_init(&table->by_pid);
 	table->cgroups = cgroups;
 	return table;
 }
