@@ -181,18 +181,20 @@ void
 connecting_init(struct connecting *connecting, struct connector *connector,
                 connecting_done *done, void *arg)
 {
-	*connecting = (struct connecting){
-	    .connector = connector, .done = done, .arg = arg, .id = -1, .fd = -1};
+	*connecting = (struct connecting){.connector = connector,
+	                                  .done = done,
+	                                  .arg = arg,
+	                                  .id = -1,
+	                                  .fd = -1,
+	                                  .io.data = connecting};
 	ev_io_init(&connecting->io, on_channel, -1, 0);
-	connecting->io.data = connecting;
 }
 
 /* For all connections of this process, which reaps no child itself. */
 void
 connector_init(struct connector *connector, struct ev_loop *loop)
 {
-	*connector = (struct connector){.loop = loop, .id = -1, .fd = -1};
-	bounded_init(&connector->children);
+	*connector = (struct connector){
+	    .loop = loop, .id = -1, .fd = -1, .moment.data = connector};
 	ev_timer_init(&connector->moment, on_moment, 0., 0.);
-	connector->moment.data = connector;
 }

@@ -211,15 +211,19 @@ start(struct helper *helper)
 
 	if (metrics == NULL)
 		return NULL;
-	metrics->loop = helper->loop;
-	metrics->fd = -1;
+	*metrics = (struct exposition){
+	    .loop = helper->loop,
+	    .fd = -1,
+	    .accept_io.data = metrics,
+	    .pause.data = metrics,
+	    .again.data = metrics,
+	};
 	TAILQ_INIT(&metrics->clients);
 	ev_io_init(&metrics->accept_io, on_accept, -1, EV_READ);
 	/* Requests of connected clients are read first. */
 	ev_set_priority(&metrics->accept_io, EV_MINPRI);
 	ev_timer_init(&metrics->pause, on_pause, 0., 0.);
 	ev_timer_init(&metrics->again, on_again, 0., 0.);
-	metrics->accept_io.data = metrics->pause.data = metrics->again.data = metrics;
 	return metrics;
 }
 

@@ -396,13 +396,15 @@ take_mailbox(struct letters *letters, const struct helper_message *message, int 
 	*mailbox = (struct lent_mailbox){.letters = letters,
 	                                 .id = message->id,
 	                                 .fd = take_fd,
-	                                 .how = message->mailbox};
+	                                 .how = message->mailbox,
+	                                 .io.data = mailbox,
+	                                 .pause.data = mailbox,
+	                                 .tell_again.data = mailbox};
 	if (message->mailbox.replies && reply_fd >= 0)
 		mailbox->reply = read_text(reply_fd, &mailbox->reply_len);
 	ev_io_init(&mailbox->io, on_readable, take_fd, EV_READ);
 	ev_timer_init(&mailbox->pause, on_pause_over, 0., 0.);
 	ev_timer_init(&mailbox->tell_again, on_tell_again, TELL_AGAIN_S, 0.);
-	mailbox->io.data = mailbox->pause.data = mailbox->tell_again.data = mailbox;
 	letters->at[message->id] = mailbox;
 	ev_io_start(letters->loop, &mailbox->io);
 }

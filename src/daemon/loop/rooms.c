@@ -279,8 +279,6 @@ rooms_open(struct supd *supd, struct start *start, const struct keeper_news *new
 		log_line(LOG_LEVEL_ERROR, "link to the walker: %s", strerror(ENOMEM));
 		return EX_OSERR;
 	}
-	bounded_init(&supd->closers);
-	bounded_init(&supd->bounded);
 	open_cgroups(supd);
 	supd->system = system_new();
 	if (supd->system == NULL || events_init(&supd->events))

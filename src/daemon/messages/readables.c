@@ -16,12 +16,14 @@ int
 readables_open(struct readables *readables, struct ev_loop *loop, readables_io *on_io,
                void *data)
 {
-	*readables = (struct readables){.loop = loop};
-	readables->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
+	*readables = (struct readables){
+	    .loop = loop,
+	    .epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC)),
+	    .io.data = data,
+	};
 	if (readables->epoll_fd < 0)
 		return -errno;
 	ev_io_init(&readables->io, on_io, readables->epoll_fd, EV_READ);
-	readables->io.data = data;
 	ev_io_start(loop, &readables->io);
 	return 0;
 }

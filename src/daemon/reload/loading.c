@@ -357,7 +357,9 @@ loading_begin(struct reloader *reloader, const char *file, enum loading_use use,
 	                                 .id = -1,
 	                                 .fd = -1,
 	                                 .on_ready = on_ready,
-	                                 .user = user};
+	                                 .user = user,
+	                                 .io.data = loading,
+	                                 .timer.data = loading};
 	conf_reports_init(&loading->reload.reports);
 	loading->load.options.wait = map_wait();
 	if (loading->load.options.wait != NULL)
@@ -367,7 +369,6 @@ loading_begin(struct reloader *reloader, const char *file, enum loading_use use,
 		    &loading->fd);
 	ev_io_init(&loading->io, on_readable, loading->fd, EV_READ);
 	ev_timer_init(&loading->timer, on_look, LOOK_MS / 1e3, LOOK_MS / 1e3);
-	loading->io.data = loading->timer.data = loading;
 	if (loading->id < 0) {
 		loading_end(loading);
 		return NULL;

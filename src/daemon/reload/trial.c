@@ -406,10 +406,9 @@ trial_new(struct reloader *reloader)
 
 	if (trial == NULL)
 		return NULL;
-	trial->reloader = reloader;
-	trial->before_fd = -1;
+	*trial =
+	    (struct trial){.reloader = reloader, .before_fd = -1, .timer.data = trial};
 	ev_timer_init(&trial->timer, on_timer, 0., 0.);
-	trial->timer.data = trial;
 	return trial;
 }
 

@@ -42,9 +42,8 @@
 void
 view_clock_init(struct view_clock *clock)
 {
-	clock->mono_ms = clock_mono_ms();
-	clock->wall_us = clock_wall_us();
-	clock->wanted = 0;
+	*clock =
+	    (struct view_clock){.mono_ms = clock_mono_ms(), .wall_us = clock_wall_us()};
 }
 
 /* The wall clock's time, in µs, of a moment of the monotonic clock, in ms. */
