@@ -360,7 +360,6 @@ loading_begin(struct reloader *reloader, const char *file, enum loading_use use,
 	                                 .user = user,
 	                                 .io.data = loading,
 	                                 .timer.data = loading};
-	conf_reports_init(&loading->reload.reports);
 	loading->load.options.wait = map_wait();
 	if (loading->load.options.wait != NULL)
 		loading->id = bounded_open(
