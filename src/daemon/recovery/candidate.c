@@ -67,10 +67,9 @@ candidate_run(const struct supd_options *options)
 	if (!can_read(options->can_adopt, &err))
 		return answer(json_pack("{s:s}", "message", err.text), EX_DATAERR);
 	CLEANUP(conf_drop)
-	struct conf *conf =
-	    conf_load(options->conf_file,
-	              &(const struct conf_options){.boot = true, .environ = environ},
-	              &reports);
+	struct conf *conf = conf_load(
+	    options->conf_file,
+	    &(const struct conf_options){.boot = true, .environ = environ}, &reports);
 	if (conf == NULL)
 		verdict =
 		    config_errors_json(&reports, options->conf_file, "it cannot be read");

@@ -149,22 +149,39 @@ add_gave_up(const struct reporter *reporter, const struct action *action)
 	            actors_path(reporter->actors, action->origin));
 }
 
-/* What an action says of a hook, or a command, that failed. */
 static void
-report_hook_failure(const struct reporter *reporter, const struct action *action,
-                    struct hook_failure *ret)
+add_started(const struct reporter *reporter, const struct action *action)
 {
-	const bool is_run = action->death.watch != 0;
+	struct events *events = reporter->events;
 
-	*ret = (struct hook_failure){
-	    .hook = is_run ? task_kind_names[TASK_RUN] : hook_names[action->call.hook],
-	    .reason = is_run ? task_reason_names[TASK_ON_TERMINATED]
-	                     : hook_reason_names[action->call.reason],
-	    .timed_out = action->timed_out,
-	    .cause = action->cause,
-	    .step = tasks_failed_step(reporter->processes->tasks, action->ref,
-	                              is_run ? TASK_RUN : TASK_HOOK),
-	};
+	if (proctable_pid(reporter->proctable, action->ref) != 0)
+		events_number(events, FIELD_PID,
+		              proctable_pid(reporter->proctable, action->ref));
+	else
+		events_null(events, FIELD_PID);
+	if (action->window > 0)
+		events_number(events, FIELD_SHORTAGES, action->window);
+}
+
+static void
+add_delay(const struct reporter *reporter, const struct action *action)
+{
+	events_number(reporter->events, FIELD_DELAY, (int64_t)action->delay_ms);
+}
+
+static void
+add_shortage(const struct reporter *reporter, const struct action *action)
+{
+	add_cause(reporter, &action->cause, action->ref);
+	events_text(reporter->events, FIELD_STEP,
+	            proctable_failed_step(reporter->proctable, action->ref));
+	add_delay(reporter, action);
+}
+
+static void
+add_timeout(const struct reporter *reporter, const struct action *action)
+{
+	events_number(reporter->events, FIELD_WITHIN, (int64_t)action->delay_ms);
 }
 
 /* The fields of an event about it. */
@@ -179,6 +196,26 @@ report_hook_fields(const struct reporter *reporter, const struct hook_failure *f
 	add_cause(reporter, &failure->cause, REF_NONE);
 	if (failure->step[0] != '\0')
 		events_text(events, FIELD_STEP, failure->step);
+}
+
+/* What an action says of a hook, or a command, that failed. */
+static void
+add_hook_failure(const struct reporter *reporter, const struct action *action)
+{
+	const bool is_run = action->death.watch != 0;
+
+	report_hook_fields(
+	    reporter,
+	    &(const struct hook_failure){
+	        .hook =
+	            is_run ? task_kind_names[TASK_RUN] : hook_names[action->call.hook],
+	        .reason = is_run ? task_reason_names[TASK_ON_TERMINATED]
+	                         : hook_reason_names[action->call.reason],
+	        .timed_out = action->timed_out,
+	        .cause = action->cause,
+	        .step = tasks_failed_step(reporter->processes->tasks, action->ref,
+	                                  is_run ? TASK_RUN : TASK_HOOK),
+	    });
 }
 
 /* The end of an actor; with a watcher, that the watcher is told. */
@@ -226,63 +263,26 @@ add_escalated(const struct reporter *reporter, const struct action *action)
 	events_text(events, FIELD_ORIGIN, actors_path(reporter->actors, action->origin));
 }
 
+typedef void add_fields(const struct reporter *reporter, const struct action *action);
+
+static add_fields *const adders[REPORT_MAX] = {
+    [REPORT_STARTED] = add_started,
+    [REPORT_SHORTAGE] = add_shortage,
+    [REPORT_EXITED] = add_exited,
+    [REPORT_FAILURE] = add_failure,
+    [REPORT_BACKOFF] = add_delay,
+    [REPORT_TERMINATED] = add_terminated,
+    [REPORT_GAVE_UP] = add_gave_up,
+    [REPORT_ESCALATED] = add_escalated,
+    [REPORT_HOOK_FAILED] = add_hook_failure,
+    [REPORT_UNKILLABLE] = add_unkillable,
+    [REPORT_KILLED_AFTER_TIMEOUT] = add_timeout,
+};
+
 /* The fields of the event that has begun, besides its head. */
 void
 report_fields(const struct reporter *reporter, const struct action *action)
 {
-	struct events *events = reporter->events;
-	struct hook_failure failure;
-
-	switch (action->report) {
-	case REPORT_STARTED:
-		if (proctable_pid(reporter->proctable, action->ref) != 0)
-			events_number(events, FIELD_PID,
-			              proctable_pid(reporter->proctable, action->ref));
-		else
-			events_null(events, FIELD_PID);
-		if (action->window > 0)
-			events_number(events, FIELD_SHORTAGES, action->window);
-		break;
-	case REPORT_SHORTAGE:
-		add_cause(reporter, &action->cause, action->ref);
-		events_text(events, FIELD_STEP,
-		            proctable_failed_step(reporter->proctable, action->ref));
-		events_number(events, FIELD_DELAY, (int64_t)action->delay_ms);
-		break;
-	case REPORT_EXITED:
-		add_exited(reporter, action);
-		break;
-	case REPORT_FAILURE:
-		add_failure(reporter, action);
-		break;
-	case REPORT_BACKOFF:
-		events_number(events, FIELD_DELAY, (int64_t)action->delay_ms);
-		break;
-	case REPORT_TERMINATED:
-		add_terminated(reporter, action);
-		break;
-	case REPORT_GAVE_UP:
-		add_gave_up(reporter, action);
-		break;
-	case REPORT_ESCALATED:
-		add_escalated(reporter, action);
-		break;
-	case REPORT_HOOK_FAILED:
-		report_hook_failure(reporter, action, &failure);
-		report_hook_fields(reporter, &failure);
-		break;
-	case REPORT_UNKILLABLE:
-		add_unkillable(reporter, action);
-		break;
-	case REPORT_KILLED_AFTER_TIMEOUT:
-		events_number(events, FIELD_WITHIN, (int64_t)action->delay_ms);
-		break;
-	case REPORT_READY:
-	case REPORT_STOPPING:
-	case REPORT_STOPPED:
-	case REPORT_SUSPENDED:
-	case REPORT_RESUMED:
-	case REPORT_MAX:
-		break;
-	}
+	if (adders[action->report] != NULL)
+		adders[action->report](reporter, action);
 }

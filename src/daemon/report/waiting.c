@@ -54,21 +54,11 @@ next_of_need(struct waiting *waiting, const struct conf_actor *conf)
 	return true;
 }
 
-static const char *
-phrase(enum need level)
-{
-	switch (level) {
-	case NEED_STARTED:
-		return "to be started";
-	case NEED_READY:
-		return "to be ready";
-	case NEED_COMPLETED:
-		return "to complete";
-	case NEED_MAX:
-		break;
-	}
-	return "";
-}
+static const char *const phrases[NEED_MAX] = {
+    [NEED_STARTED] = "to be started",
+    [NEED_READY] = "to be ready",
+    [NEED_COMPLETED] = "to complete",
+};
 
 /* True if the actor stands behind that sibling in the order of starts. */
 static bool
@@ -101,7 +91,7 @@ next(struct waiting *waiting)
 		}
 	}
 	while (conf != NULL && waiting->need < conf->spec.n_needs) {
-		waiting->what = phrase(conf->spec.needs[waiting->need].level);
+		waiting->what = phrases[conf->spec.needs[waiting->need].level];
 		/* As an elder sibling it has been named already. */
 		while (lacks(waiting, waiting->need) && next_of_need(waiting, conf))
 			if (ref_is_none(waiting->at) ||

@@ -157,6 +157,22 @@ add_death_pact(struct strbuf *sb, const char *about)
 void
 cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
 {
+	/* Of the others the details say all. */
+	static const char *const phrases[] = {
+	    [CAUSE_OOM] = "killed because memory ran out",
+	    [CAUSE_KILLED] = "killed by command",
+	    [CAUSE_START_TIMEOUT] = "did not become ready within its start_timeout",
+	    [CAUSE_EARLY_EXIT] = "ended before it was ready",
+	    [CAUSE_WATCHDOG] = "did not report to its watchdog in time",
+	    [CAUSE_HEALTH] = "failed its health check",
+	    [CAUSE_SELF_REPORT] = "reported a failure of its own",
+	    [CAUSE_INTENSITY] = "its children were restarted too often",
+	    [CAUSE_UNKILLABLE] = "cannot be killed",
+	    [CAUSE_UNKNOWN] = "ended in an unknown way",
+	    [CAUSE_KIND_MAX] = "ended in an unknown way",
+	};
+
+	strbuf_adds(sb, phrases[cause->kind] != NULL ? phrases[cause->kind] : "");
 	switch (cause->kind) {
 	case CAUSE_NORMAL:
 		add_normal(sb, cause);
@@ -168,33 +184,16 @@ cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
 	case CAUSE_CORE:
 		add_end(sb, cause, "exited with ", "killed by SIG");
 		break;
-	case CAUSE_OOM:
-		strbuf_adds(sb, "killed because memory ran out");
-		break;
-	case CAUSE_KILLED:
-		strbuf_adds(sb, "killed by command");
-		break;
 	case CAUSE_EXEC:
 		add_exec(sb, cause);
 		break;
 	case CAUSE_START_TIMEOUT:
-		strbuf_adds(sb, "did not become ready within its start_timeout");
+	case CAUSE_HEALTH:
+	case CAUSE_SELF_REPORT:
 		add_own(sb, cause);
 		break;
 	case CAUSE_EARLY_EXIT:
-		strbuf_adds(sb, "ended before it was ready");
 		add_in_brackets(sb, cause);
-		break;
-	case CAUSE_WATCHDOG:
-		strbuf_adds(sb, "did not report to its watchdog in time");
-		break;
-	case CAUSE_HEALTH:
-		strbuf_adds(sb, "failed its health check");
-		add_own(sb, cause);
-		break;
-	case CAUSE_SELF_REPORT:
-		strbuf_adds(sb, "reported a failure of its own");
-		add_own(sb, cause);
 		break;
 	case CAUSE_STOPPED:
 		strbuf_adds(sb, cause->signal == 0 ? "stopped" : "was stopped");
@@ -203,15 +202,13 @@ cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
 	case CAUSE_DEATH_PACT:
 		add_death_pact(sb, about);
 		break;
+	case CAUSE_OOM:
+	case CAUSE_KILLED:
+	case CAUSE_WATCHDOG:
 	case CAUSE_INTENSITY:
-		strbuf_adds(sb, "its children were restarted too often");
-		break;
 	case CAUSE_UNKILLABLE:
-		strbuf_adds(sb, "cannot be killed");
-		break;
 	case CAUSE_UNKNOWN:
 	case CAUSE_KIND_MAX:
-		strbuf_adds(sb, "ended in an unknown way");
 		break;
 	}
 }
