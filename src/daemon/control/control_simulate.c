@@ -140,13 +140,8 @@ handle_simulate(struct conn *conn)
 	for (size_t i = 0; good && i < workers.n; i++)
 		good = add_worker(conn, &simulation, workers.at[i], &steps, &summaries);
 	if (good) {
-		struct strbuf *out = reply_begin(conn);
-
-		strbuf_adds(out, "{\"steps\":[");
-		strbuf_adds(out, strbuf_str(&steps));
-		strbuf_adds(out, "],\"summaries\":[");
-		strbuf_adds(out, strbuf_str(&summaries));
-		strbuf_adds(out, "]}");
+		strbuf_addf(reply_begin(conn), "{\"steps\":[%s],\"summaries\":[%s]}",
+		            strbuf_str(&steps), strbuf_str(&summaries));
 		reply_end(conn, false);
 	}
 }

@@ -106,41 +106,49 @@ add_passed(struct environment *environment, const struct passed *passed)
 	return environment_add(environment, "LISTEN_PID", "%010d", 0);
 }
 
-static int
-build_environment(struct launch *launch, const struct actor *actor, const char *mark,
-                  struct program *program, enum spawn_step *ret_step)
+/* Begin the environment with what all processes of the actor are told; -errno. */
+int
+launch_begin_environment(struct launch *launch, const struct actor *actor,
+                         const char *mark)
 {
 	const struct launcher *launcher = launch->launcher;
 	struct environment *environment = &launch->environment;
-	const struct conf_process *process = actor->conf->process;
-	char address[NOTIFY_NAME_MAX];
+	CLEANUP_FREE char *directory = NULL;
 
-	environment_begin(environment, process);
+	environment_begin(environment, actor->conf->process);
 	(void)environment_set(environment, "SUPD_PATH", actor->path);
 	(void)environment_set(environment, "SUPD_SOCKET", launcher->origin->control_path);
 	(void)environment_set(environment, "SUPD_ID", mark);
 	(void)environment_set(environment, "SUPD_WALKER", launcher->origin->walker_mark);
-	if (process->readiness.notify) {
-		int r = notify_open(launcher->messages->notify, actor->ref, address);
+	if (!actor->conf->process->kept.runtime_directory)
+		return 0;
+	int r = rundir_open(launcher->messages->rundirs, actor, &directory);
+	if (r == 0)
+		(void)environment_set(environment, "RUNTIME_DIRECTORY", directory);
+	return r;
+}
 
-		if (r < 0)
-			return r;
-		(void)environment_set(environment, "NOTIFY_SOCKET", address);
+static int
+build_environment(struct launch *launch, const struct actor *actor, const char *mark,
+                  struct program *program, enum spawn_step *ret_step)
+{
+	struct environment *environment = &launch->environment;
+	char address[NOTIFY_NAME_MAX];
+	int r = launch_begin_environment(launch, actor, mark);
+
+	if (r == 0 && actor->conf->process->readiness.notify) {
+		r = notify_open(launch->launcher->messages->notify, actor->ref, address);
+		if (r >= 0)
+			(void)environment_set(environment, "NOTIFY_SOCKET", address);
 	}
+	if (r < 0)
+		return r;
 	if (actor->conf->spec.watchdog_ms > 0) {
 		(void)environment_add(environment, "WATCHDOG_USEC", "%llu",
 		                      (unsigned long long)actor->conf->spec.watchdog_ms *
 		                          1000);
 		program->watchdog_pid =
 		    environment_add(environment, "WATCHDOG_PID", "%010d", 0);
-	}
-	if (process->kept.runtime_directory) {
-		CLEANUP_FREE char *directory = NULL;
-		int r = rundir_open(launcher->messages->rundirs, actor, &directory);
-
-		if (r < 0)
-			return r;
-		(void)environment_set(environment, "RUNTIME_DIRECTORY", directory);
 	}
 	program->listen_pid = add_passed(environment, &program->passed);
 	return environment_end(environment, ret_step);

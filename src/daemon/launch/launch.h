@@ -49,6 +49,8 @@ void launch_mark_begin(const struct ledger_facts *facts, char ret[PROC_MARK_MAX]
 void launch_mark(const struct ledger_facts *facts, uint32_t slot, uint32_t life,
                  char ret[PROC_MARK_MAX]);
 bool launch_in_cgroup(const struct cgroup_root *cgroups, const struct actor *actor);
+int launch_begin_environment(struct launch *launch, const struct actor *actor,
+                             const char *mark);
 int launch_begin(struct launching *launching, const struct actor *actor, uint32_t life,
                  struct containment *containment);
 int launch_helper(struct launching *launching, const struct actor *actor, char **argv,

@@ -15,7 +15,6 @@
 #include "base/units.h"
 #include "daemon/launch/identity.h"
 #include "daemon/messages/messages.h"
-#include "daemon/messages/rundir.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
@@ -172,22 +171,12 @@ build_environment(const struct processes *room, const struct actor *actor,
 
 	if (core_valid(room->engine->core, order->ref))
 		engine_view(room->engine, order->ref, &view);
-	environment_begin(environment, actor->conf->process);
-	(void)environment_set(environment, "SUPD_PATH", actor->path);
-	(void)environment_set(environment, "SUPD_SOCKET", room->origin->control_path);
-	(void)environment_set(environment, "SUPD_ID", mark);
-	(void)environment_set(environment, "SUPD_WALKER", room->origin->walker_mark);
+	int r = launch_begin_environment(launching->launch, actor, mark);
+	if (r < 0)
+		return r;
 	(void)environment_set(environment, "SUPD_HOOK", task_name(order));
 	(void)environment_set(environment, "SUPD_REASON",
 	                      task_reason_names[order->reason]);
-	if (actor->conf->process->kept.runtime_directory) {
-		CLEANUP_FREE char *directory = NULL;
-		int r = rundir_open(room->messages->rundirs, actor, &directory);
-
-		if (r < 0)
-			return r;
-		(void)environment_set(environment, "RUNTIME_DIRECTORY", directory);
-	}
 	CLEANUP(strbuf_done) struct strbuf cause = STRBUF(CAUSE_NAME_MAX);
 	cause_key(&cause, &order->cause);
 	(void)environment_set(environment, "SUPD_CAUSE", strbuf_str(&cause));
