@@ -173,15 +173,12 @@ restart_normal(struct turn *turn, struct node *node)
 		carry_out_stop(turn, node, &decision);
 		return;
 	}
-	if (decision.reason == DECIDED_INTENSITY && failure_is_moot(turn, supervisor)) {
+	if (decision.reason == DECIDED_INTENSITY && failure_is_moot(turn, supervisor))
 		carry_out_in_stop(turn, supervisor, node, &node->process.end);
-		return;
-	}
-	if (decision.reason == DECIDED_INTENSITY) {
+	else if (decision.reason == DECIDED_INTENSITY)
 		carry_out_give_up(turn, supervisor, node, node);
-		return;
-	}
-	failure_handle(turn, supervisor, &node->process.end, node);
+	else
+		failure_handle(turn, supervisor, &node->process.end, node);
 }
 
 /*

@@ -121,11 +121,10 @@ link_child(struct core *core, struct node *parent, struct node *node, struct nod
 	struct node *prev = node_at(core, node->links.prev);
 	*(prev != NULL ? &prev->links.next : &parent->links.first) = slot;
 	*(before != NULL ? &before->links.prev : &parent->links.last) = slot;
-	if (before == NULL) {
+	if (before == NULL)
 		node->links.index = prev != NULL ? prev->links.index + 1 : 0;
-		return;
-	}
-	strategy_number(core, parent, node);
+	else
+		strategy_number(core, parent, node);
 }
 
 static struct node *

@@ -121,16 +121,12 @@ process_exited(struct turn *turn, struct node *node, const struct event *event)
 			down_step(turn, node);
 		return;
 	}
-	if (node_is_leaving(node)) {
+	if (node_is_leaving(node))
 		/* Its end was wanted already: absorbed by that (OTP O-21). */
 		down_bring(turn, node);
-		return;
-	}
-	if (node->process.end.kind != CAUSE_NORMAL) {
+	else if (node->process.end.kind != CAUSE_NORMAL)
 		failure_handle(turn, node, &node->process.end, node);
-		return;
-	}
-	if (node->phase == PHASE_PROCESS)
+	else if (node->phase == PHASE_PROCESS)
 		up_step(turn, node);
 	else
 		failure_normal_end(turn, node);

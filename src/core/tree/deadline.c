@@ -119,9 +119,9 @@ deadline_arm(struct core *core, struct node *node, enum node_timer timer, uint64
 	if (is_held(node, timer)) {
 		node->deadlines.left_ms[timer] = delay_ms;
 		node->deadlines.held |= 1u << timer;
-		return;
+	} else {
+		sift_up(core, core->heap_n++, entry);
 	}
-	sift_up(core, core->heap_n++, entry);
 }
 
 /* Forget a deadline; none is fine. */

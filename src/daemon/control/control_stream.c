@@ -426,9 +426,8 @@ handle_watch(struct conn *conn)
 	if (!share_may_search(conn, names))
 		return;
 	CLEANUP_FREE struct watch_requests *watches = calloc(1, sizeof(*watches));
-	if (watches == NULL) {
+	if (watches == NULL)
 		reply_limit(conn, conn->call.method->name, 0);
-		return;
-	}
-	watch_names(conn, names, since, watches);
+	else
+		watch_names(conn, names, since, watches);
 }

@@ -126,13 +126,13 @@ set_all_aside(struct rundirs *rundirs)
 	CLEANUP_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
-	if (dir == NULL) {
+	if (dir == NULL)
 		fd_close(&fd);
-		return;
-	}
-	while ((entry = readdir(dir)) != NULL)
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			set_aside(rundirs, entry->d_name);
+	else
+		while ((entry = readdir(dir)) != NULL)
+			if (strcmp(entry->d_name, ".") != 0 &&
+			    strcmp(entry->d_name, "..") != 0)
+				set_aside(rundirs, entry->d_name);
 }
 
 void

@@ -37,7 +37,6 @@ look_up(struct conn *conn)
 	const char *dot = strrchr(name, '.');
 	size_t len = dot != NULL ? (size_t)(dot - name) : 0;
 	const struct interface *interface = conn->control->interfaces;
-	const struct method *method = NULL;
 
 	if (dot == NULL) {
 		reply_method_error(conn, SERVICE_INTERFACE ".MethodNotFound");
@@ -45,13 +44,12 @@ look_up(struct conn *conn)
 	}
 	while (interface->name != NULL && !is_interface(name, len, interface->name))
 		interface++;
-	if (interface->name != NULL) {
-		method = find_method(interface->methods, dot + 1);
-	} else {
+	if (interface->name == NULL) {
 		reply_error(conn, SERVICE_INTERFACE ".InterfaceNotFound",
 		            json_pack("{s:s%}", "interface", name, len));
 		return NULL;
 	}
+	const struct method *method = find_method(interface->methods, dot + 1);
 	if (method == NULL)
 		reply_method_error(conn, SERVICE_INTERFACE ".MethodNotFound");
 	return method;
@@ -107,25 +105,19 @@ call_dispatch(struct conn *conn)
 {
 	const struct method *method = look_up(conn);
 	const struct varlink_call *message = &conn->call.message;
+	const char *wrong;
 
 	if (method == NULL)
 		return;
 	conn->call.method = method;
 	conn->observes = !auth_allows(conn, ACCESS_CONTROL);
-	if (!auth_allows(conn, method->access)) {
+	if (!auth_allows(conn, method->access))
 		refuse(conn, method->access);
-		return;
-	}
-	if (message->upgrade) {
+	else if (message->upgrade)
 		reply_method_error(conn, SERVICE_INTERFACE ".MethodNotImplemented");
-		return;
-	}
-	if (method->needs_more && !message->more) {
+	else if (method->needs_more && !message->more)
 		reply_error(conn, SERVICE_INTERFACE ".ExpectedMore", NULL);
-		return;
-	}
-	const char *wrong = params_check(method->params, message->parameters);
-	if (wrong != NULL)
+	else if ((wrong = params_check(method->params, message->parameters)) != NULL)
 		reply_invalid_parameter(conn, wrong);
 	else if (is_early(conn))
 		hold(conn);
