@@ -276,10 +276,8 @@ vault_read(struct vault *vault, size_t at, struct err *err)
 	struct vault_slot slot;
 	size_t max;
 
-	if (!role_read(&max, sizeof(max), at)) {
-		err_set(err, 0, "there is no vault");
-		return -EPROTO;
-	}
+	if (!role_read(&max, sizeof(max), at))
+		return err_say(err, -EPROTO, "there is no vault");
 	int r = map(vault, max, err);
 	for (at += sizeof(max); r == 0 && role_read(&slot, sizeof(slot), at);
 	     at += sizeof(slot))

@@ -176,11 +176,10 @@ check_needs(const struct control_uses *uses, const struct conf *added, struct er
 		const struct conf_actor *actor = &added->actors[i];
 
 		for (uint32_t k = 0; k < actor->spec.n_needs; k++) {
-			if (!exists_somewhere(uses, added, actor->needs[k].path)) {
-				err_set(err, 0, "%s needs %s, and there is no such actor",
-				        actor->path, actor->needs[k].path);
-				return -ENOENT;
-			}
+			if (!exists_somewhere(uses, added, actor->needs[k].path))
+				return err_say(err, -ENOENT,
+				               "%s needs %s, and there is no such actor",
+				               actor->path, actor->needs[k].path);
 		}
 	}
 	return 0;

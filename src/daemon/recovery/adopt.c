@@ -94,10 +94,10 @@ find_conf(struct reloader *reloader, const struct ledger_record *record,
 		*ret = grown == NULL ? NULL : grown->conf;
 		if (grown != NULL && record->conf_index < grown->spec.n)
 			return 0;
-		err_set(err, 0,
-		        "the configuration of an actor that was added at run time is "
-		        "missing");
-		return -EBADMSG;
+		return err_say(
+		    err, -EBADMSG,
+		    "the configuration of an actor that was added at run time is "
+		    "missing");
 	}
 	*ret = reloader->actors->conf;
 	if (record->conf_id != reloader->recording->facts.conf_id &&
@@ -105,8 +105,8 @@ find_conf(struct reloader *reloader, const struct ledger_record *record,
 		return -EBADMSG;
 	if (record->conf_index < (*ret)->n_actors)
 		return 0;
-	err_set(err, 0, "the ledger names an actor that the configuration does not have");
-	return -EBADMSG;
+	return err_say(err, -EBADMSG,
+	               "the ledger names an actor that the configuration does not have");
 }
 
 static int

@@ -82,10 +82,8 @@ open_binary(const char *binary, struct err *err)
 	struct stat st;
 	int fd = fd_raise(open(upgrade_path(binary, path), O_PATH | O_CLOEXEC));
 
-	if (fd < 0) {
-		err_set(err, 0, "it cannot be opened: %s", strerror(errno));
-		return -1;
-	}
+	if (fd < 0)
+		return err_say(err, -1, "it cannot be opened: %s", strerror(errno));
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111) != 0)
 		return fd;
 	err_set(err, 0, "it is not an executable file");

@@ -252,10 +252,8 @@ additions_log_adopt(struct reloader *reloader, struct err *err)
 		return 0;
 	additions->log_fd = fd;
 	if (fstat(fd, &stat_buf) < 0 ||
-	    stat_buf.st_size < (off_t)sizeof(struct additions_log)) {
-		err_set(err, 0, "what was added at run time is not whole");
-		return -EBADMSG;
-	}
+	    stat_buf.st_size < (off_t)sizeof(struct additions_log))
+		return err_say(err, -EBADMSG, "what was added at run time is not whole");
 	int r = log_map(fd, (size_t)stat_buf.st_size, &additions->log);
 	if (r < 0)
 		return err_set(err, -r, "what was added at run time");
@@ -264,8 +262,7 @@ additions_log_adopt(struct reloader *reloader, struct err *err)
 	    atomic_load(&additions->log->used) > additions->log->bytes) {
 		(void)munmap(additions->log, (size_t)stat_buf.st_size);
 		additions->log = NULL;
-		err_set(err, 0, "what was added at run time is damaged");
-		return -EBADMSG;
+		return err_say(err, -EBADMSG, "what was added at run time is damaged");
 	}
 	return 1;
 }

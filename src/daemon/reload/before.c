@@ -28,10 +28,9 @@ int
 before_prepare(const struct reloader *reloader, struct reload *ret, struct err *err)
 {
 	*ret = (struct reload){.file = "the configuration before"};
-	if (reloader->before_fd < 0) {
-		err_set(err, 0, "no other configuration was in force before");
-		return -ENODATA;
-	}
+	if (reloader->before_fd < 0)
+		return err_say(err, -ENODATA,
+		               "no other configuration was in force before");
 	ret->conf = conf_unpack(reloader->before_fd, err);
 	if (ret->conf == NULL)
 		return -EBADMSG;

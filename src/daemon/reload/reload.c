@@ -80,11 +80,9 @@ reload_compare(struct reloader *reloader, struct reload *reload, struct err *err
 {
 	if (reload->conf == NULL && err->code != 0)
 		return -err->code;
-	if (reload->conf == NULL) {
-		err_set(err, 0, "%s: %zu errors, nothing was changed", reload->file,
-		        reload->reports.n_errors);
-		return -EINVAL;
-	}
+	if (reload->conf == NULL)
+		return err_say(err, -EINVAL, "%s: %zu errors, nothing was changed",
+		               reload->file, reload->reports.n_errors);
 	int r = conf_plan_make(reloader->actors->conf, reload->conf, &reload->plan);
 	if (r < 0)
 		err_set(err, -r, "compare with %s", reload->file);

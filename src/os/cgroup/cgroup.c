@@ -70,14 +70,11 @@ find_own(struct cgroup_root *root, struct err *err)
 
 	if (mountinfo != NULL && self != NULL)
 		r = cgroup_locate(mountinfo, self, root->path, root->name);
-	if (r < 0) {
-		err_set(err, 0, "supd's own cgroup v2 directory cannot be found");
-		return r;
-	}
-	if (statfs(root->path, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC) {
-		err_set(err, 0, "%s is not a cgroup v2 directory", root->path);
-		return -ENOENT;
-	}
+	if (r < 0)
+		return err_say(err, r, "supd's own cgroup v2 directory cannot be found");
+	if (statfs(root->path, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
+		return err_say(err, -ENOENT, "%s is not a cgroup v2 directory",
+		               root->path);
 	step_out(root);
 	return 0;
 }

@@ -107,11 +107,10 @@ fd_raise_limit(uint64_t wanted, struct err *err)
 		limit.rlim_cur = limit.rlim_max = (rlim_t)wanted;
 		if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
 			return 0;
-		err_set(err, 0,
-		        "%" PRIu64 " open descriptors are needed, and the limit "
-		        "(RLIMIT_NOFILE, hard) is %ju",
-		        wanted, (uintmax_t)hard);
-		return -EMFILE;
+		return err_say(err, -EMFILE,
+		               "%" PRIu64 " open descriptors are needed, and the limit "
+		               "(RLIMIT_NOFILE, hard) is %ju",
+		               wanted, (uintmax_t)hard);
 	}
 	if (limit.rlim_cur == hard)
 		return 0;

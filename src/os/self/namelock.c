@@ -71,17 +71,15 @@ refuse(const char *dir, int r, const struct ucred *holder, struct err *err)
 {
 	if (r != -EADDRINUSE)
 		return err_set(err, -r, "lock the name of %s", dir);
-	if (holder == NULL) {
-		err_set(err, 0, "an unknown process holds the name that locks %s", dir);
-		return -EPERM;
-	}
-	if (holder->uid != geteuid() && holder->uid != 0) {
-		err_set(err, 0, "user %u holds the name that locks %s (pid %d)",
-		        (unsigned int)holder->uid, dir, (int)holder->pid);
-		return -EPERM;
-	}
-	err_set(err, 0, "the supd of pid %d runs in %s", (int)holder->pid, dir);
-	return -EADDRINUSE;
+	if (holder == NULL)
+		return err_say(err, -EPERM,
+		               "an unknown process holds the name that locks %s", dir);
+	if (holder->uid != geteuid() && holder->uid != 0)
+		return err_say(err, -EPERM,
+		               "user %u holds the name that locks %s (pid %d)",
+		               (unsigned int)holder->uid, dir, (int)holder->pid);
+	return err_say(err, -EADDRINUSE, "the supd of pid %d runs in %s",
+	               (int)holder->pid, dir);
 }
 
 /*
