@@ -36,10 +36,9 @@ control_file_do(const struct control_file *file, enum sockwork_kind kind,
 	    .refuses_rights = true,
 	};
 	struct sockwork work;
-	int r;
 
 	sockwork_begin(&work, file->bounded, file->timeout_ms);
-	r = sockwork_do(&work, VAULT_KEY(VAULT_CONTROL, 0), kind, &wanted, err);
+	int r = sockwork_do(&work, VAULT_KEY(VAULT_CONTROL, 0), kind, &wanted, err);
 	sockwork_done(&work);
 	return r;
 }

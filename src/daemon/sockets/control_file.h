@@ -19,7 +19,6 @@
  * works, and the rest for its end. */
 #define CONTROL_FILE_MS 2000
 
-struct bounded;
 struct conf;
 
 struct control_file {

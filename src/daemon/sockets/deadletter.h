@@ -13,7 +13,6 @@
 #include "core/core.h"
 
 struct mailbox;
-struct sockets;
 
 /* The count of dead letters of a mailbox. */
 struct deadletters {

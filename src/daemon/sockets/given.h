@@ -10,7 +10,6 @@
 
 #include <sys/types.h>
 
-struct given;
 struct mailboxes;
 struct keeper;
 

@@ -12,9 +12,6 @@
 #include "core/core.h"
 #include "daemon/sockets/mailbox.h"
 
-struct actor;
-struct additions_log;
-struct conf;
 struct actors;
 
 /* One addition. */

@@ -197,11 +197,10 @@ helpers_send(struct helpers *helpers, enum helper_name name,
              const struct helper_message *message, const struct pass_fds *fds)
 {
 	struct channel *channel = &helpers->at[name];
-	int r;
 
 	if (channel->fd < 0 || channel->is_new)
 		return -ENOTCONN;
-	r = channel->is_full ? -EAGAIN : helper_send(channel->fd, message, fds);
+	int r = channel->is_full ? -EAGAIN : helper_send(channel->fd, message, fds);
 	if (r == 0) {
 		if (channel->sent++ == channel->done)
 			wait_for_done(channel);
@@ -251,10 +250,9 @@ helpers_launch(struct helpers *helpers, enum helper_name name)
 {
 	struct channel *channel = &helpers->at[name];
 	int fds[2];
-	int r;
 
 	lose(channel);
-	r = helper_pair(fds);
+	int r = helper_pair(fds);
 	if (r < 0)
 		return r;
 	channel->fd = fd_raise(fds[0]);

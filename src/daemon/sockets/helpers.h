@@ -20,7 +20,6 @@
 
 #define HELPERS_HANG_S 5.
 
-struct helpers;
 struct sockets;
 
 /* The user of a helper: it was named with `user`.  None of these functions calls the

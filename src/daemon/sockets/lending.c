@@ -61,7 +61,6 @@ make_page(struct lending *lending)
 {
 	const size_t size = sizeof(*lending->leases);
 	int fd = memfd_create("supd-leases", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	void *page;
 	int r = 0;
 
 	if (fd < 0)
@@ -70,8 +69,8 @@ make_page(struct lending *lending)
 	if (ftruncate(fd, (off_t)size) < 0 || fallocate(fd, 0, 0, (off_t)size) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		r = -errno;
-	page = r < 0 ? MAP_FAILED
-	             : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *page = r < 0 ? MAP_FAILED
+	                   : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED) {
 		r = r < 0 ? r : -errno;
 		(void)close(fd);
@@ -157,14 +156,13 @@ send_mailbox(struct lending *lending, const struct mailbox *mailbox, uint32_t id
 	                .replies = socket->while_down == WHILE_DOWN_REPLY,
 	                .rate = socket->rate}};
 	int fds[HELPER_FDS_MAX] = {mailbox->fd, -1};
-	int r;
 
 	if (give.mailbox.replies)
 		fds[1] = text_file(socket->reply);
 	if (give.mailbox.replies && fds[1] < 0)
 		return -ENOMEM;
-	r = helpers_send(lending->helpers, HELPER_LETTERS, &give,
-	                 &(struct pass_fds){fds, give.mailbox.replies ? 2 : 1});
+	int r = helpers_send(lending->helpers, HELPER_LETTERS, &give,
+	                     &(struct pass_fds){fds, give.mailbox.replies ? 2 : 1});
 	fd_close(&fds[1]);
 	return r;
 }
@@ -178,14 +176,11 @@ void
 lending_give(struct lending *lending, const struct mailbox *mailbox,
              struct deadletters *dead, uint32_t *loan_id)
 {
-	struct loan *loan;
-	uint32_t id;
-
 	helpers_want(lending->helpers, HELPER_LETTERS);
-	loan = lending->leases == NULL ? NULL : find_free(lending);
+	struct loan *loan = lending->leases == NULL ? NULL : find_free(lending);
 	if (loan == NULL)
 		return;
-	id = (uint32_t)(loan - lending->at);
+	uint32_t id = (uint32_t)(loan - lending->at);
 	atomic_store(&lending->leases->at[id], LEASE_GIVEN);
 	if (send_mailbox(lending, mailbox, id) < 0) {
 		atomic_store(&lending->leases->at[id], LEASE_OVER);
@@ -274,7 +269,6 @@ static void
 on_message(void *user, const struct helper_message *message)
 {
 	struct lending *lending = user;
-	const struct loan *loan;
 
 	if (message->kind == HELPER_DONE && lending->is_short) {
 		lending->is_short = false;
@@ -282,7 +276,7 @@ on_message(void *user, const struct helper_message *message)
 	}
 	if (message->kind != HELPER_DEAD || message->id >= HELPER_MAILBOXES_MAX)
 		return;
-	loan = &lending->at[message->id];
+	const struct loan *loan = &lending->at[message->id];
 	if (loan->dead != NULL)
 		deadletters_count(loan->dead, loan->mailbox, message->n);
 	if (loan->state == LOAN_GIVEN)

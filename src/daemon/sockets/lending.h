@@ -16,7 +16,6 @@
 
 struct deadletters;
 struct helpers;
-struct lending;
 struct mailbox;
 struct standin;
 

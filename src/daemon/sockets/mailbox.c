@@ -29,7 +29,6 @@ static void
 mailboxes_init(struct mailboxes *mailboxes)
 {
 	*mailboxes = (struct mailboxes){0};
-	map_init(&mailboxes->by_key);
 }
 
 static void
@@ -62,7 +61,6 @@ adjust(struct sockwork *work, const struct mailbox *mailbox, const struct mailbo
 {
 	const struct conf_socket *socket = mailbox->socket;
 	struct err err;
-	int r;
 
 	if (mailbox->is_given)
 		return;
@@ -70,7 +68,7 @@ adjust(struct sockwork *work, const struct mailbox *mailbox, const struct mailbo
 		(void)log_errno(-errno, "backlog of %s", socket->address);
 	if (before != NULL && !has_other_file(socket, before->socket))
 		return;
-	r = mailbox_do_file(work, mailbox, SOCKWORK_ADJUST, &err);
+	int r = mailbox_do_file(work, mailbox, SOCKWORK_ADJUST, &err);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "mode and owner: %s", err.text);
 }
@@ -163,25 +161,21 @@ open_one(struct opening *opening, struct mailbox *mailbox, struct err *err)
 {
 	const struct mailbox *before = find_old(opening->old, mailbox);
 	struct keeper *keeper = opening->sockets->keeper;
-	const char *owner;
-	int fd;
 
 	if (mailbox->is_given)
 		return 0;
 	mailbox->is_kept = before != NULL && !before->is_given;
-	fd = mailbox->is_kept ? before->fd : keeper_take(keeper, mailbox->key);
+	int fd = mailbox->is_kept ? before->fd : keeper_take(keeper, mailbox->key);
 	if (fd >= 0) {
 		mailbox->fd = fd;
 		if (!mailbox->is_kept)
 			adjust(&opening->work, mailbox, NULL);
 		return 0;
 	}
-	owner = find_owner(opening, mailbox);
-	if (owner != NULL) {
-		err_set(err, EADDRINUSE, "%s is the socket of %s",
-		        mailbox->socket->address, owner);
-		return -EADDRINUSE;
-	}
+	const char *owner = find_owner(opening, mailbox);
+	if (owner != NULL)
+		return err_set(err, EADDRINUSE, "%s is the socket of %s",
+		               mailbox->socket->address, owner);
 	fd = open_new(&opening->work, mailbox, err);
 	if (fd < 0)
 		return fd;
@@ -296,8 +290,7 @@ make_table(struct mailboxes *ret, const struct conf *conf, struct err *err)
 	if (ret->at == NULL || ret->first == NULL || ret->handled == NULL ||
 	    ret->first_handled == NULL || list_sockets(ret, conf) < 0) {
 		release(ret);
-		err_set(err, ENOMEM, "table of sockets");
-		return -ENOMEM;
+		return err_set(err, ENOMEM, "table of sockets");
 	}
 	index_handled(ret);
 	return 0;

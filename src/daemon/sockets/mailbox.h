@@ -17,7 +17,6 @@
 #include "os/socket/sockwork.h"
 
 struct actor;
-struct letterbox;
 struct sockets;
 
 /* Files of sockets may hang: the guardian has so much time for them at once. */

@@ -62,13 +62,12 @@ mailboxes_mend(struct sockets *sockets, const struct actor *actor)
 	     mailboxes != NULL && (mailbox = mailboxes_of(mailboxes, index, i)) != NULL;
 	     i++) {
 		const struct conf_socket *socket = mailbox->socket;
-		int r;
 
 		/* Mostly the file is there: that is seen without a child. */
 		if (mailbox->fd < 0 || mailbox->is_given ||
 		    socket_has_port(socket->kind) || sockfile_is_there(socket->address))
 			continue;
-		r = mailbox_do_file(&work, mailbox, SOCKWORK_RESTORE, &err);
+		int r = mailbox_do_file(&work, mailbox, SOCKWORK_RESTORE, &err);
 		if (r > 0)
 			log_line(LOG_LEVEL_NOTICE,
 			         "%s: socket %s: %s was removed: restored", actor->path,

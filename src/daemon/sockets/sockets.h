@@ -8,18 +8,6 @@
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/mailbox.h"
 
-struct actors;
-struct additions;
-struct bounded;
-struct ev_loop;
-struct events;
-struct given;
-struct keeper;
-struct engine;
-struct post;
-struct recording;
-struct standin;
-
 struct sockets {
 	/* What the room uses; borrowed. */
 	struct ev_loop *loop;

@@ -73,9 +73,7 @@ standin_free(struct standin *standin)
 void
 standin_touch(struct standin *standin, struct ref ref)
 {
-	struct actor *actor;
-
-	actor = actors_get(standin->sockets->actors, ref);
+	struct actor *actor = actors_get(standin->sockets->actors, ref);
 	if (actor == NULL)
 		return;
 	actor->is_called = false;
@@ -276,7 +274,6 @@ look_at_actor(struct standin *standin, struct ref ref)
 {
 	const struct sockets *sockets = standin->sockets;
 	struct actor *actor = actors_get(sockets->actors, ref);
-	const struct mailboxes *mailboxes;
 	struct mailbox *mailbox;
 	struct node_view view;
 	uint32_t index;
@@ -284,7 +281,7 @@ look_at_actor(struct standin *standin, struct ref ref)
 	if (actor == NULL)
 		return;
 	actor->is_touched = false;
-	mailboxes = mailboxes_for(sockets, actor, &index);
+	const struct mailboxes *mailboxes = mailboxes_for(sockets, actor, &index);
 	if (mailboxes == NULL || !view_of(standin, ref, &view))
 		return;
 	/* Where a socket is missing no client can come: the start opens it, or fails. */
@@ -332,11 +329,10 @@ standin_hand_over(const struct sockets *sockets, const struct actor *actor, size
 {
 	uint32_t index = 0;
 	const struct mailboxes *mailboxes = mailboxes_for(sockets, actor, &index);
-	struct mailbox *mailbox;
 
 	if (mailboxes == NULL)
 		return NULL;
-	mailbox = mailboxes_of(mailboxes, index, i);
+	struct mailbox *mailbox = mailboxes_of(mailboxes, index, i);
 	if (mailbox == NULL)
 		mailbox = mailboxes_handled(mailboxes, index,
 		                            i - actor->conf->process->n_sockets);

@@ -21,9 +21,6 @@
 #include "core/core.h"
 
 struct actor;
-struct lending;
-struct standin;
-struct mailbox;
 struct sockets;
 
 struct standin *standin_new(struct sockets *sockets, struct err *err);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "os/process/proc_file.h"
 #include "os/self/fd.h"
 
@@ -360,10 +361,8 @@ containment_kill(struct containment *c, const struct cgroup_root *root,
 int
 containment_freeze(struct containment *c, const struct cgroup_root *root, bool freeze)
 {
-	int r;
-
 	ASSERT(c->is_cgroup);
-	r = cgroup_leaf_freeze(root, leaf_of(c).text, freeze);
+	int r = cgroup_leaf_freeze(root, leaf_of(c).text, freeze);
 	if (r == 0)
 		c->is_frozen = freeze;
 	return r;

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "os/process/leftover_search.h"
 #include "os/process/proc.h"
@@ -165,13 +166,12 @@ leftover_kill(const struct leftover_hunt *of, struct leftovers *ret)
 {
 	struct leftover_search search = {
 	    .of = of, .found = findings_new(), .parent = getpid()};
-	int r, taken;
 
 	*ret = (struct leftovers){0};
 	if (search.found == NULL)
 		return -ENOMEM;
-	r = run(&search);
-	taken = take_left(search.found, ret);
+	int r = run(&search);
+	int taken = take_left(search.found, ret);
 	(void)munmap(search.found, sizeof(*search.found));
 	return r < 0 ? r : taken;
 }
@@ -180,12 +180,9 @@ leftover_kill(const struct leftover_hunt *of, struct leftovers *ret)
 bool
 leftovers_add(struct leftovers *list, const struct leftover *left)
 {
-	struct leftover *all = reallocarray(list->left, list->n + 1, sizeof(*list->left));
-
-	if (all == NULL)
+	if (!ARRAY_RESIZE(list->left, list->n + 1))
 		return false;
-	list->left = all;
-	all[list->n++] = *left;
+	list->left[list->n++] = *left;
 	return true;
 }
 
@@ -228,13 +225,12 @@ leftover_kill_below(const struct leftover_hunt *of, pid_t walker, const pid_t *l
 {
 	const uint64_t end_ms = clock_mono_ms() + BELOW_MS;
 	struct proc_sweep *sweep = proc_sweep_new(walker);
-	struct map nobody;
+	struct map nobody = {0};
 	int count, r;
 
 	*ret_killed = 0;
 	if (sweep == NULL)
 		return -ENOMEM;
-	map_init(&nobody);
 	proc_sweep_include_left(sweep, left, n_left);
 	do {
 		beat(of);

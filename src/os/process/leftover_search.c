@@ -18,10 +18,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/map.h"
 #include "os/process/proc.h"
 #include "os/process/proc_file.h"
 #include "os/self/clock.h"
+#include "os/self/fd.h"
 
 #define ENVIRON_MAX (128 * 1024)
 /* How often the ends of the killed are looked for, and after how many times all processes
@@ -104,14 +106,12 @@ is_marked(struct hunt *hunt, pid_t pid)
 {
 	const char *variable = hunt->of->variable, *value;
 	char path[64];
-	ssize_t n;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	n = read(fd, hunt->environment, ENVIRON_MAX - 1);
-	(void)close(fd);
+	ssize_t n = read(fd, hunt->environment, ENVIRON_MAX - 1);
 	hunt->environment_len = n > 0 ? (size_t)n : 0;
 	hunt->environment[hunt->environment_len] = '\0';
 	if (n == 0 && is_executing(pid))
@@ -206,18 +206,15 @@ static void
 kill_one(struct hunt *hunt, pid_t pid)
 {
 	uint32_t place;
-	int fd;
 
 	if (map_get(&hunt->by_pid, (uint64_t)pid, &place) &&
 	    leftover_is_there(&hunt->found->killed[place].process))
 		return;
-	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	CLEANUP(fd_close) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd >= 0 && is_marked(hunt, pid) && put_down(hunt, pid)) {
 		(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
 		hunt->found->n_killed++;
 	}
-	if (fd >= 0)
-		(void)close(fd);
 }
 
 /* Does this process run a program of our name?  Others cannot be a walker. */
@@ -225,14 +222,13 @@ static bool
 is_of_our_name(pid_t pid)
 {
 	char path[64], its[PATH_MAX] = "", ours[PATH_MAX] = "";
-	const char *slash, *own_slash;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	if (readlink(path, its, sizeof(its) - 1) < 0 ||
 	    readlink("/proc/self/exe", ours, sizeof(ours) - 1) < 0)
 		return false;
-	slash = strrchr(its, '/');
-	own_slash = strrchr(ours, '/');
+	const char *slash = strrchr(its, '/');
+	const char *own_slash = strrchr(ours, '/');
 	return slash != NULL && own_slash != NULL &&
 	       strcspn(slash, " ") == strcspn(own_slash, " ") &&
 	       strncmp(slash, own_slash, strcspn(slash, " ")) == 0;
@@ -261,7 +257,7 @@ find_owner(const struct hunt *hunt)
 static int
 look(struct hunt *hunt)
 {
-	DIR *proc = opendir("/proc");
+	CLEANUP_DIR DIR *proc = opendir("/proc");
 	const struct dirent *entry;
 	const pid_t own = getpid();
 
@@ -282,7 +278,6 @@ look(struct hunt *hunt)
 		else if (hunt->found->owner == 0)
 			hunt->found->owner = find_owner(hunt);
 	}
-	(void)closedir(proc);
 	return 0;
 }
 

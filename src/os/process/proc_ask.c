@@ -141,11 +141,10 @@ static int
 ask(enum subject subject, pid_t pid, struct proc_answer *ret)
 {
 	const struct proc_question question = {subject, pid};
-	int r;
 
 	if (is_silent(pid))
 		return -ETIMEDOUT;
-	r = put(&question, ret);
+	int r = put(&question, ret);
 	if (r == -EPIPE || r == -ECONNRESET) {
 		fd_close(&asked.fd);
 		r = put(&question, ret);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "os/self/fd.h"
 
 #define NAME_BYTES   64
@@ -31,16 +32,14 @@
 static ssize_t
 read_file(const char *name, char *buf, size_t size)
 {
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
 	ssize_t n = read(fd, buf, size - 1);
 	if (n < 0)
-		n = -errno;
-	else
-		buf[n] = '\0';
-	(void)close(fd);
+		return -errno;
+	buf[n] = '\0';
 	return n;
 }
 
@@ -72,10 +71,9 @@ proc_stat_direct(pid_t pid, struct proc_stat *ret)
 {
 	uint64_t user, system, user_of_reaped, system_of_reaped, code;
 	char name[NAME_BYTES], buf[1024];
-	ssize_t r;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/stat", pid);
-	r = read_file(name, buf, sizeof(buf));
+	ssize_t r = read_file(name, buf, sizeof(buf));
 	if (r < 0)
 		return (int)r;
 	/* The name of the program may contain anything, also a parenthesis. */
@@ -146,10 +144,9 @@ int
 proc_resident_read(pid_t pid, uint64_t *ret)
 {
 	char name[NAME_BYTES], buf[256];
-	ssize_t r;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/statm", pid);
-	r = read_file(name, buf, sizeof(buf));
+	ssize_t r = read_file(name, buf, sizeof(buf));
 	if (r < 0)
 		return (int)r;
 	return sscanf(buf, "%*u %" SCNu64, ret) == 1 ? 0 : -EBADMSG;
@@ -255,10 +252,10 @@ proc_children(pid_t pid, proc_take_child *take, void *arg)
 	char name[NAME_BYTES];
 	struct dirent *entry;
 	bool found = false;
-	int fd, r = 0;
+	int r = 0;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
-	DIR *threads = opendir(name);
+	CLEANUP_DIR DIR *threads = opendir(name);
 	if (threads == NULL)
 		return errno == ENOENT ? 0 : -errno;
 	while (r != -ENOMEM && (entry = readdir(threads)) != NULL) {
@@ -266,12 +263,10 @@ proc_children(pid_t pid, proc_take_child *take, void *arg)
 
 		if (thread <= 0)
 			continue;
-		fd = open_list(pid, thread);
+		CLEANUP(fd_close) int fd = open_list(pid, thread);
 		r = fd < 0 ? fd : take_listed(fd, take, arg);
-		fd_close(&fd);
 		found = found || r == 0;
 	}
-	(void)closedir(threads);
 	/* A thread that has ended meanwhile is no failure; none with the file is. */
 	return found || r == -ENOMEM ? (r == -ENOMEM ? r : 0) : r;
 }
@@ -288,10 +283,9 @@ read_environ_mark(const char *name, char ret[PROC_MARK_MAX])
 	size_t matched = 0, used = 0, total = 0;
 	bool skipping = false;
 	ssize_t n = 0;
-	int fd;
 
 	ret[0] = '\0';
-	fd = open(name, O_RDONLY | O_CLOEXEC);
+	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC);
 	/* Of a thread that has ended newer kernels say that there is none. */
 	if (fd < 0)
 		return errno == ESRCH || errno == ENOENT ? 0 : -1;
@@ -299,8 +293,10 @@ read_environ_mark(const char *name, char ret[PROC_MARK_MAX])
 		total += (size_t)n;
 		for (ssize_t i = 0; i < n; i++) {
 			if (buf[i] == '\0') {
-				if (matched == name_len)
-					goto done;
+				if (matched == name_len) {
+					ret[used] = '\0';
+					return (ssize_t)total;
+				}
 				matched = 0;
 				skipping = false;
 			} else if (skipping) {
@@ -313,10 +309,7 @@ read_environ_mark(const char *name, char ret[PROC_MARK_MAX])
 			}
 		}
 	}
-	used = 0;
-done:
-	ret[used] = '\0';
-	(void)close(fd);
+	ret[0] = '\0';
 	return n < 0 ? -1 : (ssize_t)total;
 }
 
@@ -330,15 +323,13 @@ read_mark_of_threads(pid_t pid, char ret[PROC_MARK_MAX])
 	bool found = false;
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
-	DIR *threads = opendir(name);
+	CLEANUP_DIR DIR *threads = opendir(name);
 	while (threads != NULL && !found && (entry = readdir(threads)) != NULL) {
 		(void)snprintf(name, sizeof(name), "/proc/%d/task/%.10s/environ", pid,
 		               entry->d_name);
 		found = isdigit((unsigned char)entry->d_name[0]) &&
 		        read_environ_mark(name, ret) > 0;
 	}
-	if (threads != NULL)
-		(void)closedir(threads);
 	return found;
 }
 

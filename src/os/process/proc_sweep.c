@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "os/process/proc_file.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
@@ -68,13 +69,8 @@ proc_sweep_new(pid_t subreaper)
 
 	if (sweep == NULL)
 		return NULL;
-	sweep->self = getpid();
-	sweep->subreaper = subreaper;
-	sweep->list_fd = -1;
-	map_init(&sweep->seen);
-	map_init(&sweep->dead);
-	map_init(&sweep->executing);
-	map_init(&sweep->was_executing);
+	*sweep =
+	    (struct proc_sweep){.self = getpid(), .subreaper = subreaper, .list_fd = -1};
 	return sweep;
 }
 
@@ -126,7 +122,7 @@ add_pid(void *arg, pid_t pid)
 static int
 add_children_by_parent(struct proc_sweep *sweep, pid_t pid)
 {
-	DIR *all = opendir("/proc");
+	CLEANUP_DIR DIR *all = opendir("/proc");
 	struct dirent *entry;
 	struct proc_stat line;
 	int r = 0;
@@ -139,7 +135,6 @@ add_children_by_parent(struct proc_sweep *sweep, pid_t pid)
 		if (other > 0 && proc_stat_read(other, &line) == 0 && line.parent == pid)
 			r = add_pid(sweep, other);
 	}
-	(void)closedir(all);
 	return r;
 }
 
@@ -203,14 +198,13 @@ static enum life
 look_at_orphan(pid_t pid, struct swept *ret)
 {
 	struct proc_stat line;
-	int r;
 
 	*ret = (struct swept){.pid = pid};
 	if (proc_stat_read(pid, &line) < 0 || proc_stat_is_dead(&line))
 		return ENDED;
 	ret->start = line.start;
 	ret->origin_session = line.session;
-	r = proc_mark_read(pid, ret->mark);
+	int r = proc_mark_read(pid, ret->mark);
 	if (ret->mark[0] != '\0')
 		return LIVES;
 	/* Of the dead no mark can be read. */
@@ -378,22 +372,17 @@ static int
 signal_one(const struct swept *swept, int signo)
 {
 	struct proc_stat line;
-	int fd = (int)syscall(SYS_pidfd_open, swept->pid, 0);
-	int r = 0;
+	CLEANUP(fd_close) int fd = (int)syscall(SYS_pidfd_open, swept->pid, 0);
 
 	if (fd < 0 && errno == ESRCH)
 		return 0;
 	/* What is true now stays true of the pidfd. */
 	if (proc_stat_read(swept->pid, &line) < 0 ||
 	    !proc_same_start(line.start, swept->start))
-		goto out;
-	r = fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0)
-	            : kill(swept->pid, signo);
-	r = r < 0 && errno != ESRCH ? -errno : r == 0;
-out:
-	if (fd >= 0)
-		(void)close(fd);
-	return r;
+		return 0;
+	int r = fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0)
+	                : kill(swept->pid, signo);
+	return r < 0 && errno != ESRCH ? -errno : r == 0;
 }
 
 /*

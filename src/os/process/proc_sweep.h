@@ -22,8 +22,6 @@
 #define PROC_SWEEP_MAX 65536
 #define PROC_LEFT_MAX  8
 
-struct proc_sweep;
-
 struct proc_sweep *proc_sweep_new(pid_t subreaper);
 void proc_sweep_follow(struct proc_sweep *sweep, pid_t subreaper);
 void proc_sweep_include_left(struct proc_sweep *sweep, const pid_t *left, size_t n);

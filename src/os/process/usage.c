@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "os/process/proc_file.h"
 
 #define NAME_BYTES   64
@@ -45,12 +46,11 @@ add_descriptors(struct look *look, pid_t pid)
 		look->usage.descriptors += (uint32_t)status.st_size;
 		return;
 	}
-	DIR *all = opendir(name);
+	CLEANUP_DIR DIR *all = opendir(name);
 	if (all == NULL)
 		return;
 	while ((entry = readdir(all)) != NULL)
 		look->usage.descriptors += entry->d_name[0] != '.';
-	(void)closedir(all);
 }
 
 /* Append a child to those that are looked at, while there is room. */

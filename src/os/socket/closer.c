@@ -37,12 +37,11 @@ int
 closer_close(struct bounded *bounded, uint64_t owner, const int *take_fds, size_t n)
 {
 	struct rest rest = {.fds = take_fds, .n = n};
-	int r;
 
 	ASSERT(n <= CLOSER_FDS_MAX);
-	r = n == 0
-	        ? 0
-	        : bounded_start(bounded, &(struct bounded_task){owner, close_all, &rest});
+	int r = n == 0 ? 0
+	               : bounded_start(bounded,
+	                               &(struct bounded_task){owner, close_all, &rest});
 	return r < 0 ? r : 0;
 }
 

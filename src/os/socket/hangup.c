@@ -16,6 +16,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "os/self/fd.h"
+
 /* True if this connection was accepted at an address; false for the listening socket. */
 static bool
 is_accepted_at(int fd, const struct sockaddr_un *name, socklen_t len)
@@ -43,29 +46,22 @@ os_hang_up(pid_t pid, int listener)
 	socklen_t len = sizeof(name);
 	const struct dirent *entry;
 	char path[64];
-	int pidfd, n = 0;
-	DIR *all;
+	int n = 0;
 
 	if (getsockname(listener, (struct sockaddr *)&name, &len) < 0)
 		return -errno;
-	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	CLEANUP(fd_close) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0)
 		return -errno;
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	all = opendir(path);
+	CLEANUP_DIR DIR *all = opendir(path);
 	while (all != NULL && (entry = readdir(all)) != NULL) {
-		int fd = -1;
+		CLEANUP(fd_close) int fd = -1;
 
 		if (isdigit((unsigned char)entry->d_name[0]))
 			fd = (int)syscall(SYS_pidfd_getfd, pidfd, atoi(entry->d_name), 0);
-		if (fd < 0)
-			continue;
-		if (is_accepted_at(fd, &name, len))
+		if (fd >= 0 && is_accepted_at(fd, &name, len))
 			n += shutdown(fd, SHUT_RDWR) == 0;
-		(void)close(fd);
 	}
-	if (all != NULL)
-		(void)closedir(all);
-	(void)close(pidfd);
 	return n;
 }

@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
+#include "os/self/fd.h"
 
 /* File systems without a device of their own that the kernel alone answers for. */
 static const char *const local_types[] = {
@@ -44,10 +46,9 @@ static bool
 is_kernel_object(int fd)
 {
 	char link[32], name[PATH_MAX];
-	ssize_t n;
 
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, name, sizeof(name) - 1);
+	ssize_t n = readlink(link, name, sizeof(name) - 1);
 	if (n <= 0)
 		return false;
 	name[n] = '\0';
@@ -60,20 +61,16 @@ static unsigned long
 mount_of(int fd)
 {
 	char name[48], text[1024];
-	const char *at;
-	ssize_t n;
-	int info;
 
 	(void)snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
-	info = open(name, O_RDONLY | O_CLOEXEC);
+	CLEANUP(fd_close) int info = open(name, O_RDONLY | O_CLOEXEC);
 	if (info < 0)
 		return 0;
-	n = read(info, text, sizeof(text) - 1);
-	(void)close(info);
+	ssize_t n = read(info, text, sizeof(text) - 1);
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	at = strstr(text, "mnt_id:");
+	const char *at = strstr(text, "mnt_id:");
 	return at == NULL ? 0 : strtoul(at + strlen("mnt_id:"), NULL, 10);
 }
 
@@ -95,9 +92,8 @@ is_local(unsigned int device_major, const char *type)
 bool
 harmless_has_mount(FILE *mountinfo, unsigned long mount_id)
 {
-	char *line = NULL;
+	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
-	bool is_good = false;
 
 	while (getline(&line, &size, mountinfo) > 0) {
 		const char *type = strstr(line, " - ");
@@ -109,12 +105,10 @@ harmless_has_mount(FILE *mountinfo, unsigned long mount_id)
 		    sscanf(line, "%lu %*u %u:", &id, &device_major) != 2 ||
 		    id != mount_id)
 			continue;
-		is_good =
-		    sscanf(type + 3, "%31s", word) == 1 && is_local(device_major, word);
-		break;
+		return sscanf(type + 3, "%31s", word) == 1 &&
+		       is_local(device_major, word);
 	}
-	free(line);
-	return is_good;
+	return false;
 }
 
 /*
@@ -125,18 +119,11 @@ harmless_has_mount(FILE *mountinfo, unsigned long mount_id)
 bool
 fd_is_harmless(int fd)
 {
-	unsigned long mount_id;
-	FILE *mountinfo;
-	bool is_good;
-
 	if (fd_is_socket_or_pipe(fd) || fcntl(fd, F_GET_SEALS) >= 0 ||
 	    is_kernel_object(fd))
 		return true;
-	mount_id = mount_of(fd);
-	mountinfo = mount_id == 0 ? NULL : fopen("/proc/self/mountinfo", "re");
-	if (mountinfo == NULL)
-		return false;
-	is_good = harmless_has_mount(mountinfo, mount_id);
-	(void)fclose(mountinfo);
-	return is_good;
+	unsigned long mount_id = mount_of(fd);
+	CLEANUP_FILE FILE *mountinfo =
+	    mount_id == 0 ? NULL : fopen("/proc/self/mountinfo", "re");
+	return mountinfo != NULL && harmless_has_mount(mountinfo, mount_id);
 }

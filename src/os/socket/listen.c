@@ -29,11 +29,10 @@ listen_fds(char **variables, pid_t pid)
 {
 	const char *n = value_of(variables, "LISTEN_FDS");
 	char *end;
-	unsigned long count;
 
 	if (strtol(value_of(variables, "LISTEN_PID"), NULL, 10) != pid)
 		return 0;
-	count = strtoul(n, &end, 10);
+	unsigned long count = strtoul(n, &end, 10);
 	if (end == n || *end != '\0' || n[0] == '-')
 		return 0;
 	return count < LISTEN_FDS_MAX ? count : LISTEN_FDS_MAX;

@@ -115,13 +115,12 @@ static socklen_t
 random_address(const char *prefix, struct sockaddr_un *ret)
 {
 	uint64_t bits[2];
-	int n;
 
 	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
 	if (getrandom(bits, sizeof(bits), 0) != (ssize_t)sizeof(bits))
 		return 0;
-	n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1,
-	             "%s/%016" PRIx64 "%016" PRIx64, prefix, bits[0], bits[1]);
+	int n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1,
+	                 "%s/%016" PRIx64 "%016" PRIx64, prefix, bits[0], bits[1]);
 	if (n < 0 || (size_t)n >= sizeof(ret->sun_path) - 1)
 		return 0;
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
@@ -163,11 +162,10 @@ notify_address(int fd, char ret[NOTIFY_NAME_MAX])
 {
 	struct sockaddr_un address = {0};
 	socklen_t size = sizeof(address);
-	int len;
 
 	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
 		return -errno;
-	len = (int)(size - offsetof(struct sockaddr_un, sun_path)) - 1;
+	int len = (int)(size - offsetof(struct sockaddr_un, sun_path)) - 1;
 	if (len < 1 || address.sun_path[0] != '\0')
 		return -EINVAL;
 	(void)snprintf(ret, NOTIFY_NAME_MAX, "@%.*s", len, address.sun_path + 1);
@@ -231,7 +229,6 @@ peek(int fd, size_t control_bytes, struct notify_message *ret)
 	    .msg_control = &control,
 	    .msg_controllen = control_bytes,
 	};
-	bool has_sender;
 	ssize_t n;
 
 	ret->n_fds = 0;
@@ -244,7 +241,7 @@ peek(int fd, size_t control_bytes, struct notify_message *ret)
 	ret->stamp_ns = 0;
 	ret->len = (size_t)n;
 	ret->text[ret->len] = '\0';
-	has_sender = take_control(&header, ret);
+	bool has_sender = take_control(&header, ret);
 	ret->has_more_fds = header.msg_flags & MSG_CTRUNC;
 	if (header.msg_flags & MSG_TRUNC)
 		return -EMSGSIZE;

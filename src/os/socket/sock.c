@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "os/self/drop.h"
 #include "os/self/fd.h"
 #include "os/self/fsuser.h"
@@ -37,7 +38,6 @@ open_at(const struct addrinfo *at, bool v6only, int backlog)
 	const int only = v6only, on = 1;
 	const bool is_stream = at->ai_socktype == SOCK_STREAM;
 	int fd = socket(at->ai_family, at->ai_socktype | SOCK_FLAGS, 0);
-	int code;
 
 	if (fd < 0)
 		return -errno;
@@ -48,7 +48,7 @@ open_at(const struct addrinfo *at, bool v6only, int backlog)
 	    bind(fd, at->ai_addr, at->ai_addrlen) == 0 &&
 	    (!is_stream || backlog == NO_BACKLOG || listen(fd, backlog) == 0))
 		return fd_raise(fd);
-	code = errno;
+	int code = errno;
 	(void)close(fd);
 	return -code;
 }
@@ -98,10 +98,9 @@ open_port(const char *host, uint16_t port, int type, int backlog, struct err *er
 		hints.ai_flags = AI_ADDRCONFIG;
 		r = getaddrinfo(host, service, &hints, &list);
 	}
-	if (r != 0) {
-		err_set(err, 0, "find the address of %s: %s", host, gai_strerror(r));
-		return -EADDRNOTAVAIL;
-	}
+	if (r != 0)
+		return err_say(err, -EADDRNOTAVAIL, "find the address of %s: %s", host,
+		               gai_strerror(r));
 	r = -EADDRNOTAVAIL;
 	for (const struct addrinfo *at = list; at != NULL && r < 0; at = at->ai_next)
 		r = open_at(at, true, backlog);
@@ -164,12 +163,11 @@ int
 sock_connect_unix(const char *path, int type)
 {
 	struct sockaddr_un address;
-	int fd, r;
 
-	r = unix_address(path, &address);
+	int r = unix_address(path, &address);
 	if (r < 0)
 		return r;
-	fd = socket(AF_UNIX, type | SOCK_FLAGS, 0);
+	int fd = socket(AF_UNIX, type | SOCK_FLAGS, 0);
 	if (fd < 0)
 		return -errno;
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
@@ -221,11 +219,10 @@ static int
 bind_as_chooser(int fd, const struct sockaddr_un *address, uid_t chooser)
 {
 	const struct sockaddr *at = (const struct sockaddr *)address;
-	int r;
 
 	if (chooser == 0)
 		return bind(fd, at, sizeof(*address)) == 0 ? 0 : -errno;
-	r = fsuser_become(chooser, DROP_GID, NULL, 0);
+	int r = fsuser_become(chooser, DROP_GID, NULL, 0);
 	if (r == 0)
 		r = fsuser_search();
 	if (r == 0 && bind(fd, at, sizeof(*address)) < 0)
@@ -289,29 +286,21 @@ int
 sock_open_unix(const struct sock_file *file, struct err *err)
 {
 	struct sockaddr_un address;
-	int fd = -1;
 	int r = unix_address(file->is_contested ? file->name : file->path, &address);
 
-	if (r < 0)
-		goto fail;
-	fd = socket(AF_UNIX, file->type | SOCK_FLAGS, 0);
-	if (fd < 0) {
+	int fd = r < 0 ? -1 : socket(AF_UNIX, file->type | SOCK_FLAGS, 0);
+	if (r == 0 && fd < 0)
 		r = -errno;
-		goto fail;
-	}
-	r = bind_replacing(fd, &address, file);
-	if (r < 0)
-		goto fail;
-	r = own_and_listen(fd, file);
-	if (r < 0) {
+	if (r == 0)
+		r = bind_replacing(fd, &address, file);
+	if (r == 0) {
+		r = own_and_listen(fd, file);
+		if (r == 0)
+			return fd_raise(fd);
 		(void)unlink(place_of(file));
-		goto fail;
 	}
-	return fd_raise(fd);
-fail:
 	err_set(err, -r, "listen on unix socket %s", file->path);
-	if (fd >= 0)
-		(void)close(fd);
+	fd_close(&fd);
 	return r;
 }
 
@@ -404,8 +393,6 @@ bool
 sock_peer_has_group(const struct sock_peer *peer, gid_t gid)
 {
 	socklen_t len = 0;
-	gid_t *groups;
-	bool found = false;
 
 	if (peer->gid == gid)
 		return true;
@@ -413,12 +400,12 @@ sock_peer_has_group(const struct sock_peer *peer, gid_t gid)
 	if (getsockopt(peer->fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &len) == 0 ||
 	    errno != ERANGE || len == 0)
 		return false;
-	groups = malloc(len);
-	if (groups == NULL)
+	CLEANUP_FREE gid_t *groups = malloc(len);
+	if (groups == NULL ||
+	    getsockopt(peer->fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
 		return false;
-	if (getsockopt(peer->fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) == 0)
-		for (size_t i = 0; i < len / sizeof(*groups); i++)
-			found = found || groups[i] == gid;
-	free(groups);
-	return found;
+	for (size_t i = 0; i < len / sizeof(*groups); i++)
+		if (groups[i] == gid)
+			return true;
+	return false;
 }

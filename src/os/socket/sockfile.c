@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "os/self/fd.h"
 #include "os/socket/sock.h"
 
@@ -76,12 +77,11 @@ int
 sockfile_find(int fd, const char *path, bool may_decide)
 {
 	struct stat st;
-	int file;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	file = S_ISFIFO(st.st_mode) ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
-	                            : ioctl(fd, SIOCUNIXFILE);
+	int file = S_ISFIFO(st.st_mode) ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
+	                                : ioctl(fd, SIOCUNIXFILE);
 	if (file >= 0 || (errno != EPERM && errno != ENOTTY && errno != EINVAL))
 		return file >= 0 ? file : -errno;
 	return may_decide ? open_by_name(path) : -EPERM;
@@ -162,11 +162,10 @@ sockfile_is_there(const char *path)
 {
 	const struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
 	                             .resolve = RESOLVE_CACHED};
+	CLEANUP(fd_close)
 	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 
-	/* Of an O_PATH descriptor the file system is told nothing. */
-	if (fd >= 0)
-		(void)close(fd);
+	/* When an O_PATH descriptor is closed the file system is told nothing. */
 	return fd >= 0;
 }
 

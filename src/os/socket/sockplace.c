@@ -74,11 +74,11 @@ judge(struct approach *approach, const struct stat *dir, const struct stat *entr
 			approach->is_contested = true;
 		return 0;
 	}
-	err_set(err, 0,
-	        "%.300s is a link that others than root can change; write the path to "
-	        "which it leads",
-	        approach->way);
-	return -EPERM;
+	return err_say(
+	    err, -EPERM,
+	    "%.300s is a link that others than root can change; write the path to "
+	    "which it leads",
+	    approach->way);
 }
 
 /* Have the target of the link `fd` in place of its name, which begins here. */
@@ -87,12 +87,12 @@ put_target(struct approach *approach, int fd, size_t start, const char *rest)
 {
 	char target[PATH_MAX], way[PATH_MAX];
 	const ssize_t n = readlinkat(fd, "", target, sizeof(target));
-	int len;
 
 	if (n < 0)
 		return -errno;
-	len = snprintf(way, sizeof(way), "%.*s%.*s/%s", target[0] == '/' ? 0 : (int)start,
-	               approach->way, (int)n, target, rest);
+	int len =
+	    snprintf(way, sizeof(way), "%.*s%.*s/%s", target[0] == '/' ? 0 : (int)start,
+	             approach->way, (int)n, target, rest);
 	if (len >= (int)sizeof(way))
 		return -ENAMETOOLONG;
 	memcpy(approach->way, way, (size_t)len + 1);

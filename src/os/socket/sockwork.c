@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
@@ -89,9 +90,9 @@ adjust(int at, const struct sock_file *file, struct err *err)
 	if (!has_second_name(file) || sockfile_restore(at, file->name) < 0 ||
 	    sockfile_secure(at, file->name, false) != -ENOENT)
 		return r;
-	err_set(err, 0, "%s is another file by now: its clients do not find the socket",
-	        file->path);
-	return -ENOENT;
+	return err_say(err, -ENOENT,
+	               "%s is another file by now: its clients do not find the socket",
+	               file->path);
 }
 
 /* Has the file of the name all that it is to be given? */
@@ -148,18 +149,14 @@ find_owner(struct order *order, struct err *err)
 	 */
 	if (user[0] != '\0' && !id_parse(user, &order->file.uid)) {
 		passwd = getpwnam(user);
-		if (passwd == NULL) {
-			err_set(err, 0, "user %s is unknown", user);
-			return -ENOENT;
-		}
+		if (passwd == NULL)
+			return err_say(err, -ENOENT, "user %s is unknown", user);
 		order->file.uid = passwd->pw_uid;
 	}
 	if (group[0] != '\0' && !id_parse(group, &order->file.gid)) {
 		entry = getgrnam(group);
-		if (entry == NULL) {
-			err_set(err, 0, "group %s is unknown", group);
-			return -ENOENT;
-		}
+		if (entry == NULL)
+			return err_say(err, -ENOENT, "group %s is unknown", group);
 		order->file.gid = entry->gr_gid;
 	}
 	return 0;
@@ -186,12 +183,11 @@ go_there(struct order *order, struct err *err)
 {
 	struct sock_file *file = &order->file;
 	struct sockplace place;
-	int r;
 
 	file->name = file->path;
 	if (geteuid() != 0 || file->path[0] != '/')
 		return 0;
-	r = sockplace_find(file->path, &place, err);
+	int r = sockplace_find(file->path, &place, err);
 	if (r == 0 && fchdir(place.dir_fd) < 0)
 		r = -errno;
 	fd_close(&place.dir_fd);
@@ -217,11 +213,9 @@ go_there(struct order *order, struct err *err)
 static int
 carry_out_there(struct order *order, int *ret_fd, struct err *err)
 {
-	int r;
-
 	if (order->kind == SOCKWORK_WATCH)
 		return *ret_fd = watch_above(order->path, err);
-	r = go_there(order, err);
+	int r = go_there(order, err);
 	/* A directory that is gone has no files. */
 	if (order->kind == SOCKWORK_REMOVE && (r == -ENOENT || r == -ENOTDIR))
 		return 0;
@@ -239,7 +233,7 @@ static void
 carry_out(int fd, struct order *order)
 {
 	struct answer answer = {0};
-	int opened = -1;
+	CLEANUP(fd_close) int opened = -1;
 
 	answer.r = carry_out_there(order, &opened, &answer.err);
 	if (answer.r < 0 && answer.err.text[0] == '\0')
@@ -247,8 +241,6 @@ carry_out(int fd, struct order *order)
 		        order->path);
 	(void)pass_send(fd, &answer, sizeof(answer),
 	                &(struct pass_fds){&opened, opened >= 0}, 0);
-	if (opened >= 0)
-		(void)close(opened);
 }
 
 static void
@@ -336,8 +328,6 @@ static int
 ask(struct sockwork *work, uint64_t owner, const struct order *order,
     struct answer *ret_answer, int *ret_fd)
 {
-	int fd, r;
-
 	if (bounded_hangs(work->bounded, owner) || clock_mono_ms() >= work->until_ms)
 		return -ETIMEDOUT;
 	if (work->id < 0)
@@ -345,9 +335,9 @@ ask(struct sockwork *work, uint64_t owner, const struct order *order,
 		    work->bounded, &(struct bounded_task){owner, serve, NULL}, &work->fd);
 	if (work->id < 0)
 		return work->id;
-	fd = order->file.fd;
-	r = pass_send(work->fd, order, sizeof(*order),
-	              &(struct pass_fds){&fd, gives_fd(order)}, MSG_DONTWAIT);
+	int fd = order->file.fd;
+	int r = pass_send(work->fd, order, sizeof(*order),
+	                  &(struct pass_fds){&fd, gives_fd(order)}, MSG_DONTWAIT);
 	if (r == 0)
 		r = bounded_answer(work->fd, until(work), ret_answer, sizeof(*ret_answer),
 		                   ret_fd);
@@ -378,22 +368,18 @@ sockwork_do(struct sockwork *work, uint64_t owner, enum sockwork_kind kind,
 	struct order order = {.kind = kind, .file = *file};
 	struct answer answer = {0};
 	int fd = -1;
-	int r;
 
-	r = copy(order.path, sizeof(order.path), file->path) &&
-	            copy(order.user, sizeof(order.user), file->user) &&
-	            copy(order.group, sizeof(order.group), file->group)
-	        ? ask(work, owner, &order, &answer, &fd)
-	        : -ENAMETOOLONG;
-	if (r < 0) {
-		err_set(err, -r, "%s %s", kind_of(file), file->path);
-		return r;
-	}
+	int r = copy(order.path, sizeof(order.path), file->path) &&
+	                copy(order.user, sizeof(order.user), file->user) &&
+	                copy(order.group, sizeof(order.group), file->group)
+	            ? ask(work, owner, &order, &answer, &fd)
+	            : -ENAMETOOLONG;
+	if (r < 0)
+		return err_set(err, -r, "%s %s", kind_of(file), file->path);
 	*err = answer.err;
 	if ((kind != SOCKWORK_OPEN && kind != SOCKWORK_WATCH) || answer.r < 0 || fd >= 0)
 		return fd >= 0 ? fd : answer.r;
-	err_set(err, EMFILE, "unix socket %s", file->path);
-	return -EMFILE;
+	return err_set(err, EMFILE, "unix socket %s", file->path);
 }
 
 /* A single sockwork_do(), with a child of its own. */
@@ -402,10 +388,9 @@ sockwork_once(struct bounded *bounded, uint64_t owner, enum sockwork_kind kind,
               const struct sock_file *file, struct err *err)
 {
 	struct sockwork work;
-	int r;
 
 	sockwork_begin(&work, bounded, ONCE_MS);
-	r = sockwork_do(&work, owner, kind, file, err);
+	int r = sockwork_do(&work, owner, kind, file, err);
 	sockwork_done(&work);
 	return r;
 }

@@ -172,7 +172,6 @@ static int
 clone_child(struct spawner *spawner, struct spawn_place *place)
 {
 	struct spawn_child *child = &place->child;
-	int r;
 
 	if (!spawn_memory_lend(spawner, place)) {
 		child->writes_oom =
@@ -180,7 +179,7 @@ clone_child(struct spawner *spawner, struct spawn_place *place)
 		    (spawner->n_sharing > 0 ? spawner->shared_oom : spawner->own_oom);
 		return spawn_clone_copied(spawner, place);
 	}
-	r = spawn_clone_shared(spawner, place);
+	int r = spawn_clone_shared(spawner, place);
 	if (r < 0) {
 		atomic_store(&child->lives, 0);
 		spawn_memory_return(spawner, place);
@@ -201,7 +200,6 @@ os_spawn_begin(struct spawner *spawner, const struct spawn *spawn,
                struct spawn_place **ret_place, struct spawn_result *ret)
 {
 	struct spawn_place *place = spawn_place_take(spawner);
-	int r;
 
 	ASSERT(spawn->n_fds >= 3);
 	ASSERT(spawn->n_fds <= SPAWN_FDS_MAX);
@@ -211,7 +209,7 @@ os_spawn_begin(struct spawner *spawner, const struct spawn *spawn,
 		return -errno;
 	}
 	furnish(spawner, spawn, place);
-	r = clone_child(spawner, place);
+	int r = clone_child(spawner, place);
 	if (r < 0) {
 		spawn_place_give(spawner, place);
 		ret->step = refused_step(spawn, -r);

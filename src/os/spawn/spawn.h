@@ -86,8 +86,6 @@ struct spawn_trace {
 
 enum spawn_step { SPAWN_STEP_MAP(AS_ENUM) SPAWN_STEP_MAX };
 
-struct spawn_place;
-
 /* What one process needs to spawn others: probed once, kept by the caller. */
 struct spawner {
 	struct spawn_place *free; /* for the next children; more are made when needed */

@@ -50,12 +50,11 @@ spawn_oom_score_adj(const struct spawn_child *child)
 {
 	const struct attributes *wanted = child->spawn->attributes;
 	char text[OOM_NUMBER_MAX];
-	long fd, r;
 
 	oom_print(text, child->oom_score_adj);
-	fd = spawn_call(SYS_openat, AT_FDCWD, (long)"/proc/self/oom_score_adj",
-	                O_WRONLY | O_CLOEXEC);
-	r = fd < 0 ? fd : spawn_call(SYS_write, fd, (long)text, (long)strlen(text));
+	long fd = spawn_call(SYS_openat, AT_FDCWD, (long)"/proc/self/oom_score_adj",
+	                     O_WRONLY | O_CLOEXEC);
+	long r = fd < 0 ? fd : spawn_call(SYS_write, fd, (long)text, (long)strlen(text));
 	if (fd >= 0)
 		(void)spawn_call(SYS_close, fd, 0, 0);
 	if (r < 0 && wanted != NULL && wanted->has_oom_score_adj)
@@ -105,9 +104,11 @@ get_sets(struct sets *ret)
 
 	if (r < 0)
 		return r;
-	ret->effective = join(data[0].effective, data[1].effective);
-	ret->permitted = join(data[0].permitted, data[1].permitted);
-	ret->inheritable = join(data[0].inheritable, data[1].inheritable);
+	*ret = (struct sets){
+	    .effective = join(data[0].effective, data[1].effective),
+	    .permitted = join(data[0].permitted, data[1].permitted),
+	    .inheritable = join(data[0].inheritable, data[1].inheritable),
+	};
 	return 0;
 }
 
@@ -117,11 +118,12 @@ set_sets(const struct sets *sets)
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
-	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-		data[i].effective = (uint32_t)(sets->effective >> (32 * i));
-		data[i].permitted = (uint32_t)(sets->permitted >> (32 * i));
-		data[i].inheritable = (uint32_t)(sets->inheritable >> (32 * i));
-	}
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		data[i] = (struct __user_cap_data_struct){
+		    .effective = (uint32_t)(sets->effective >> (32 * i)),
+		    .permitted = (uint32_t)(sets->permitted >> (32 * i)),
+		    .inheritable = (uint32_t)(sets->inheritable >> (32 * i)),
+		};
 	return spawn_call(SYS_capset, (long)&header, (long)data, 0);
 }
 
@@ -194,10 +196,9 @@ settle_capabilities(const struct spawn_child *child)
 	const struct spawn *spawn = child->spawn;
 	const struct attributes *wanted = spawn->attributes;
 	struct sets had;
-	struct sets sets;
 
 	expect(child, SPAWN_STEP_AMBIENT, -1, get_sets(&had));
-	sets = had;
+	struct sets sets = had;
 	if (wanted->has_bounding)
 		sets.inheritable &= wanted->bounding;
 	if (wanted->has_ambient) {

@@ -149,12 +149,11 @@ arrange_fds(struct spawn_child *child)
 {
 	const int n = (int)child->spawn->n_fds;
 	int rest = n;
-	long r;
 
 	/* Until this is done, nothing may touch a descriptor: they are the parent's. */
-	r = child->is_shared
-	        ? spawn_call(SYS_close_range, child->keep, ~0U, CLOSE_RANGE_UNSHARE)
-	        : stage_own(child);
+	long r = child->is_shared
+	             ? spawn_call(SYS_close_range, child->keep, ~0U, CLOSE_RANGE_UNSHARE)
+	             : stage_own(child);
 	for (int i = 0; i < n && r >= 0; i++)
 		r = place_fd(child, i);
 	if (r >= 0 && child->exec_fd >= 0) {
@@ -221,13 +220,11 @@ exec_along(const struct spawn *spawn, const char *path)
 		size_t len = strcspn(at, ":");
 
 		if (len + 1 + file_len < sizeof(full)) {
-			long r;
-
 			memcpy(full, at, len);
 			full[len] = '/';
 			/* An empty entry is the current directory. */
 			memcpy(full + len + (len > 0), spawn->file, file_len + 1);
-			r = execute(spawn, full);
+			long r = execute(spawn, full);
 			if (!may_be_elsewhere(r))
 				return r;
 			is_forbidden |= r == -EACCES;

@@ -42,7 +42,6 @@ spawn_clone_shared(struct spawner *spawner, struct spawn_place *place)
 	    .stack = (uintptr_t)stack,
 	    .stack_size = (size_t)((char *)place - stack),
 	};
-	pid_t pid;
 
 	if (child->spawn->cgroup_fd >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
@@ -56,7 +55,7 @@ spawn_clone_shared(struct spawner *spawner, struct spawn_place *place)
 		args.flags |= CLONE_FILES;
 	else
 		spawn_window_unstage(spawner, place);
-	pid = os_clone3(&args, spawn_child_run, child);
+	pid_t pid = os_clone3(&args, spawn_child_run, child);
 	if (pid > 0)
 		return have(place, pid, pidfd);
 	if (child->is_shared)
@@ -76,7 +75,6 @@ fork_child(const struct spawner *spawner, struct spawn_child *child, int *ret_pi
 	    .pidfd = (uintptr_t)ret_pidfd,
 	    .exit_signal = SIGCHLD,
 	};
-	pid_t pid;
 
 	if (spawner->has_clone3) {
 		if (cgroup_fd >= 0) {
@@ -85,8 +83,8 @@ fork_child(const struct spawner *spawner, struct spawn_child *child, int *ret_pi
 		}
 		return os_clone3(&args, spawn_child_run, child);
 	}
-	pid = (pid_t)syscall(SYS_clone, CLONE_PARENT_SETTID | SIGCHLD, NULL,
-	                     &child->trace->pid, NULL, NULL);
+	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_PARENT_SETTID | SIGCHLD, NULL,
+	                           &child->trace->pid, NULL, NULL);
 	if (pid == 0)
 		(void)spawn_child_run(child);
 	if (pid < 0)
@@ -113,7 +111,6 @@ spawn_clone_copied(struct spawner *spawner, struct spawn_place *place)
 	sigset_t all, old;
 	int pidfd = -1;
 	int ends[2];
-	pid_t pid;
 
 	/* Its closing tells of the exec. */
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -124,7 +121,7 @@ spawn_clone_copied(struct spawner *spawner, struct spawn_place *place)
 	child->to_reset = spawner->has_clone3 ? spawner->ignored : UINT64_MAX;
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &old);
-	pid = fork_child(spawner, child, &pidfd);
+	pid_t pid = fork_child(spawner, child, &pidfd);
 	(void)sigprocmask(SIG_SETMASK, &old, NULL);
 	(void)close(ends[1]);
 	if (pid > 0) {

@@ -93,14 +93,13 @@ open_own(const struct spawn_child *child, const char *path, bool for_reading)
 {
 	const int both = O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
 	const int flags = O_WRONLY | O_APPEND | O_CREAT;
-	long fd, failed;
 
 	if (for_reading)
 		return open_outside(child, path, O_RDONLY | both, 0);
-	fd = open_outside(child, path, flags | both, 0640);
+	long fd = open_outside(child, path, flags | both, 0640);
 	if (fd != -ENOENT || child->root_fd >= 0)
 		return fd;
-	failed = make_parents(path);
+	long failed = make_parents(path);
 	fd = open_outside(child, path, flags | both, 0640);
 	return fd == -ENOENT && failed < 0 ? failed : fd;
 }
@@ -112,14 +111,13 @@ place_file(const struct spawn_child *child, int own)
 	const char *path = child->spawn->files[own];
 	const bool for_reading = own == STDIN_FILENO;
 	struct statx st;
-	long fd, r;
 
 	/* The lowest free number is the one that is opened. */
 	(void)spawn_call(SYS_close, own, 0, 0);
-	fd = open_own(child, path, for_reading);
+	long fd = open_own(child, path, for_reading);
 	if (fd < 0)
 		return fd;
-	r = fd != own ? -EBADF : judge(child, fd, true, &st);
+	long r = fd != own ? -EBADF : judge(child, fd, true, &st);
 	if (r == 0 && for_reading && S_ISFIFO(st.stx_mode)) {
 		/* With the writing end in the reader's own hands it has no end when its
 		 * writers go. */

@@ -37,7 +37,6 @@ place_new(void)
 {
 	const int prot = PROT_READ | PROT_WRITE;
 	const size_t size = (sizeof(struct spawn_place) + 63) / 64 * 64;
-	struct spawn_place *place;
 	/* Shared, so that it also works where the child has a copy of our memory. */
 	void *shared = mmap(NULL, sizeof(struct spawn_shared), prot,
 	                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -52,7 +51,8 @@ place_new(void)
 			(void)munmap(map, GUARD_SIZE + STACK_SIZE);
 		return NULL;
 	}
-	place = (struct spawn_place *)(void *)(map + GUARD_SIZE + STACK_SIZE - size);
+	struct spawn_place *place =
+	    (struct spawn_place *)(void *)(map + GUARD_SIZE + STACK_SIZE - size);
 	place->child.shared = shared;
 	return place;
 }
