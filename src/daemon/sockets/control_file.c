@@ -25,20 +25,21 @@ int
 control_file_do(const struct control_file *file, enum sockwork_kind kind,
                 const struct conf *conf, gid_t gid, struct err *err)
 {
-	const struct sock_file wanted = {
-	    .fd = file->fd,
-	    .path = file->path,
-	    .type = SOCK_STREAM,
-	    .backlog = CONTROL_CONNS_MAX,
-	    .mode = conf != NULL ? conf->control_mode : 0,
-	    .uid = (uid_t)-1,
-	    .gid = gid,
-	    .refuses_rights = true,
-	};
 	struct sockwork work;
 
 	sockwork_begin(&work, file->bounded, file->timeout_ms);
-	int r = sockwork_do(&work, VAULT_KEY(VAULT_CONTROL, 0), kind, &wanted, err);
+	int r = sockwork_do(&work, VAULT_KEY(VAULT_CONTROL, 0), kind,
+	                    &(const struct sock_file){
+	                        .fd = file->fd,
+	                        .path = file->path,
+	                        .type = SOCK_STREAM,
+	                        .backlog = CONTROL_CONNS_MAX,
+	                        .mode = conf != NULL ? conf->control_mode : 0,
+	                        .uid = (uid_t)-1,
+	                        .gid = gid,
+	                        .refuses_rights = true,
+	                    },
+	                    err);
 	sockwork_done(&work);
 	return r;
 }

@@ -104,10 +104,9 @@ on_lost(void *user)
 static int
 text_file(const char *text)
 {
-	const size_t len = strlen(text);
 	int fd = memfd_create("supd-reply", MFD_CLOEXEC);
 
-	if (fd >= 0 && fd_write_all(fd, text, len) < 0)
+	if (fd >= 0 && fd_write_all(fd, text, strlen(text)) < 0)
 		fd_close(&fd);
 	return fd < 0 ? -1 : fd_raise(fd);
 }
@@ -115,12 +114,13 @@ text_file(const char *text)
 static void
 tell_return(struct lending *lending, uint32_t id)
 {
-	const struct helper_message over = {.kind = HELPER_RETURN, .id = id};
 	struct helpers *helpers = lending->helpers;
 	struct loan *loan = &lending->at[id];
 
 	loan->state = LOAN_UNTOLD;
-	if (helpers_send(helpers, HELPER_LETTERS, &over, NULL) < 0)
+	if (helpers_send(helpers, HELPER_LETTERS,
+	                 &(const struct helper_message){.kind = HELPER_RETURN, .id = id},
+	                 NULL) < 0)
 		return;
 	loan->state = LOAN_RETURNED;
 	loan->number = helpers_sent(helpers, HELPER_LETTERS);
@@ -196,15 +196,14 @@ lending_give(struct lending *lending, const struct mailbox *mailbox,
 static bool
 end_lease(_Atomic uint32_t *lease)
 {
-	const struct timespec pause = {.tv_nsec = BUSY_US * 1000};
-
 	for (int i = 0; i < BUSY_TRIES; i++) {
 		uint32_t given = LEASE_GIVEN;
 
 		if (atomic_compare_exchange_strong(lease, &given, LEASE_OVER) ||
 		    given != LEASE_BUSY)
 			return true;
-		(void)nanosleep(&pause, NULL);
+		(void)nanosleep(&(const struct timespec){.tv_nsec = BUSY_US * 1000},
+		                NULL);
 	}
 	return false;
 }
@@ -233,17 +232,16 @@ lending_take_back(struct lending *lending, uint32_t *loan)
 static void
 tell_counted(struct lending *lending, uint32_t id)
 {
-	const struct helper_message counted = {.kind = HELPER_COUNTED, .id = id};
-
 	lending->at[id].owes_count =
-	    helpers_send(lending->helpers, HELPER_LETTERS, &counted, NULL) == -EAGAIN;
+	    helpers_send(lending->helpers, HELPER_LETTERS,
+	                 &(const struct helper_message){.kind = HELPER_COUNTED, .id = id},
+	                 NULL) == -EAGAIN;
 }
 
 static void
 on_room(void *user, bool is_new)
 {
 	struct lending *lending = user;
-	const struct helper_message leases = {.kind = HELPER_LEASES};
 	int fd;
 
 	if (is_new) {
@@ -252,7 +250,8 @@ on_room(void *user, bool is_new)
 			(void)log_errno(fd, "memory to share with /system/letters");
 			return;
 		}
-		(void)helpers_send(lending->helpers, HELPER_LETTERS, &leases,
+		(void)helpers_send(lending->helpers, HELPER_LETTERS,
+		                   &(const struct helper_message){.kind = HELPER_LEASES},
 		                   &(struct pass_fds){&fd, 1});
 		(void)close(fd);
 	}

@@ -100,9 +100,9 @@ open_new(struct sockwork *work, const struct mailbox *mailbox, struct err *err)
 	if (socket->kind == SOCKET_TCP)
 		return sock_listen_tcp(socket->address, socket->port, socket->backlog,
 		                       err);
-	if (socket->kind == SOCKET_UDP)
-		return sock_bind_udp(socket->address, socket->port, err);
-	return mailbox_do_file(work, mailbox, SOCKWORK_OPEN, err);
+	return socket->kind == SOCKET_UDP
+	           ? sock_bind_udp(socket->address, socket->port, err)
+	           : mailbox_do_file(work, mailbox, SOCKWORK_OPEN, err);
 }
 
 /* The same socket in the configuration before, of any actor; NULL: none. */
@@ -305,13 +305,13 @@ int
 mailboxes_open(struct sockets *sockets, struct mailboxes *ret, const struct conf *conf,
                const struct mailboxes *old, struct err *err)
 {
-	struct opening opening = {.sockets = sockets, .old = old};
 	int r = make_table(ret, conf, err);
 
 	if (r < 0)
 		return r;
 	given_assign(sockets->given, ret);
-	return open_all(&opening, ret, conf, err);
+	return open_all(&(struct opening){.sockets = sockets, .old = old}, ret, conf,
+	                err);
 }
 
 /* The same for actors that are added at run time: what supd was given is not for them. */
@@ -319,10 +319,11 @@ int
 mailboxes_open_added(struct sockets *sockets, struct mailboxes *ret,
                      const struct conf *conf, struct err *err)
 {
-	struct opening opening = {.sockets = sockets, .is_added = true};
 	int r = make_table(ret, conf, err);
 
-	return r < 0 ? r : open_all(&opening, ret, conf, err);
+	return r < 0 ? r
+	             : open_all(&(struct opening){.sockets = sockets, .is_added = true},
+	                        ret, conf, err);
 }
 
 static void

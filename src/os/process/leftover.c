@@ -65,10 +65,9 @@ static int
 await(const struct leftover_search *search, pid_t child, int fd)
 {
 	const volatile struct findings *found = search->found;
-	struct pollfd end = {.fd = fd, .events = POLLIN};
 	uint64_t late_ms = clock_mono_ms() + SILENT_MS, step = found->step;
 
-	while (poll(&end, 1, BEAT_MS) <= 0) {
+	while (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, BEAT_MS) <= 0) {
 		beat(search->of);
 		if (found->step != step || waits_for_processor(child)) {
 			step = found->step;
@@ -84,14 +83,16 @@ await(const struct leftover_search *search, pid_t child, int fd)
 static int
 run(struct leftover_search *search)
 {
-	const struct bounded_task task = {.run = leftover_search, .data = search};
 	struct findings *found = search->found;
 	struct bounded children;
 	int fd = -1, id, r;
 
 	bounded_init(&children);
 	do {
-		id = bounded_open(&children, &task, &fd);
+		id = bounded_open(
+		    &children,
+		    &(const struct bounded_task){.run = leftover_search, .data = search},
+		    &fd);
 		if (id < 0)
 			return id;
 		r = await(search, children.pids[id], fd);
@@ -225,7 +226,6 @@ leftover_kill_below(const struct leftover_hunt *of, pid_t walker, const pid_t *l
 {
 	const uint64_t end_ms = clock_mono_ms() + BELOW_MS;
 	struct proc_sweep *sweep = proc_sweep_new(walker);
-	struct map nobody = {0};
 	int count, r;
 
 	*ret_killed = 0;
@@ -234,7 +234,7 @@ leftover_kill_below(const struct leftover_hunt *of, pid_t walker, const pid_t *l
 	proc_sweep_include_left(sweep, left, n_left);
 	do {
 		beat(of);
-		r = proc_sweep_take(sweep, &nobody);
+		r = proc_sweep_take(sweep, &(struct map){0});
 		count = of->spared_mark != NULL
 		            ? proc_sweep_kill_marked(sweep, of->spared_mark)
 		            : proc_sweep_signal_all(sweep, getsid(walker), SIGKILL);

@@ -24,11 +24,10 @@ enum { MARK_TRIES = 3 };
 bool
 proc_has_mark(pid_t pid, const char *mark)
 {
-	const struct timespec a_moment = {.tv_nsec = 50000};
 	char its[PROC_MARK_MAX];
 
 	for (int i = 0; i < MARK_TRIES && proc_mark_read(pid, its) == -EAGAIN; i++)
-		(void)nanosleep(&a_moment, NULL);
+		(void)nanosleep(&(const struct timespec){.tv_nsec = 50000}, NULL);
 	return its[0] != '\0' && strcmp(its, mark) == 0;
 }
 

@@ -73,10 +73,9 @@ look_up(const struct proc_question *question, struct proc_answer *ret)
 static void
 answer(int fd, void *data UNUSED)
 {
-	struct pollfd in = {.fd = fd, .events = POLLIN};
 	struct proc_question question;
 
-	while (poll(&in, 1, REST_MS) > 0 &&
+	while (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, REST_MS) > 0 &&
 	       recv(fd, &question, sizeof(question), 0) == sizeof(question)) {
 		struct proc_answer told = {0};
 

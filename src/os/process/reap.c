@@ -99,9 +99,8 @@ static int
 wait_for_one(int pidfd, pid_t pid, int options, struct reap *ret)
 {
 	ASSERT(pidfd >= 0 || pid > 0);
-	if (pidfd >= 0)
-		return wait_for(OS_P_PIDFD, pidfd, options, ret);
-	return wait_for(P_PID, pid, options, ret);
+	return pidfd >= 0 ? wait_for(OS_P_PIDFD, pidfd, options, ret)
+	                  : wait_for(P_PID, pid, options, ret);
 }
 
 /*
@@ -135,12 +134,11 @@ int
 os_reap_wait(int pidfd, pid_t pid, int timeout_ms, struct reap *ret)
 {
 	const uint64_t until_ms = clock_mono_ms() + (uint64_t)timeout_ms;
-	struct pollfd end = {.fd = pidfd, .events = POLLIN};
 	int r = -1;
 
 	/* Signals come, that of another child's end above all. */
 	while (pidfd >= 0 && r < 0 && timeout_ms >= 0) {
-		r = poll(&end, 1, timeout_ms);
+		r = poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, timeout_ms);
 		timeout_ms = (int)(int64_t)(until_ms - clock_mono_ms());
 	}
 	return os_reap_pidfd(pidfd, pid, ret);

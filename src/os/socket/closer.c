@@ -62,7 +62,8 @@ drop(int fd UNUSED, void *data)
 int
 closer_drop(struct bounded *bounded, uint64_t owner, int socket_fd, uint64_t stamp_ns)
 {
-	struct rest rest = {.socket_fd = socket_fd, .stamp_ns = stamp_ns};
-
-	return bounded_start(bounded, &(struct bounded_task){owner, drop, &rest});
+	return bounded_start(
+	    bounded, &(struct bounded_task){
+	                 owner, drop,
+	                 &(struct rest){.socket_fd = socket_fd, .stamp_ns = stamp_ns}});
 }

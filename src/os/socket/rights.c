@@ -53,8 +53,9 @@ rights_may_come(int socket_fd)
 ssize_t
 rights_receive(int socket_fd, void *ret, size_t size)
 {
-	struct iovec data = {.iov_base = ret, .iov_len = size};
-	struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1};
+	struct msghdr header = {.msg_iov =
+	                            &(struct iovec){.iov_base = ret, .iov_len = size},
+	                        .msg_iovlen = 1};
 	/* While they are in the queue this closes none for the last time. */
 	ssize_t n = recvmsg(socket_fd, &header, MSG_PEEK | MSG_DONTWAIT);
 

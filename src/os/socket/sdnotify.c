@@ -222,9 +222,9 @@ static int
 peek(int fd, size_t control_bytes, struct notify_message *ret)
 {
 	union ucred_control control;
-	struct iovec text = {.iov_base = ret->text, .iov_len = NOTIFY_MESSAGE_MAX};
 	struct msghdr header = {
-	    .msg_iov = &text,
+	    .msg_iov =
+	        &(struct iovec){.iov_base = ret->text, .iov_len = NOTIFY_MESSAGE_MAX},
 	    .msg_iovlen = 1,
 	    .msg_control = &control,
 	    .msg_controllen = control_bytes,
@@ -245,9 +245,7 @@ peek(int fd, size_t control_bytes, struct notify_message *ret)
 	ret->has_more_fds = header.msg_flags & MSG_CTRUNC;
 	if (header.msg_flags & MSG_TRUNC)
 		return -EMSGSIZE;
-	if (!has_sender || strlen(ret->text) != ret->len)
-		return -EBADMSG;
-	return 1;
+	return !has_sender || strlen(ret->text) != ret->len ? -EBADMSG : 1;
 }
 
 /*

@@ -249,9 +249,8 @@ os_spawn_adopt(struct spawner *spawner, pid_t pid, uint64_t begun_ms,
 static bool
 has_left(const struct spawn_place *place)
 {
-	struct pollfd end = {.fd = place->pidfd, .events = POLLIN};
-
-	return place->pidfd < 0 || poll(&end, 1, 0) > 0 ||
+	return place->pidfd < 0 ||
+	       poll(&(struct pollfd){.fd = place->pidfd, .events = POLLIN}, 1, 0) > 0 ||
 	       (place->child.trace->step == SPAWN_STEP_NONE &&
 	        proc_has_execed(place->pid));
 }
@@ -260,11 +259,10 @@ has_left(const struct spawn_place *place)
 bool
 os_spawn_is_over(struct spawn_place *place)
 {
-	struct pollfd end = {.fd = place->end_fd, .events = POLLIN};
-
 	if (place->is_adopted && has_left(place))
 		atomic_store(&place->child.lives, 0);
-	if (place->end_fd >= 0 && poll(&end, 1, 0) > 0) {
+	if (place->end_fd >= 0 &&
+	    poll(&(struct pollfd){.fd = place->end_fd, .events = POLLIN}, 1, 0) > 0) {
 		fd_close(&place->end_fd);
 		atomic_store(&place->child.lives, 0);
 	}
@@ -276,15 +274,15 @@ os_spawn_is_over(struct spawn_place *place)
 bool
 os_spawn_await(struct spawn_place *place, unsigned int us)
 {
-	const struct timespec timeout = {.tv_sec = us / 1000000,
-	                                 .tv_nsec = us % 1000000 * 1000};
-	struct pollfd end = {.fd = place->end_fd, .events = POLLIN};
-
 	if (place->end_fd >= 0)
-		(void)poll(&end, 1, (int)(us + 999) / 1000);
+		(void)poll(&(struct pollfd){.fd = place->end_fd, .events = POLLIN}, 1,
+		           (int)(us + 999) / 1000);
 	else if (atomic_load(&place->child.lives) != 0)
-		(void)os_quiet_syscall(SYS_futex, (long)&place->child.lives, FUTEX_WAIT,
-		                       1, (long)&timeout, 0);
+		(void)os_quiet_syscall(
+		    SYS_futex, (long)&place->child.lives, FUTEX_WAIT, 1,
+		    (long)&(const struct timespec){.tv_sec = us / 1000000,
+		                                   .tv_nsec = us % 1000000 * 1000},
+		    0);
 	return os_spawn_is_over(place);
 }
 

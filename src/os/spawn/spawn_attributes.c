@@ -98,9 +98,11 @@ join(uint32_t low, uint32_t high)
 static long
 get_sets(struct sets *ret)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
-	const long r = spawn_call(SYS_capget, (long)&header, (long)data, 0);
+	const long r = spawn_call(SYS_capget,
+	                          (long)&(struct __user_cap_header_struct){
+	                              .version = _LINUX_CAPABILITY_VERSION_3},
+	                          (long)data, 0);
 
 	if (r < 0)
 		return r;
@@ -115,7 +117,6 @@ get_sets(struct sets *ret)
 static long
 set_sets(const struct sets *sets)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
 	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
@@ -124,7 +125,10 @@ set_sets(const struct sets *sets)
 		    .permitted = (uint32_t)(sets->permitted >> (32 * i)),
 		    .inheritable = (uint32_t)(sets->inheritable >> (32 * i)),
 		};
-	return spawn_call(SYS_capset, (long)&header, (long)data, 0);
+	return spawn_call(SYS_capset,
+	                  (long)&(struct __user_cap_header_struct){
+	                      .version = _LINUX_CAPABILITY_VERSION_3},
+	                  (long)data, 0);
 }
 
 static bool

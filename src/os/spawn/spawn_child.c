@@ -138,9 +138,8 @@ place_fd(const struct spawn_child *child, int own)
 		(void)spawn_call(SYS_close, own, 0, 0);
 		return 0;
 	}
-	if (child->from[own] == own)
-		return spawn_call(SYS_fcntl, own, F_SETFD, 0);
-	return spawn_call(SYS_dup3, child->from[own], own, 0);
+	return child->from[own] == own ? spawn_call(SYS_fcntl, own, F_SETFD, 0)
+	                               : spawn_call(SYS_dup3, child->from[own], own, 0);
 }
 
 /* Have the descriptors that were asked for, in their places, and no others. */
@@ -255,9 +254,8 @@ exec_file(const struct spawn *spawn)
 {
 	if (spawn->file[0] == '\0')
 		return -ENOENT;
-	if (strchr(spawn->file, '/') != NULL)
-		return execute(spawn, spawn->file);
-	return exec_along(spawn, find_path(spawn));
+	return strchr(spawn->file, '/') != NULL ? execute(spawn, spawn->file)
+	                                        : exec_along(spawn, find_path(spawn));
 }
 
 /* True if the child opens files by itself. */
