@@ -278,7 +278,6 @@ try_sweep(struct proc_sweep *sweep, const struct map *known)
 
 	sweep->n = sweep->n_unsure = 0;
 	map_done(&sweep->seen);
-	map_init(&sweep->seen);
 	/* Before the subreaper, which gets their children when they end. */
 	for (size_t i = 0; i < PROC_LEFT_MAX && found == 1; i++)
 		if (sweep->left[i] > 0)
@@ -312,7 +311,6 @@ proc_sweep_take(struct proc_sweep *sweep, const struct map *known)
 	int r = 0;
 
 	map_done(&sweep->dead);
-	map_init(&sweep->dead);
 	map_done(&sweep->was_executing);
 	sweep->was_executing = sweep->executing;
 	map_init(&sweep->executing);
