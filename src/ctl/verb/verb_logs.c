@@ -351,14 +351,12 @@ verb_logs(struct ctl *ctl, char **names, uint32_t n)
 
 	if (stream == NULL)
 		return ctl_no_memory(ctl);
-	*stream = (struct log_stream){
-	    .ctl = ctl,
-	    .in_journal.journal.pid = -1,
-	    .everything = n == 0,
-	    .names = n == 0 ? all : names,
-	    .n_names = n == 0 ? 1 : n,
-	    .text = STRBUF(TEXT_MAX),
-	};
+	stream->ctl = ctl;
+	stream->in_journal.journal.pid = -1;
+	stream->everything = n == 0;
+	stream->names = n == 0 ? all : names;
+	stream->n_names = n == 0 ? 1 : n;
+	stream->text = STRBUF(TEXT_MAX);
 	int status = logs_configure(stream);
 	if (stream->follow)
 		ctl->client.hangup_fd = ctl->out.fd;
