@@ -94,6 +94,17 @@ check_rule(enum preset preset, struct place place, uint8_t reason, const char *e
 	strbuf_done(&sb);
 }
 
+START_TEST(a_kind_beyond_the_last_is_told_by_no_phrase)
+{
+	const struct cause cause = {.kind = (enum cause_kind)(CAUSE_KIND_MAX + 1000)};
+	struct strbuf sb = STRBUF(1000);
+
+	cause_text(&sb, &cause, NULL);
+	ck_assert_str_eq(strbuf_str(&sb), "");
+	strbuf_done(&sb);
+}
+END_TEST
+
 START_TEST(a_rule_is_a_place_a_preset_or_a_reason)
 {
 	const struct place nowhere = {0, 0};
@@ -112,4 +123,5 @@ START_TEST(a_rule_is_a_place_a_preset_or_a_reason)
 END_TEST
 
 CHECK_MAIN("cause in words", causes_are_told_in_plain_words,
+           a_kind_beyond_the_last_is_told_by_no_phrase,
            a_rule_is_a_place_a_preset_or_a_reason)

@@ -196,9 +196,10 @@ rundir_open(struct rundirs *rundirs, const struct actor *actor, char **ret_path)
 		r = -errno;
 	if (r < 0)
 		return r;
-	return asprintf(ret_path, "%s/" ACTORS "/%s", rundirs->runtime_dir, name) < 0
-	           ? -ENOMEM
-	           : 0;
+	if (asprintf(ret_path, "%s/" ACTORS "/%s", rundirs->runtime_dir, name) >= 0)
+		return 0;
+	*ret_path = NULL;
+	return -ENOMEM;
 }
 
 void

@@ -102,7 +102,7 @@ const char *
 params_check(const struct param *params, const json_t *parameters)
 {
 	/* jansson's iteration takes a writable object and does not write. */
-	json_auto_t *object = json_incref((json_t *)(uintptr_t)parameters);
+	json_t *object = (json_t *)(uintptr_t)parameters;
 	const char *key;
 	json_t *value;
 

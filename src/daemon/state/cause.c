@@ -172,7 +172,8 @@ cause_text(struct strbuf *sb, const struct cause *cause, const char *about)
 	    [CAUSE_KIND_MAX] = "ended in an unknown way",
 	};
 
-	strbuf_adds(sb, phrases[cause->kind] != NULL ? phrases[cause->kind] : "");
+	if (cause->kind <= CAUSE_KIND_MAX && phrases[cause->kind] != NULL)
+		strbuf_adds(sb, phrases[cause->kind]);
 	switch (cause->kind) {
 	case CAUSE_NORMAL:
 		add_normal(sb, cause);
