@@ -11,15 +11,10 @@
 #include <stdint.h>
 
 struct attributes {
-	bool has_nice;
-	bool has_oom_score_adj;
-	bool has_scheduler;
-	bool has_io_priority;
-	bool has_bounding;
-	bool has_ambient;
+	bool has_nice, has_oom_score_adj, has_scheduler;
+	bool has_io_priority, has_bounding, has_ambient;
 	bool no_new_privileges;
-	int nice;
-	int oom_score_adj;
+	int nice, oom_score_adj;
 	int policy; /* SCHED_x */
 	int priority;
 	int io_priority;     /* as in ioprio_set(2) */

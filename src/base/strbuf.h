@@ -15,9 +15,7 @@
 
 struct strbuf {
 	char *data;
-	size_t len;
-	size_t cap;
-	size_t limit;
+	size_t len, cap, limit;
 	bool failed;
 };
 

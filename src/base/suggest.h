@@ -9,8 +9,7 @@
 
 /* Feed it one candidate after the other; `best` is NULL while none is near enough. */
 struct suggest {
-	const char *word;
-	const char *best;
+	const char *word, *best;
 	size_t distance;
 };
 

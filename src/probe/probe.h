@@ -50,8 +50,7 @@ struct probe {
 	struct sockaddr_storage address;
 	socklen_t address_len;
 	char *request; /* http; NULL: none */
-	size_t request_len;
-	size_t sent;
+	size_t request_len, sent;
 	struct head head;
 };
 

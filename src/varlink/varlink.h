@@ -44,9 +44,7 @@ struct varlink_call {
 	json_t *message; /* owned; the rest points into it */
 	const char *method;
 	json_t *parameters; /* an object, never NULL */
-	bool more;
-	bool oneway;
-	bool upgrade;
+	bool more, oneway, upgrade;
 };
 
 int varlink_call_parse(json_t *take_message, struct varlink_call *ret, struct err *err);

@@ -27,8 +27,7 @@ struct image {
 struct packer {
 	struct packed_visitor visitor;
 	unsigned char *block;
-	size_t used;
-	size_t cap;
+	size_t used, cap;
 	struct strbuf texts;
 	struct map places;
 	struct conf_process *processes;

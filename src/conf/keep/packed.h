@@ -41,8 +41,7 @@ struct packed_text {
 
 /* A member that points to an array, and the member with its length. */
 struct packed_array {
-	size_t offset;
-	size_t count_offset;
+	size_t offset, count_offset;
 	size_t count_size; /* 0: there is none, the array ends with NULL */
 	const struct packed_shape *of;
 };

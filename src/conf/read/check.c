@@ -27,8 +27,7 @@ struct work {
 struct checker {
 	struct reader *reader;
 	struct work *work;
-	size_t n_work;
-	size_t cap;
+	size_t n_work, cap;
 	bool good;
 };
 

@@ -28,8 +28,7 @@ struct key_list {
 	const struct conf_actor *actor;
 	enum conf_effect effect;
 	struct conf_key *at;
-	size_t n;
-	size_t cap;
+	size_t n, cap;
 	struct unwritten unwritten[UNWRITTEN_MAX];
 	size_t n_unwritten;
 };

@@ -13,10 +13,8 @@
 
 struct rights {
 	uint64_t effective; /* capabilities: bit n is number n */
-	uint64_t permitted;
-	uint64_t bounding;
-	int nice;
-	int oom_score_adj;
+	uint64_t permitted, bounding;
+	int nice, oom_score_adj;
 	uint32_t n_cpus;  /* the highest number that a processor may have, + 1 */
 	uint64_t nr_open; /* the highest limit of descriptors that can be set */
 };

@@ -64,8 +64,7 @@ read_kind(struct reader *reader, const struct yaml *node, struct conf_probe *pro
 
 /* The names of the two first of those keys that a mapping has. */
 struct kinds {
-	const char *first;
-	const char *second;
+	const char *first, *second;
 };
 
 static void

@@ -16,8 +16,7 @@ struct user {
 	gid_t gid;
 	bool has_gid; /* false: a number that the user database does not know */
 	char *name;   /* NULL likewise */
-	char *home;
-	char *shell;
+	char *home, *shell;
 	gid_t *groups;
 	size_t n_groups;
 };
@@ -27,8 +26,7 @@ struct conf_options;
 struct users {
 	const struct conf_options *options;
 	struct arena *arena; /* names, homes and groups: kept by the configuration */
-	struct map user_index;
-	struct map group_index;
+	struct map user_index, group_index;
 	struct user **users;
 	size_t n_users;
 };

@@ -15,8 +15,7 @@
 
 struct arena_chunk {
 	struct arena_chunk *older;
-	size_t used;
-	size_t cap;
+	size_t used, cap;
 	alignas(max_align_t) unsigned char data[];
 };
 

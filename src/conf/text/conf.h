@@ -55,8 +55,7 @@ struct conf_report {
 
 struct conf_reports {
 	struct conf_report *at;
-	size_t n;
-	size_t n_errors;
+	size_t n, n_errors;
 	bool truncated; /* more than CONF_REPORTS_MAX */
 };
 
@@ -95,8 +94,7 @@ struct conf_actor {
 struct conf_common {
 	struct conf_process *processes;
 	struct conf_defaults *defaults;
-	uint32_t n_processes;
-	uint32_t n_defaults;
+	uint32_t n_processes, n_defaults;
 };
 
 /* One piece of the file's `templates`, `defaults` and `replicas` as they are written:
@@ -107,9 +105,7 @@ struct conf_recipe {
 	bool is_plain; /* a text without quotes */
 	bool has_dollar;
 	uint32_t n; /* items, or pairs of key and value */
-	uint32_t file;
-	uint32_t line;
-	uint32_t column;
+	uint32_t file, line, column;
 };
 
 /* A configuration without pointers, in which places have become pointers again. */

@@ -18,8 +18,7 @@ struct conf_key {
 	const char *key;   /* dotted, such as "backoff.min" */
 	const char *value; /* JSON text of the effective value, in one spelling only */
 	uint32_t file;     /* into conf.files; CONF_NONE: a default */
-	uint32_t line;
-	uint32_t column;
+	uint32_t line, column;
 	enum conf_effect effect;
 };
 

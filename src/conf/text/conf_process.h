@@ -180,17 +180,14 @@ struct conf_world {
 
 /* Where the output of a process goes: read/read_output.c. */
 struct conf_outputs {
-	struct conf_output out;
-	struct conf_output err;
+	struct conf_output out, err;
 	bool out_is_err; /* the same target for both: one descriptor, order kept */
 	struct conf_log log;
 };
 
 /* How a process is told what to do. */
 struct conf_orders {
-	int stop_signal;
-	int reload_signal;
-	int watchdog_signal;
+	int stop_signal, reload_signal, watchdog_signal;
 	char **stop_command; /* NULL-terminated, or NULL */
 	char **reload_command;
 };

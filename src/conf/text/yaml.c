@@ -58,8 +58,7 @@ yaml_complain(const struct assembly *assembly, const char *last, size_t line,
 
 /* libyaml's words for what people do most often, and ours. */
 static const struct {
-	const char *theirs;
-	const char *ours;
+	const char *theirs, *ours;
 } sentences[] = {
     {"found character that cannot start any token",
      "this character cannot stand here; quote the text, and indent with spaces, not "

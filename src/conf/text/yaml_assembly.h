@@ -18,12 +18,10 @@ struct assembly {
 	struct frame frames[NODE_HEIGHT_MAX];
 	size_t n_frames;
 	const struct yaml **pile;
-	size_t n_pile;
-	size_t pile_cap;
+	size_t n_pile, pile_cap;
 	struct map anchor_index;
 	const struct yaml **anchors;
-	size_t n_anchors;
-	size_t anchors_cap;
+	size_t n_anchors, anchors_cap;
 	uint64_t aliased;
 	size_t n_documents;
 	const struct yaml *root;

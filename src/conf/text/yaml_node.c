@@ -147,8 +147,7 @@ node_use(const struct yaml *key)
 
 /* Two mappings that become one. */
 struct merge {
-	const struct yaml *base;
-	const struct yaml *over;
+	const struct yaml *base, *over;
 	struct yaml *out;
 };
 

@@ -41,8 +41,7 @@ struct yaml {
 	bool is_shell; /* key `command`: written as `shell`, its value is for /bin/sh */
 	bool used;     /* key of a parameter: a ${…} has asked for it */
 	uint32_t file; /* index into the list of files */
-	uint32_t line;
-	uint32_t column;
+	uint32_t line, column;
 	uint32_t weight; /* nodes from here down, aliases written out; saturates */
 	uint32_t height; /* 1: text */
 	const char *text;

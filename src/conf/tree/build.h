@@ -9,9 +9,7 @@
 /* What all files together say of the tree; NULL where they say nothing. */
 struct tree_input {
 	const struct yaml *top; /* the main file: /user's own keys */
-	const struct yaml *children;
-	const struct yaml *templates;
-	const struct yaml *defaults;
+	const struct yaml *children, *templates, *defaults;
 };
 
 void tree_build(struct reader *reader, const struct tree_input *input);

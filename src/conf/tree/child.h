@@ -11,8 +11,7 @@ struct child {
 	const struct yaml *map;      /* NULL: reported, and left out */
 	const struct yaml *replicas; /* NULL: just one */
 	bool is_broken;              /* its template is not there */
-	uint32_t n;
-	uint32_t done;
+	uint32_t n, done;
 };
 
 /* A supervisor while its children are read. */
@@ -40,8 +39,7 @@ struct builder {
 	struct map templates;
 	const struct yaml *supervisor_defaults;
 	struct brood broods[SPEC_DEPTH_MAX];
-	size_t n_broods;
-	size_t cap;
+	size_t n_broods, cap;
 	bool only_checks;   /* an actor with 0 replicas is built, too, and so checked */
 	bool left_out_some; /* an actor with 0 replicas was left out */
 	bool is_addition;   /* a single actor, `replicas` ignored … */

@@ -15,8 +15,7 @@ static const char key_kind[] = "kind";
 static const char key_order[] = "order";
 
 struct planner {
-	const struct conf *old;
-	const struct conf *new_conf;
+	const struct conf *old, *new_conf;
 	uint32_t *old_of; /* for each new actor the old one of its path, or CONF_NONE */
 	bool *moved;      /* for each new actor: it changed places with siblings */
 	const struct conf_key **differs; /* room for the keys of two actors */
@@ -29,9 +28,7 @@ struct planner {
 
 /* Where each child of one supervisor came from, to find the fewest that must move. */
 struct sibling {
-	uint32_t parent;
-	uint32_t new_index;
-	uint32_t old_index;
+	uint32_t parent, new_index, old_index;
 	uint32_t before; /* the one before it in the longest run, or CONF_NONE */
 };
 

@@ -22,12 +22,10 @@ struct noted {
 struct recipes {
 	const struct tree_input *input;
 	struct noted *at;
-	size_t n;
-	size_t cap;
+	size_t n, cap;
 	/* the row in the making */
 	struct conf_recipe *row;
-	size_t n_row;
-	size_t cap_row;
+	size_t n_row, cap_row;
 };
 
 /* Begin to take notes; the input is borrowed until recipes_end(). */

@@ -93,10 +93,8 @@ history_update(struct history *history, const struct top *top)
 
 /* An event of the stream, as far as it is wanted. */
 struct started {
-	struct span event;
-	struct span path;
-	int64_t generation;
-	int64_t mono;
+	struct span event, path;
+	int64_t generation, mono;
 };
 
 struct loading {

@@ -15,29 +15,22 @@ enum sort_key { SORT_CPU, SORT_MEMORY, SORT_RESTARTS, SORT_UPTIME, SORT_PATH, SO
 
 struct row {
 	uint32_t path; /* in texts, as the state and the remark */
-	uint32_t state;
-	uint32_t remark;
+	uint32_t state, remark;
 	uint32_t order; /* as supd told them */
 	uint32_t depth; /* parts of the path */
 	int64_t pid;
 	int64_t cpu_usec;  /* -1: not known, as for the others */
 	int64_t cpu_milli; /* of one processor, in thousandths */
-	int64_t memory;
-	int64_t processes;
-	int64_t uptime_ms;
-	int64_t restarts;
-	int64_t generation;
+	int64_t memory, processes, uptime_ms, restarts, generation;
 };
 
 /* The figures of all actors at one moment. */
 struct snapshot {
 	struct strbuf texts;
 	struct row *rows;
-	size_t n;
-	size_t cap;
+	size_t n, cap;
 	uint64_t at_ms;
-	uint32_t running;
-	uint32_t down;
+	uint32_t running, down;
 	bool failed;
 };
 

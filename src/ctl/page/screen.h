@@ -35,20 +35,15 @@ enum screen_key {
 
 struct screen {
 	sigset_t mask_before;
-	int signal_fd;
-	int stderr_before;
-	int messages_fd;
+	int signal_fd, stderr_before, messages_fd;
 	bool colour;
-	uint32_t width;
-	uint32_t height;
+	uint32_t width, height;
 };
 
 /* A region of the page: `room` columns of a line, shown as the row of the cursor is or
  * not. */
 struct region {
-	uint32_t line;
-	uint32_t column;
-	uint32_t room;
+	uint32_t line, column, room;
 	bool reversed;
 };
 

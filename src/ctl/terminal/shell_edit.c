@@ -26,8 +26,7 @@ static char blanks[] = " \t";
 static struct {
 	struct ctl *ctl;
 	char *names[4096]; /* owned */
-	size_t n;
-	size_t next;
+	size_t n, next;
 	const struct verb *verb;
 	const struct verb_option *option;
 } completion;

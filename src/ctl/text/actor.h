@@ -14,16 +14,12 @@
 
 struct cause_view {
 	bool is_there;
-	struct span kind;
-	struct span text;
+	struct span kind, text;
 };
 
 struct failure_view {
 	bool is_there;
-	struct span origin;
-	struct span directive;
-	struct span rule;
-	struct span at;
+	struct span origin, directive, rule, at;
 	struct cause_view cause;
 };
 
@@ -45,26 +41,20 @@ struct exit_view {
 
 struct backoff_view {
 	bool is_there;
-	int64_t failures;
-	int64_t delay_ms;
+	int64_t failures, delay_ms;
 	int64_t due_in_ms; /* -1: no start is waiting for it */
 };
 
 struct resources_view {
 	bool is_there;
 	int64_t memory_bytes; /* -1: not known, as for the others */
-	int64_t cpu_usec;
-	int64_t processes;
-	int64_t descriptors;
-	int64_t read_bytes;
+	int64_t cpu_usec, processes, descriptors, read_bytes;
 	int64_t write_bytes;
 };
 
 /* The restarts that count now; of the bounds -1: none. */
 struct restarts_view {
-	int64_t n;
-	int64_t limit;
-	int64_t within_ms;
+	int64_t n, limit, within_ms;
 };
 
 /* What did not arrive. */
@@ -76,14 +66,10 @@ struct missed_view {
 
 struct actor_view {
 	struct span raw; /* the whole object */
-	struct span path;
-	struct span kind;
-	struct span state;
+	struct span path, kind, state;
 	int64_t pid; /* 0: none */
-	int64_t incarnation;
-	int64_t generation;
-	bool ready;
-	bool held;
+	int64_t incarnation, generation;
+	bool ready, held;
 	int64_t suspended;
 	bool sigstopped;
 	bool degraded; /* an actor below it failed */
@@ -94,12 +80,9 @@ struct actor_view {
 	int64_t restarts;
 	struct span raw_restarts_by;
 	struct restarts_view window;
-	struct span strategy;
-	struct span restart;
-	struct span description;
+	struct span strategy, restart, description;
 	struct missed_view missed;
-	struct span status;
-	struct span raw_waits_for;
+	struct span status, raw_waits_for;
 	struct backoff_view backoff;
 	struct failure_view failure;
 	struct exit_view last_exit;

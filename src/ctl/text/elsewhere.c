@@ -10,8 +10,7 @@
 
 /* What verbs of other tools are called here. */
 static const struct {
-	const char *other;
-	const char *hint;
+	const char *other, *hint;
 } others[] = {
     {"ps", "supctl list"},
     {"stat", "supctl status"},

@@ -9,9 +9,7 @@
 #include <string.h>
 
 struct kept_line {
-	struct kept_line *older;
-	struct kept_line *newer;
-	struct kept_line *newer_of_origin;
+	struct kept_line *older, *newer, *newer_of_origin;
 	struct kept_origin *origin;
 	size_t len;
 	char text[];

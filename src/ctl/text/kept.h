@@ -17,8 +17,7 @@ struct kept_line;
 
 /* Where lines come from, all zero at first; has to live as long as the lines. */
 struct kept_origin {
-	struct kept_line *first;
-	struct kept_line *last;
+	struct kept_line *first, *last;
 	int64_t n;
 };
 

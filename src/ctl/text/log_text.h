@@ -10,10 +10,7 @@
 
 /* As supd has sent it. */
 struct log_line {
-	struct span path;
-	struct span time;
-	struct span stream;
-	struct span text;
+	struct span path, time, stream, text;
 	struct span bytes; /* in base64, where the text is not what was written */
 };
 

@@ -14,10 +14,7 @@
 
 /* What becomes of an actor, by `change` and `effect`; "" is any effect. */
 static const struct plan_word {
-	const char *change;
-	const char *effect;
-	const char *future;
-	const char *past;
+	const char *change, *effect, *future, *past;
 	const char *to;     /* behind a number, of what is to come */
 	const char *summed; /* … of what was done; "": that is to come, too */
 	enum colour colour;

@@ -7,8 +7,7 @@
 #include "ctl/text/show.h"
 
 struct socket_view {
-	struct span name;
-	struct span address;
+	struct span name, address;
 };
 
 /* A word of a command line; quoted where it has blanks or quotes, or is empty. */

@@ -15,17 +15,14 @@
 
 struct shown_output {
 	struct out *out;
-	const char *label;
-	const char *indent;
+	const char *label, *indent;
 	uint32_t n;
 	struct strbuf *journal; /* the socket of its entries there; "": there is none */
 	bool in_journal;
 };
 
 struct shown_line {
-	struct span time;
-	struct span stream;
-	struct span text;
+	struct span time, stream, text;
 };
 
 static void

@@ -17,9 +17,7 @@
 #define TABLE_BYTES_MAX   (256 * 1024 * 1024)
 
 struct cell {
-	uint32_t offset;
-	uint32_t len;
-	uint32_t width;
+	uint32_t offset, len, width;
 	enum colour colour;
 };
 
@@ -27,8 +25,7 @@ struct table {
 	uint32_t columns;
 	size_t widths[TABLE_COLUMNS_MAX];
 	struct cell *cells;
-	size_t n;
-	size_t cap;
+	size_t n, cap;
 	struct strbuf text;
 	size_t cell_start;
 	bool failed; /* out of memory: table_print() says so */

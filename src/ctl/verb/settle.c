@@ -274,8 +274,7 @@ look(struct settle *settle)
 /* ---- what failed ------------------------------------------------------------------- */
 
 struct tail_line {
-	struct span stream;
-	struct span text;
+	struct span stream, text;
 };
 
 static int

@@ -24,8 +24,7 @@ struct settle {
 	uint64_t begin_us; /* failures before the command are not its doing */
 	uint64_t begin_ms; /* the same on the client's clock */
 	struct settle_entry *entries;
-	size_t n;
-	size_t cap;
+	size_t n, cap;
 	struct map by_path;
 	bool failed;    /* out of memory */
 	bool pending;   /* while looking: one has to be looked at again */

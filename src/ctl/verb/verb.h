@@ -19,8 +19,7 @@ struct verb {
 	const char *help;      /* one line */
 	enum verb_family family;
 	unsigned int options; /* OPTION_… it takes */
-	uint32_t names_min;
-	uint32_t names_max;
+	uint32_t names_min, names_max;
 	verb_run *run;
 };
 

@@ -95,8 +95,7 @@ running_file(struct ctl *ctl)
 struct remark {
 	const char *file;
 	size_t file_len;
-	long line;
-	long column;
+	long line, column;
 	const char *kind;
 	size_t kind_len;
 	const char *message;

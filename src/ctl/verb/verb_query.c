@@ -17,8 +17,7 @@
 /* What is asked about each actor, and how many said yes and no. */
 struct state_question {
 	bool (*is)(const struct actor_view *actor);
-	uint32_t yes;
-	uint32_t no;
+	uint32_t yes, no;
 };
 
 static bool

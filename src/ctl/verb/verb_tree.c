@@ -16,11 +16,7 @@ enum tree_column { COLUMN_NAME, COLUMN_STATE, COLUMN_WHAT, COLUMN_REMARK, TREE_C
 
 /* An actor of the tree; the offsets are into tree.text. */
 struct tree_node {
-	size_t path;
-	size_t path_len;
-	size_t json;
-	size_t json_len;
-	size_t depth;
+	size_t path, path_len, json, json_len, depth;
 	size_t parent; /* SIZE_MAX: none that is drawn */
 	bool last;     /* of its parent's children */
 };
@@ -30,8 +26,7 @@ struct tree {
 	const char *top; /* the path it begins at, NULL: all of it */
 	struct strbuf text;
 	struct tree_node *nodes;
-	size_t n;
-	size_t cap;
+	size_t n, cap;
 	bool failed;
 };
 

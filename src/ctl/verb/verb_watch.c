@@ -26,8 +26,7 @@ struct watch_target {
 struct targets {
 	struct ctl *ctl;
 	struct watch_target *at;
-	size_t n;
-	size_t cap;
+	size_t n, cap;
 	bool failed;
 };
 

@@ -61,10 +61,7 @@ enum exit_status {
 struct options {
 	const char *socket;      /* NULL: the default */
 	const char *runtime_dir; /* instead: the socket is in it */
-	bool json;
-	bool no_color;
-	bool help;
-	bool version;
+	bool json, no_color, help, version;
 	uint64_t timeout_ms; /* CLIENT_FOREVER: none */
 	unsigned int given;  /* OPTION_… */
 	const char *since;   /* the verb knows its form */
@@ -73,8 +70,7 @@ struct options {
 	const char *types;   /* the same */
 	const char *settle;  /* the same */
 	const char *lines;   /* the same */
-	const char *for_state;
-	const char *cause;
+	const char *for_state, *cause;
 	const char *times; /* the verb knows its form */
 	const char *use;
 	const char *rollback; /* the same */

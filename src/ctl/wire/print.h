@@ -21,10 +21,7 @@
 struct out {
 	int fd;
 	struct strbuf buf;
-	bool colour;
-	bool terminal;
-	bool utf8;
-	bool closed;
+	bool colour, terminal, utf8, closed;
 	int error; /* errno of a write that failed, or 0 */
 };
 

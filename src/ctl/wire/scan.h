@@ -18,8 +18,7 @@
 #define SCAN_DEPTH_MAX 64
 
 struct scan {
-	const char *p;
-	const char *end;
+	const char *p, *end;
 	bool bad;
 };
 

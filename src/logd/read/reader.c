@@ -34,8 +34,7 @@ struct log_reader {
 	size_t request_len;
 	struct source *sources;
 	size_t n;
-	bool follow;
-	bool positions;
+	bool follow, positions;
 	struct source_start start;
 	int out_fd;
 	struct strbuf out;

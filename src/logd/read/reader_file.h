@@ -19,8 +19,7 @@ struct reader_file {
 	uint64_t words;  /* the same without digits: what is written anew keeps it */
 	char *data;
 	size_t start; /* of what is not taken yet */
-	size_t len;
-	size_t cap;
+	size_t len, cap;
 	bool is_cut; /* the last line was a piece of one */
 };
 

@@ -170,9 +170,7 @@ begin_at_tail(struct source *source, uint64_t lines, uint64_t since_us)
 }
 
 struct position {
-	uint64_t inode;
-	uint64_t mark;
-	uint64_t offset;
+	uint64_t inode, mark, offset;
 };
 
 static bool

@@ -37,8 +37,7 @@ struct source {
 	/* reader_watch.c */
 	bool is_changed;  /* there may be something new */
 	uint64_t watched; /* inode of the file that is watched, 0: none */
-	int file_watch;
-	int directory_watch;
+	int file_watch, directory_watch;
 };
 
 /* What to begin with, if there is no position. */

@@ -94,9 +94,7 @@ struct feed_log {
 	/* the age at which a set-aside file is deleted; 0: without limit */
 	uint64_t max_age_ms;
 	uint32_t keep;
-	bool timestamps;
-	bool json;
-	bool compress;
+	bool timestamps, json, compress;
 	bool drop; /* rather than wait while the file cannot be written */
 };
 
@@ -105,16 +103,14 @@ struct feed_message {
 	uint32_t stream; /* enum feed_stream */
 	uint32_t target; /* enum feed_target */
 	int32_t error;
-	uint64_t instance;
-	uint64_t key;
+	uint64_t instance, key;
 	/*
 	 * FEED_STREAM with a pattern: tell of the first line that matches and ends behind
 	 * the first match_from - 1 bytes of the stream, also if that was before; 0: of
 	 * none, FEED_AS_BEFORE: as was said last.
 	 */
 	uint64_t match_from;
-	uint32_t incarnation;
-	uint32_t generation;
+	uint32_t incarnation, generation;
 	int32_t pid; /* 0: none */
 	uint32_t text_len;
 	uint32_t show;   /* enum feed_shown; FEED_SHOW: set of enum feed_look */

@@ -29,8 +29,7 @@ struct logd {
 	struct delivery delivery;
 	struct stream_table table;
 	int feed; /* borrowed */
-	int epoll;
-	int signals;
+	int epoll, signals;
 
 	uint64_t instance;
 	bool is_addressed; /* FEED_BEGIN came with our number */

@@ -21,8 +21,7 @@
 #define PARTS_MAX 4
 
 struct match_begun {
-	size_t len;
-	size_t n_parts;
+	size_t len, n_parts;
 	size_t parts[PARTS_MAX]; /* where they begin */
 	char text[PATTERN_LINE_MAX];
 };

@@ -25,9 +25,7 @@
 #include "os/self/signals.h"
 
 struct pack_names {
-	char plain[PATH_MAX];
-	char packed[PATH_MAX];
-	char partial[PATH_MAX];
+	char plain[PATH_MAX], packed[PATH_MAX], partial[PATH_MAX];
 };
 
 /* The newest file that is not compressed. */

@@ -27,17 +27,14 @@ struct sink {
 	struct feed_log log;
 	struct streams streams;
 	int fd; /* -1: closed */
-	uint64_t device;
-	uint64_t inode;
+	uint64_t device, inode;
 	TAILQ_ENTRY(sink) by_use; /* in the list of sinks that may be open */
 	TAILQ_ENTRY(sink) by_trouble;
-	bool in_use;
-	bool in_trouble;
+	bool in_use, in_trouble;
 	int error;        /* errno; 0: all is well */
 	int told;         /* the error that was told last */
 	int rotate_error; /* why the file could not be set aside last time; 0: no error */
-	int rotate_told;
-	int pack_told;
+	int rotate_told, pack_told;
 	bool pack_due; /* something was set aside */
 	uint32_t pause_ms;
 	uint64_t retry_ms;

@@ -53,15 +53,10 @@ struct state_batch {
 	uint32_t entry;
 	uint64_t key;
 	uint64_t pipe; /* inode of the stream's pipe */
-	uint64_t device;
-	uint64_t inode;
-	uint64_t offset;
+	uint64_t device, inode, offset;
 	uint64_t length; /* bytes of the pipe */
 	uint64_t total;  /* from here to line_end: of the entry, once the batch is done */
-	uint64_t lost;
-	uint64_t lost_noted;
-	uint64_t line_inode;
-	uint64_t line_end;
+	uint64_t lost, lost_noted, line_inode, line_end;
 	char path[PATH_MAX]; /* of the file */
 };
 

@@ -26,8 +26,7 @@ struct stream {
 	struct batch_source source;
 	struct sink *sink;
 	char *actor;
-	uint32_t incarnation;
-	uint32_t generation;
+	uint32_t incarnation, generation;
 	int32_t pid;
 	enum feed_stream name;
 	enum feed_shown shown;
@@ -58,8 +57,7 @@ struct stream_table {
 	struct stream **by_entry; /* STATE_STREAMS_MAX of them */
 	struct map sinks;         /* by path, into sink_at */
 	struct sink **sink_at;
-	uint32_t n_sinks;
-	uint32_t n_streams;
+	uint32_t n_sinks, n_streams;
 };
 
 int stream_table_open(struct stream_table *table, struct state *state);
