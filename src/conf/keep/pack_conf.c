@@ -123,7 +123,6 @@ pack_array(struct packed_visitor *visitor, const struct packed_array *array, siz
 	struct packer *packer = (struct packer *)visitor;
 	unsigned char *member = packer->block + at + array->offset;
 	const unsigned char *source;
-	size_t bytes;
 
 	memcpy(&source, member, sizeof(source));
 	*ret_at = 0;
@@ -134,7 +133,7 @@ pack_array(struct packed_visitor *visitor, const struct packed_array *array, siz
 		*ret_n = packed_count(array, packer->block + at);
 	else
 		*ret_n = count_list(source);
-	bytes = (*ret_n + (array->count_size == 0)) * array->of->size;
+	size_t bytes = (*ret_n + (array->count_size == 0)) * array->of->size;
 	int r = add_room(packer, bytes, ret_at);
 	if (r < 0)
 		return r;

@@ -35,15 +35,16 @@ static const struct {
 	uint32_t width; /* with the space before it */
 	bool always;    /* also on a narrow page */
 	bool left;
+	enum figure figure;
 } columns[COLUMNS] = {
-    [COLUMN_STATE] = {" STATE", 11, true, true},
-    [COLUMN_PID] = {"PID", 8, false, false},
-    [COLUMN_CPU] = {"CPU", 7, true, false},
-    [COLUMN_MEMORY] = {"MEMORY", 8, true, false},
-    [COLUMN_PROCS] = {"PROCS", 6, false, false},
-    [COLUMN_UPTIME] = {"UPTIME", 8, true, false},
-    [COLUMN_RESTARTS] = {"RESTARTS", 9, true, false},
-    [COLUMN_HISTORY] = {" IN 10 MIN", 11, true, true},
+    [COLUMN_STATE] = {" STATE", 11, true, true, FIGURE_NONE},
+    [COLUMN_PID] = {"PID", 8, false, false, FIGURE_PID},
+    [COLUMN_CPU] = {"CPU", 7, true, false, FIGURE_CPU},
+    [COLUMN_MEMORY] = {"MEMORY", 8, true, false, FIGURE_MEMORY},
+    [COLUMN_PROCS] = {"PROCS", 6, false, false, FIGURE_PROCS},
+    [COLUMN_UPTIME] = {"UPTIME", 8, true, false, FIGURE_UPTIME},
+    [COLUMN_RESTARTS] = {"RESTARTS", 9, true, false, FIGURE_RESTARTS},
+    [COLUMN_HISTORY] = {" IN 10 MIN", 11, true, true, FIGURE_NONE},
 };
 
 static const char help[] =
@@ -97,35 +98,6 @@ room_for_paths(const struct screen *screen)
 }
 
 static void
-add_figure(struct strbuf *sb, enum column column, const struct row *row)
-{
-	switch (column) {
-	case COLUMN_PID:
-		rows_add_number(sb, row->pid > 0 ? row->pid : -1);
-		break;
-	case COLUMN_CPU:
-		rows_add_share(sb, row->cpu_milli);
-		break;
-	case COLUMN_MEMORY:
-		rows_add_bytes(sb, row->memory);
-		break;
-	case COLUMN_PROCS:
-		rows_add_number(sb, row->processes);
-		break;
-	case COLUMN_UPTIME:
-		rows_add_age(sb, row->uptime_ms);
-		break;
-	case COLUMN_RESTARTS:
-		rows_add_number(sb, row->restarts);
-		break;
-	case COLUMN_STATE:
-	case COLUMN_HISTORY:
-	case COLUMNS:
-		break;
-	}
-}
-
-static void
 put_column(const struct page *page, const struct row *row, enum column column,
            struct region *region)
 {
@@ -142,7 +114,7 @@ put_column(const struct page *page, const struct row *row, enum column column,
 	} else if (column == COLUMN_HISTORY) {
 		history_draw(&page->history, row, page->ctl->out.utf8, &sb);
 	} else {
-		add_figure(&sb, column, row);
+		rows_add_figure(&sb, row, columns[column].figure);
 	}
 	at.column++;
 	at.room = room;

@@ -30,8 +30,8 @@ rows_add_share(struct strbuf *sb, int64_t milli)
 }
 
 /* A number of something. */
-void
-rows_add_number(struct strbuf *sb, int64_t n)
+static void
+add_number(struct strbuf *sb, int64_t n)
 {
 	if (n < 0)
 		strbuf_addc(sb, '-');
@@ -57,6 +57,34 @@ rows_add_age(struct strbuf *sb, int64_t ms)
 		strbuf_addc(sb, '-');
 	else
 		print_age(sb, (uint64_t)ms);
+}
+
+/* A figure of a row, as its column has it. */
+void
+rows_add_figure(struct strbuf *sb, const struct row *row, enum figure figure)
+{
+	switch (figure) {
+	case FIGURE_PID:
+		add_number(sb, row->pid > 0 ? row->pid : -1);
+		break;
+	case FIGURE_CPU:
+		rows_add_share(sb, row->cpu_milli);
+		break;
+	case FIGURE_MEMORY:
+		rows_add_bytes(sb, row->memory);
+		break;
+	case FIGURE_PROCS:
+		add_number(sb, row->processes);
+		break;
+	case FIGURE_UPTIME:
+		rows_add_age(sb, row->uptime_ms);
+		break;
+	case FIGURE_RESTARTS:
+		add_number(sb, row->restarts);
+		break;
+	case FIGURE_NONE:
+		break;
+	}
 }
 
 /* ---- a look ------------------------------------------------------------------------ */
@@ -167,6 +195,26 @@ on_actor_seen(void *user, const struct actor_view *actor)
 	seen->n++;
 }
 
+/* What the rows are ordered by; 0 where it is not a figure. */
+static int64_t
+figure_of(const struct row *row, enum sort_key sort)
+{
+	switch (sort) {
+	case SORT_CPU:
+		return row->cpu_milli;
+	case SORT_MEMORY:
+		return row->memory;
+	case SORT_RESTARTS:
+		return row->restarts;
+	case SORT_UPTIME:
+		return row->uptime_ms;
+	case SORT_PATH:
+	case SORT_MAX:
+		break;
+	}
+	return 0;
+}
+
 /* The greatest first, unknown values last; equal rows stay in the order of supd's reply.
  */
 static int
@@ -174,29 +222,8 @@ compare_rows(const void *a, const void *b, void *user)
 {
 	const struct top *top = user;
 	const struct row *left = a, *right = b;
-	int64_t l = 0, r = 0;
+	const int64_t l = figure_of(left, top->sort), r = figure_of(right, top->sort);
 
-	switch (top->sort) {
-	case SORT_CPU:
-		l = left->cpu_milli;
-		r = right->cpu_milli;
-		break;
-	case SORT_MEMORY:
-		l = left->memory;
-		r = right->memory;
-		break;
-	case SORT_RESTARTS:
-		l = left->restarts;
-		r = right->restarts;
-		break;
-	case SORT_UPTIME:
-		l = left->uptime_ms;
-		r = right->uptime_ms;
-		break;
-	case SORT_PATH:
-	case SORT_MAX:
-		break;
-	}
 	if (l != r)
 		return l > r ? -1 : 1;
 	return left->order < right->order ? -1 : left->order > right->order;

@@ -11,6 +11,17 @@
 
 struct ctl;
 
+/* The figures of a row that are columns, too. */
+enum figure {
+	FIGURE_NONE,
+	FIGURE_PID,
+	FIGURE_CPU,
+	FIGURE_MEMORY,
+	FIGURE_PROCS,
+	FIGURE_UPTIME,
+	FIGURE_RESTARTS,
+};
+
 enum sort_key { SORT_CPU, SORT_MEMORY, SORT_RESTARTS, SORT_UPTIME, SORT_PATH, SORT_MAX };
 
 struct row {
@@ -45,9 +56,9 @@ struct top {
 extern const char *const rows_sort_names[SORT_MAX];
 
 void rows_add_share(struct strbuf *sb, int64_t milli);
-void rows_add_number(struct strbuf *sb, int64_t n);
 void rows_add_bytes(struct strbuf *sb, int64_t bytes);
 void rows_add_age(struct strbuf *sb, int64_t ms);
+void rows_add_figure(struct strbuf *sb, const struct row *row, enum figure figure);
 
 int top_look(struct top *top);
 void top_sort(struct top *top);

@@ -172,7 +172,6 @@ take_character(const char *text, wchar_t *ret, uint32_t *ret_cells)
 {
 	mbstate_t state = {0};
 	size_t len = mbrtowc(ret, text, MB_LEN_MAX, &state);
-	int cells;
 
 	if (len == 0)
 		return 0;
@@ -182,7 +181,7 @@ take_character(const char *text, wchar_t *ret, uint32_t *ret_cells)
 	}
 	if (*ret == L'\t')
 		*ret = L' ';
-	cells = wcwidth(*ret);
+	int cells = wcwidth(*ret);
 	/* Control characters, and characters that reverse the direction of text, are
 	 * replaced. */
 	if (cells <= 0) {

@@ -65,8 +65,8 @@ verb_run verb_status, verb_list, verb_tree;
 verb_run verb_is_active, verb_is_failed, verb_is_healthy, verb_is_ready, verb_pid,
     verb_ping, verb_version, verb_metrics, verb_explain;
 /* verb_act.c */
-verb_run verb_start, verb_stop, verb_restart, verb_suspend, verb_resume, verb_reset,
-    verb_signal, verb_kill, verb_fail, verb_reload, verb_upgrade, verb_shutdown;
+verb_run verb_start, verb_restart, verb_act, verb_signal, verb_kill, verb_fail,
+    verb_reload, verb_upgrade, verb_shutdown;
 /* rolling.c */
 int verb_restart_rolling(struct ctl *ctl, char **names, uint32_t n,
                          int (*restart)(struct ctl *ctl, char *name));

@@ -19,9 +19,8 @@
 
 /* A method that acts on actors and answers with how they are then. */
 struct act {
-	const char *method;
+	const char *verb, *method;
 	bool waits; /* takes wait and timeout_ms */
-	bool hold;
 };
 
 static json_t *
@@ -30,7 +29,7 @@ act_parameters(struct ctl *ctl, const struct act *act, const char *name)
 	json_t *parameters = json_pack("{s:[s]}", "names", name);
 	int64_t left_ms = ctl_give_timeout_ms(ctl);
 
-	if (act->hold)
+	if ((ctl->options.given & OPTION_HOLD) != 0)
 		(void)json_object_set_new(parameters, "hold", json_true());
 	if (!act->waits)
 		return parameters;
@@ -84,74 +83,44 @@ call_act(struct ctl *ctl, const struct act *act, const char *name)
 	return status;
 }
 
+/* What the verb does with an actor. */
 static int
-start_one(struct ctl *ctl, const char *name)
+act_on(struct ctl *ctl, const char *name)
 {
-	static const struct act act = {.method = "Start", .waits = true};
+	static const struct act acts[] = {
+	    {"start", "Start", true},      {"stop", "Stop", true},
+	    {"restart", "Restart", true},  {"reset", "Reset", false},
+	    {"suspend", "Suspend", false}, {"resume", "Resume", false},
+	};
+	const struct act *act = acts;
 
-	return call_act(ctl, &act, name);
+	while (strcmp(act->verb, ctl->verb) != 0)
+		act++;
+	return call_act(ctl, act, name);
 }
 
 static int
-stop_one(struct ctl *ctl, const char *name)
+act_on_each(struct ctl *ctl, char **names, uint32_t n)
 {
-	const struct act act = {.method = "Stop",
-	                        .waits = true,
-	                        .hold = (ctl->options.given & OPTION_HOLD) != 0};
-
-	return call_act(ctl, &act, name);
+	return ctl_each(ctl, names, n, act_on);
 }
 
-static int
-restart_one(struct ctl *ctl, const char *name)
-{
-	static const struct act act = {.method = "Restart", .waits = true};
-
-	return call_act(ctl, &act, name);
-}
-
-static int
-reset_one(struct ctl *ctl, const char *name)
-{
-	static const struct act act = {.method = "Reset"};
-
-	return call_act(ctl, &act, name);
-}
-
-static int
-suspend_one(struct ctl *ctl, const char *name)
-{
-	static const struct act act = {.method = "Suspend"};
-
-	return call_act(ctl, &act, name);
-}
-
-static int
-resume_one(struct ctl *ctl, const char *name)
-{
-	static const struct act act = {.method = "Resume"};
-
-	return call_act(ctl, &act, name);
-}
-
-/* Each name in turn; with JSON the actors of all calls are one array. */
-static int
-act_on_names(struct ctl *ctl, char **names, uint32_t n,
-             int (*one)(struct ctl *ctl, const char *name))
+/* stop, suspend, resume and reset: each name in turn; with JSON the actors of all calls
+ * are one array. */
+int
+verb_act(struct ctl *ctl, char **names, uint32_t n)
 {
 	if (ctl->options.json)
 		ctl_array_begin(ctl);
-	int status = ctl_each(ctl, names, n, one);
+	int status = act_on_each(ctl, names, n);
 	if (ctl->options.json)
 		ctl_array_end(ctl);
 	return status;
 }
 
-/* `each`, act_on_names() or ctl_each(), for verbs that start actors: these have to live
- * for a while. */
+/* For verbs that start actors: these have to live for a while. */
 static int
-act_and_settle(struct ctl *ctl, char **names, uint32_t n,
-               int (*one)(struct ctl *ctl, const char *name), __typeof__(ctl_each) *each)
+act_and_settle(struct ctl *ctl, char **names, uint32_t n, verb_run *act)
 {
 	CLEANUP(settle_done) struct settle settle;
 	int status = settle_init(&settle, ctl);
@@ -159,7 +128,7 @@ act_and_settle(struct ctl *ctl, char **names, uint32_t n,
 	if (status != 0)
 		return status;
 	ctl->settle = &settle;
-	status = each(ctl, names, n, one);
+	status = act(ctl, names, n);
 	ctl->settle = NULL;
 	int settled = ctl_may_go_on(ctl) ? settle_wait(&settle) : 0;
 	return status == 0 ? settled : status;
@@ -168,19 +137,13 @@ act_and_settle(struct ctl *ctl, char **names, uint32_t n,
 int
 verb_start(struct ctl *ctl, char **names, uint32_t n)
 {
-	return act_and_settle(ctl, names, n, start_one, act_on_names);
-}
-
-int
-verb_stop(struct ctl *ctl, char **names, uint32_t n)
-{
-	return act_on_names(ctl, names, n, stop_one);
+	return act_and_settle(ctl, names, n, verb_act);
 }
 
 static int
 roll_one(struct ctl *ctl, char *name)
 {
-	return act_and_settle(ctl, &name, 1, restart_one, ctl_each);
+	return act_and_settle(ctl, &name, 1, act_on_each);
 }
 
 int
@@ -188,25 +151,7 @@ verb_restart(struct ctl *ctl, char **names, uint32_t n)
 {
 	if ((ctl->options.given & OPTION_ROLLING) != 0)
 		return verb_restart_rolling(ctl, names, n, roll_one);
-	return act_and_settle(ctl, names, n, restart_one, act_on_names);
-}
-
-int
-verb_suspend(struct ctl *ctl, char **names, uint32_t n)
-{
-	return act_on_names(ctl, names, n, suspend_one);
-}
-
-int
-verb_resume(struct ctl *ctl, char **names, uint32_t n)
-{
-	return act_on_names(ctl, names, n, resume_one);
-}
-
-int
-verb_reset(struct ctl *ctl, char **names, uint32_t n)
-{
-	return act_on_names(ctl, names, n, reset_one);
+	return act_and_settle(ctl, names, n, verb_act);
 }
 
 /* A call with an empty answer; on a terminal a remark says what was done. */
@@ -328,20 +273,16 @@ verb_upgrade(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 	struct call call = {.method = "Upgrade", .repeat = true};
 	struct reply reply;
 	json_auto_t *done = NULL;
-	int status = ctl_call(ctl, &call, &reply);
+	int status = ctl_ask(ctl, &call, &reply, &done);
 
-	/* No actor is in a wrong state: it is the binary. */
-	if (status == CTL_WRONG_STATE)
-		return CTL_FAILED;
 	if (status == 0 && ctl->options.json) {
 		print_json(&ctl->out, reply.parameters);
 		strbuf_addc(&ctl->out.buf, '\n');
 	} else if (status == 0) {
-		status = ctl_load(ctl, &call, &reply, &done);
-		if (status == 0)
-			print_upgrade(ctl, done);
+		print_upgrade(ctl, done);
 	}
-	return status;
+	/* No actor is in a wrong state: it is the binary. */
+	return status == CTL_WRONG_STATE ? CTL_FAILED : status;
 }
 
 /*
@@ -408,10 +349,8 @@ verb_shutdown(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 	struct call call = {.method = "Ping"};
 	struct reply reply;
 	json_auto_t *pong = NULL;
-	int status = ctl_call(ctl, &call, &reply);
+	int status = ctl_ask(ctl, &call, &reply, &pong);
 
-	if (status == 0)
-		status = ctl_load(ctl, &call, &reply, &pong);
 	if (status != 0)
 		return status;
 	int pidfd = open_supd(ctl, pong);

@@ -206,10 +206,8 @@ cat_one(struct ctl *ctl, const char *name)
 	                    .repeat = true};
 	struct reply reply;
 	json_auto_t *answer = NULL;
-	int status = ctl_call(ctl, &call, &reply);
+	int status = ctl_ask(ctl, &call, &reply, &answer);
 
-	if (status == 0)
-		status = ctl_load(ctl, &call, &reply, &answer);
 	if (status != 0)
 		return status;
 	if (ctl->options.json) {

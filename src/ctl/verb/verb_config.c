@@ -52,10 +52,8 @@ ask_for_plan(struct ctl *ctl, struct call *call, bool is_done, json_t **ret_plan
 {
 	struct reply reply;
 	json_auto_t *answer = NULL;
-	int status = ctl_call(ctl, call, &reply);
+	int status = ctl_ask(ctl, call, &reply, &answer);
 
-	if (status == 0)
-		status = ctl_load(ctl, call, &reply, &answer);
 	if (status != 0)
 		return status;
 	*ret_plan = json_incref(json_object_get(answer, "plan"));

@@ -143,10 +143,8 @@ identify(struct event_stream *stream)
 	struct call call = {.method = "Ping", .repeat = true};
 	struct reply reply;
 	json_auto_t *pong = NULL;
-	int status = ctl_call(stream->ctl, &call, &reply);
+	int status = ctl_ask(stream->ctl, &call, &reply, &pong);
 
-	if (status == 0)
-		status = ctl_load(stream->ctl, &call, &reply, &pong);
 	if (status != 0)
 		return status;
 	int64_t supd = phrase_number(pong, "walker_pid");

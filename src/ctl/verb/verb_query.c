@@ -164,10 +164,9 @@ print_pid(void *user, const struct actor_view *actor)
 static int
 ping(struct ctl *ctl, struct reply *ret_reply, json_t **ret)
 {
-	struct call call = {.method = "Ping", .repeat = true};
-	int status = ctl_call(ctl, &call, ret_reply);
+	const struct call call = {.method = "Ping", .repeat = true};
 
-	return status != 0 ? status : ctl_load(ctl, &call, ret_reply, ret);
+	return ctl_ask(ctl, &call, ret_reply, ret);
 }
 
 static long long
@@ -353,17 +352,15 @@ explain(struct ctl *ctl, const char *name)
 	                    .repeat = true};
 	struct reply reply;
 	json_auto_t *story = NULL;
-	int status = ctl_call(ctl, &call, &reply);
+	int status = ctl_ask(ctl, &call, &reply, &story);
 
-	if (status == 0 && ctl->options.json) {
+	if (status != 0)
+		return status;
+	if (ctl->options.json) {
 		print_json(&ctl->out, reply.parameters);
 		strbuf_addc(&ctl->out.buf, '\n');
 		return 0;
 	}
-	if (status == 0)
-		status = ctl_load(ctl, &call, &reply, &story);
-	if (status != 0)
-		return status;
 	const char *text = json_string_value(json_object_get(story, "text"));
 	if (ctl->shown++ > 0)
 		strbuf_addc(&ctl->out.buf, '\n');

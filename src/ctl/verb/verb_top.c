@@ -19,41 +19,14 @@
 /* How long supd may take to answer, without --timeout. */
 #define ANSWER_MS 10000
 
-#define COLUMNS 8
-static const char *const titles[COLUMNS] = {"ACTOR",  "STATE", "PID",    "CPU",
-                                            "MEMORY", "PROCS", "UPTIME", "RESTARTS"};
-
-static void
-add_cell(struct strbuf *sb, const struct snapshot *seen, const struct row *row,
-         uint32_t column)
-{
-	switch (column) {
-	case 0:
-		strbuf_adds(sb, snapshot_text(seen, row->path));
-		break;
-	case 1:
-		strbuf_adds(sb, snapshot_text(seen, row->state));
-		break;
-	case 2:
-		rows_add_number(sb, row->pid > 0 ? row->pid : -1);
-		break;
-	case 3:
-		rows_add_share(sb, row->cpu_milli);
-		break;
-	case 4:
-		rows_add_bytes(sb, row->memory);
-		break;
-	case 5:
-		rows_add_number(sb, row->processes);
-		break;
-	case 6:
-		rows_add_age(sb, row->uptime_ms);
-		break;
-	default:
-		rows_add_number(sb, row->restarts);
-		break;
-	}
-}
+/* Behind the path and the state. */
+static const struct {
+	const char *title;
+	enum figure figure;
+} columns[] = {
+    {"PID", FIGURE_PID},     {"CPU", FIGURE_CPU},       {"MEMORY", FIGURE_MEMORY},
+    {"PROCS", FIGURE_PROCS}, {"UPTIME", FIGURE_UPTIME}, {"RESTARTS", FIGURE_RESTARTS},
+};
 
 static enum colour
 colour_of(const struct snapshot *seen, const struct row *row)
@@ -69,16 +42,20 @@ print_plain(struct top *top)
 {
 	CLEANUP(table_done) struct table table;
 
-	table_init(&table, COLUMNS);
-	for (uint32_t i = 0; i < COLUMNS; i++)
-		table_add(&table, COLOUR_BOLD, titles[i]);
+	table_init(&table, 2 + ARRAY_SIZE(columns));
+	table_add(&table, COLOUR_BOLD, "ACTOR");
+	table_add(&table, COLOUR_BOLD, "STATE");
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		table_add(&table, COLOUR_BOLD, columns[i].title);
 	for (size_t i = 0; i < top->now.n; i++) {
 		const struct row *row = &top->now.rows[i];
 
-		for (uint32_t column = 0; column < COLUMNS; column++) {
-			add_cell(table_begin(&table), &top->now, row, column);
-			table_end(&table,
-			          column == 1 ? colour_of(&top->now, row) : COLOUR_NONE);
+		table_add(&table, COLOUR_NONE, snapshot_text(&top->now, row->path));
+		table_add(&table, colour_of(&top->now, row),
+		          snapshot_text(&top->now, row->state));
+		for (size_t k = 0; k < ARRAY_SIZE(columns); k++) {
+			rows_add_figure(table_begin(&table), row, columns[k].figure);
+			table_end(&table, COLOUR_NONE);
 		}
 	}
 	return table_print(&table, &top->ctl->out, "") < 0 ? ctl_no_memory(top->ctl) : 0;

@@ -293,6 +293,15 @@ ctl_load(struct ctl *ctl, const struct call *call, const struct reply *reply,
 	return 0;
 }
 
+/* As ctl_call(), with the parameters of the reply as a tree that the caller owns. */
+int
+ctl_ask(struct ctl *ctl, const struct call *call, struct reply *ret_reply, json_t **ret)
+{
+	int status = ctl_call(ctl, call, ret_reply);
+
+	return status != 0 ? status : ctl_load(ctl, call, ret_reply, ret);
+}
+
 /* Say on a terminal what was done with `name`; a pipe gets nothing. */
 void
 ctl_remark(struct ctl *ctl, const char *name, const char *what)

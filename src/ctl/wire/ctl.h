@@ -150,6 +150,8 @@ int ctl_next(struct ctl *ctl, const struct call *call, struct reply *ret);
 int ctl_give_up(struct ctl *ctl, const struct call *call, int r, const struct err *err);
 int ctl_each(struct ctl *ctl, char **names, uint32_t n,
              int (*act)(struct ctl *ctl, const char *name));
+int ctl_ask(struct ctl *ctl, const struct call *call, struct reply *ret_reply,
+            json_t **ret);
 int ctl_load(struct ctl *ctl, const struct call *call, const struct reply *reply,
              json_t **ret);
 
