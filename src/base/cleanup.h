@@ -21,11 +21,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CLEANUP(done) __attribute__((cleanup(done)))
 #define CLEANUP_DIR   CLEANUP(cleanup_dir)
 #define CLEANUP_FILE  CLEANUP(cleanup_file)
 #define CLEANUP_FREE  CLEANUP(cleanup_free)
+/* For rooms that do without os, which has fd_close(); -1 is none. */
+#define CLEANUP_CLOSE CLEANUP(cleanup_close)
 
 static inline void
 cleanup_dir(DIR **dir)
@@ -49,6 +52,13 @@ cleanup_free(void *at)
 
 	memcpy(&memory, at, sizeof(memory));
 	free(memory);
+}
+
+static inline void
+cleanup_close(const int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
 }
 
 #endif

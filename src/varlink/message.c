@@ -115,17 +115,22 @@ varlink_write(struct strbuf *out, const json_t *message, size_t max)
 	return too_long ? -EMSGSIZE : -ENOMEM;
 }
 
+/* The message with one member more; NULL, also for a NULL message: out of memory. */
+static json_t *
+with(json_t *take_message, const char *key, json_t *take_value)
+{
+	if (json_object_set_new(take_message, key, take_value) == 0)
+		return take_message;
+	json_decref(take_message);
+	return NULL;
+}
+
 /* NULL parameters are an empty object. */
 static json_t *
-with_parameters(json_t *message, json_t *take_parameters)
+with_parameters(json_t *take_message, json_t *take_parameters)
 {
-	if (take_parameters == NULL)
-		take_parameters = json_object();
-	if (json_object_set_new(message, "parameters", take_parameters) < 0) {
-		json_decref(message);
-		return NULL;
-	}
-	return message;
+	return with(take_message, "parameters",
+	            take_parameters != NULL ? take_parameters : json_object());
 }
 
 /* A call; NULL parameters are none.  NULL: out of memory. */
@@ -135,14 +140,10 @@ varlink_make_call(const char *method, json_t *take_parameters, bool more, bool o
 	json_t *message = json_pack("{s:s}", "method", method);
 
 	/* Only flags that are set: some services refuse keys that they do not know. */
-	if (more && json_object_set_new(message, "more", json_true()) < 0) {
-		json_decref(message);
-		message = NULL;
-	}
-	if (oneway && json_object_set_new(message, "oneway", json_true()) < 0) {
-		json_decref(message);
-		message = NULL;
-	}
+	if (more)
+		message = with(message, "more", json_true());
+	if (oneway)
+		message = with(message, "oneway", json_true());
 	return with_parameters(message, take_parameters);
 }
 
@@ -152,11 +153,7 @@ varlink_make_reply(json_t *take_parameters, bool continues)
 {
 	json_t *message = with_parameters(json_object(), take_parameters);
 
-	if (continues && json_object_set_new(message, "continues", json_true()) < 0) {
-		json_decref(message);
-		message = NULL;
-	}
-	return message;
+	return continues ? with(message, "continues", json_true()) : message;
 }
 
 /* An error, fully qualified, such as "io.supd.Control.Timeout".  NULL: out of memory. */

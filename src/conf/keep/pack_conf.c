@@ -129,10 +129,8 @@ pack_array(struct packed_visitor *visitor, const struct packed_array *array, siz
 	*ret_n = 0;
 	if (source == NULL)
 		return 0;
-	if (array->count_size > 0)
-		*ret_n = packed_count(array, packer->block + at);
-	else
-		*ret_n = count_list(source);
+	*ret_n = array->count_size > 0 ? packed_count(array, packer->block + at)
+	                               : count_list(source);
 	size_t bytes = (*ret_n + (array->count_size == 0)) * array->of->size;
 	int r = add_room(packer, bytes, ret_at);
 	if (r < 0)
@@ -357,36 +355,29 @@ conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
 int
 conf_pack(const struct conf *conf, struct err *err)
 {
-	void *block;
+	CLEANUP_FREE void *block = NULL;
 	size_t bytes;
 	int r;
 
 	if (conf->block.sealed_fd >= 0) {
 		r = fcntl(conf->block.sealed_fd, F_DUPFD_CLOEXEC, 0);
-		if (r < 0)
-			err_set(err, errno, "keeping the configuration in memory");
-		return r < 0 ? -err->code : r;
+		return r < 0 ? err_set(err, errno, "keeping the configuration in memory")
+		             : r;
 	}
 	r = conf_pack_block(conf, &block, &bytes, err);
 	if (r < 0)
 		return r;
 	r = write_block(block, bytes);
-	if (r < 0)
-		err_set(err, -r, "keeping the configuration in memory");
-	free(block);
-	return r;
+	return r < 0 ? err_set(err, -r, "keeping the configuration in memory") : r;
 }
 
 static bool
 read_head(const struct conf *conf, struct packed_head *ret)
 {
 	struct err err;
-	int fd = conf_pack(conf, &err);
-	const bool is_read = fd >= 0 && pread(fd, ret, sizeof(*ret), 0) == sizeof(*ret);
+	CLEANUP_CLOSE int fd = conf_pack(conf, &err);
 
-	if (fd >= 0)
-		(void)close(fd);
-	return is_read;
+	return fd >= 0 && pread(fd, ret, sizeof(*ret), 0) == sizeof(*ret);
 }
 
 /* True if two configurations are the same, with the places in their files: both are

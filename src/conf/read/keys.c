@@ -70,15 +70,15 @@ static void
 add_value(struct key_list *collection, const char *name, const struct schema_type *type,
           const struct yaml *node)
 {
-	char *json = type == &schema_output_target
-	                 ? output_show(collection->reader, collection->actor, node)
-	                 : schema_show(type, node);
+	CLEANUP_FREE char *json =
+	    type == &schema_output_target
+	        ? output_show(collection->reader, collection->actor, node)
+	        : schema_show(type, node);
 
 	if (json != NULL)
 		add(collection, name, arena_dup(collection->reader->keep, json), node);
 	else
 		collection->reader->keep->failed = true;
-	free(json);
 }
 
 /* True if the two parts are those of the dotted key. */

@@ -16,18 +16,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
 #define SENTENCE_MAX 256
 
 /* A short file of the kernel; "" if there is none. */
 static void
 read_line(const char *path, char *ret, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, ret, size - 1);
 
 	ret[n > 0 ? n : 0] = '\0';
-	if (fd >= 0)
-		(void)close(fd);
 }
 
 static void

@@ -110,10 +110,8 @@ ask_user(struct users *users, const char *name, struct user *user)
 		if (buffer == NULL)
 			return -ENOMEM;
 		begin_lookup(users, "user", name);
-		if (id_parse(name, &id))
-			r = getpwuid_r(id, &entry, buffer, size, &found);
-		else
-			r = getpwnam_r(name, &entry, buffer, size, &found);
+		r = id_parse(name, &id) ? getpwuid_r(id, &entry, buffer, size, &found)
+		                        : getpwnam_r(name, &entry, buffer, size, &found);
 		wait_end(users->options);
 		if (found != NULL)
 			r = fill_user(users, found, user);
@@ -151,7 +149,7 @@ conf_own_home(const char *variable, char *buf, size_t size)
 {
 	struct passwd entry;
 	struct passwd *found = NULL;
-	char *bytes = NULL;
+	CLEANUP_FREE char *bytes = NULL;
 	const char *home = variable;
 	int n = -1;
 
@@ -164,7 +162,6 @@ conf_own_home(const char *variable, char *buf, size_t size)
 	}
 	if (home != NULL && home[0] == '/')
 		n = snprintf(buf, size, "%s", home);
-	free(bytes);
 	return n >= 0 && (size_t)n < size ? buf : NULL;
 }
 

@@ -93,7 +93,7 @@ address_parse(const char *text, struct address *ret, struct err *why)
 {
 	struct address address = {.kind = SOCKET_KIND_MAX};
 	const char *colon = strchr(text, ':');
-	int kind = -1, r;
+	int kind = -1;
 
 	for (int i = 0; colon != NULL && i < SOCKET_KIND_MAX; i++)
 		if (strlen(socket_kind_names[i]) == (size_t)(colon - text) &&
@@ -102,10 +102,8 @@ address_parse(const char *text, struct address *ret, struct err *why)
 	if (kind < 0)
 		return -EINVAL;
 	address.kind = (enum socket_kind)kind;
-	if (socket_has_port(address.kind))
-		r = parse_port(colon + 1, &address, why);
-	else
-		r = parse_path(colon + 1, &address, why);
+	int r = socket_has_port(address.kind) ? parse_port(colon + 1, &address, why)
+	                                      : parse_path(colon + 1, &address, why);
 	if (r == 0)
 		*ret = address;
 	return r;

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
 /* Until `len` bytes are there, or the file turns out to be shorter. */
 static ssize_t
 read_all(int fd, char *text, size_t len)
@@ -70,17 +72,13 @@ file_read(struct arena *arena, const char *path, size_t bytes_max, struct file_t
           struct err *err)
 {
 	struct file_text file = {0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int r;
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (fd < 0) {
-		r = -errno;
-		return err_set(err, -r, "cannot read %s", path);
-	}
-	r = check_open(fd, path, bytes_max, &file, err);
+	if (fd < 0)
+		return err_set(err, errno, "cannot read %s", path);
+	int r = check_open(fd, path, bytes_max, &file, err);
 	if (r == 0)
 		r = read_open(arena, fd, path, &file, err);
-	(void)close(fd);
 	if (r == 0)
 		*ret = file;
 	return r;

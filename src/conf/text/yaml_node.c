@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 
 static const struct node_pair *
 find_pair(const struct yaml *map, const char *key)
@@ -198,10 +199,9 @@ node_merge(struct arena *arena, const struct yaml *base, const struct yaml *over
 	if (base == NULL || over == NULL)
 		return base != NULL ? base : over;
 	struct yaml *top = node_new(arena, NODE_MAP, over);
-	struct merge *work = calloc(cap, sizeof(*work));
+	CLEANUP_FREE struct merge *work = calloc(cap, sizeof(*work));
 	if (top == NULL || work == NULL) {
 		arena->failed = true;
-		free(work);
 		return NULL;
 	}
 	work[n_work++] = (struct merge){base, over, top};
@@ -217,7 +217,6 @@ node_merge(struct arena *arena, const struct yaml *base, const struct yaml *over
 		}
 		merge_pairs(&merge, arena, work, &n_work);
 	}
-	free(work);
 	if (n_work > 0)
 		arena->failed = true;
 	return arena->failed ? NULL : top;

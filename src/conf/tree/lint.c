@@ -321,8 +321,8 @@ void
 lint_tree(const struct lint *lint)
 {
 	const struct conf *conf = lint->conf;
-	uint64_t *numbers = calloc(conf->n_actors, sizeof(*numbers));
-	uint32_t *fastest = calloc(conf->n_actors, sizeof(*fastest));
+	CLEANUP_FREE uint64_t *numbers = calloc(conf->n_actors, sizeof(*numbers));
+	CLEANUP_FREE uint32_t *fastest = calloc(conf->n_actors, sizeof(*fastest));
 
 	if (numbers != NULL && fastest != NULL) {
 		check_intensities(lint, numbers, fastest);
@@ -330,8 +330,6 @@ lint_tree(const struct lint *lint)
 		check_shutdowns(lint, numbers);
 		check_all_resumes(lint, numbers);
 	}
-	free(numbers);
-	free(fastest);
 	watches_lint(lint);
 	needs_lint(lint);
 	lint_ends(lint);

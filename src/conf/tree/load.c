@@ -405,17 +405,15 @@ conf_new(void)
 	conf->log_level = LOG_LEVEL_MAX;
 	log_default(&conf->own_log);
 	conf->memory = calloc(1, sizeof(*conf->memory));
-	if (conf->memory == NULL) {
-		conf_free(conf);
-		return NULL;
+	if (conf->memory != NULL) {
+		arena_init(conf->memory, CONF_MEMORY_MAX);
+		conf->files =
+		    arena_alloc(conf->memory, CONF_FILES_MAX, sizeof(*conf->files));
+		if (conf->files != NULL)
+			return conf;
 	}
-	arena_init(conf->memory, CONF_MEMORY_MAX);
-	conf->files = arena_alloc(conf->memory, CONF_FILES_MAX, sizeof(*conf->files));
-	if (conf->files == NULL) {
-		conf_free(conf);
-		return NULL;
-	}
-	return conf;
+	conf_free(conf);
+	return NULL;
 }
 
 /* Report a lack of memory. */
@@ -438,13 +436,12 @@ struct conf *
 conf_load(const char *file, const struct conf_options *options,
           struct conf_reports *ret_reports)
 {
-	struct file_load *load = calloc(1, sizeof(*load));
+	CLEANUP_FREE struct file_load *load = calloc(1, sizeof(*load));
 	struct conf *conf = conf_new();
 
 	conf_reports_init(ret_reports);
 	if (load == NULL || conf == NULL) {
 		report_no_memory(file, ret_reports);
-		free(load);
 		conf_free(conf);
 		return NULL;
 	}
@@ -465,7 +462,6 @@ conf_load(const char *file, const struct conf_options *options,
 	users_done(&load->users);
 	map_done(&load->reader.sets.by_sum);
 	arena_done(&load->scratch);
-	free(load);
 	if (ret_reports->n_errors == 0)
 		return conf;
 	conf_free(conf);

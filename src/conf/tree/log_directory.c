@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "conf/read/expand.h"
 #include "conf/tree/load.h"
 
@@ -28,10 +29,7 @@ log_directory_set(struct reader *reader)
 
 	if (conf->log_directory != NULL)
 		return;
-	if (geteuid() == 0)
-		home = NULL;
-	else
-		home = conf_own_home(home, buf, sizeof(buf));
+	home = geteuid() == 0 ? NULL : conf_own_home(home, buf, sizeof(buf));
 	if (geteuid() != 0 && state != NULL && state[0] == '/')
 		conf->log_directory = arena_printf(conf->memory, "%s/supd", state);
 	else if (home != NULL)
@@ -51,16 +49,12 @@ takes_files(const char *directory)
 	static const long kernels_own[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,
 	                                   CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
 	                                   TRACEFS_MAGIC,       SECURITYFS_MAGIC};
-	int fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	CLEANUP_CLOSE int fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	struct statfs system;
 
-	if (fd >= 0) {
-		(void)close(fd);
+	if (fd >= 0)
 		return true;
-	}
-	if (errno != EOPNOTSUPP && errno != EISDIR)
-		return false;
-	if (statfs(directory, &system) < 0)
+	if ((errno != EOPNOTSUPP && errno != EISDIR) || statfs(directory, &system) < 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(kernels_own); i++)
 		if ((long)system.f_type == kernels_own[i])

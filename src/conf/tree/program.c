@@ -31,14 +31,9 @@ open_below(const char *root, const char *path)
 {
 	const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
 	                             .resolve = RESOLVE_IN_ROOT};
-	const int top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd = -1;
+	CLEANUP_CLOSE int top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (top >= 0) {
-		fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
-		(void)close(top);
-	}
-	return fd;
+	return top < 0 ? -1 : (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
 }
 
 /* As stat(2), but the root is this directory, also of links; NULL: the root of all. */
@@ -47,26 +42,19 @@ program_stat(const char *root, const char *path, struct stat *ret)
 {
 	if (root == NULL)
 		return stat(path, ret);
-	int fd = open_below(root, path);
-	int r = fd >= 0 ? fstat(fd, ret) : -1;
-	if (fd >= 0)
-		(void)close(fd);
-	return r;
+	CLEANUP_CLOSE int fd = open_below(root, path);
+	return fd >= 0 ? fstat(fd, ret) : -1;
 }
 
 /* The path of a file below that root as this process sees it; "" if it cannot be told. */
 static void
 resolve_below(const char *root, const char *path, char ret[PATH_MAX])
 {
-	const int fd = open_below(root, path);
+	CLEANUP_CLOSE int fd = open_below(root, path);
 	char name[64];
-	ssize_t n = -1;
 
 	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	if (fd >= 0) {
-		n = readlink(name, ret, PATH_MAX - 1);
-		(void)close(fd);
-	}
+	ssize_t n = fd >= 0 ? readlink(name, ret, PATH_MAX - 1) : -1;
 	ret[n > 0 ? n : 0] = '\0';
 }
 
@@ -207,7 +195,6 @@ search_program(const struct program_search *program, const char *name,
 {
 	const struct conf_world *world = &program->process->world;
 	char where[PATH_MAX];
-	struct strbuf path;
 	enum found found;
 
 	ret_outside[0] = '\0';
@@ -219,9 +206,10 @@ search_program(const struct program_search *program, const char *name,
 		                     world->directory != NULL ? world->directory : "/",
 		                     name, where);
 	} else {
+		CLEANUP(strbuf_done) struct strbuf path;
+
 		find_path(program, &path);
 		found = look_in_path(world->root, strbuf_str(&path), name, where);
-		strbuf_done(&path);
 	}
 	if (found == FOUND_PROGRAM && world->root == NULL)
 		(void)snprintf(ret_outside, PATH_MAX, "%s", where);
@@ -235,13 +223,11 @@ static bool
 read_interpreter(const char *path, char line[HEAD_MAX + 1],
                  char *ret_words[HEAD_WORDS_MAX])
 {
-	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	const ssize_t n = fd >= 0 ? read(fd, line, HEAD_MAX) : -1;
 	char *save = NULL;
 	size_t i = 0;
 
-	if (fd >= 0)
-		(void)close(fd);
 	line[n > 0 ? n : 0] = '\0';
 	if (strncmp(line, "#!", 2) != 0)
 		return false;

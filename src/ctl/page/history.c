@@ -42,7 +42,6 @@ add_starts(struct history_entry *entry, uint64_t minutes_ago, int64_t n)
 static int
 map_paths(struct map *map, const struct snapshot *seen)
 {
-	map_init(map);
 	if (map_reserve(map, seen->n) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < seen->n; i++)
@@ -68,7 +67,7 @@ history_update(struct history *history, const struct top *top)
 {
 	const struct snapshot *now = &top->now;
 	struct history next = {.n = now->n, .minute = now_minute()};
-	struct map map;
+	CLEANUP(map_done) struct map map = {0};
 	uint32_t at;
 	int r = map_paths(&map, &top->before);
 
@@ -85,7 +84,6 @@ history_update(struct history *history, const struct top *top)
 			carry_on(entry, &history->entries[at],
 			         next.minute - history->minute);
 	}
-	map_done(&map);
 	free(history->entries);
 	*history = next;
 	return r;
@@ -153,20 +151,20 @@ take_reply(void *user, const struct call *call UNUSED, const struct reply *reply
 int
 history_load(struct history *history, struct top *top)
 {
-	struct call call = {.method = "Events", .more = true, .repeat = true};
+	CLEANUP(ctl_call_done)
+	struct call call = {.method = "Events",
+	                    .parameters = json_pack("{s:i}", "since", 0),
+	                    .more = true,
+	                    .repeat = true};
 	struct loading loading = {.history = history};
 	struct stream_end end;
 	int r = history_update(history, top);
 
 	if (r == 0)
 		r = map_paths(&loading.map, &top->now);
-	if (r == 0) {
-		call.parameters = json_pack("{s:i}", "since", 0);
-		if (ctl_stream(top->ctl, &call, take_reply, &loading, &end) != 0)
-			/* What of it is still to come is not wanted. */
-			client_done(&top->ctl->client);
-		ctl_call_done(&call);
-	}
+	if (r == 0 && ctl_stream(top->ctl, &call, take_reply, &loading, &end) != 0)
+		/* What of it is still to come is not wanted. */
+		client_done(&top->ctl->client);
 	map_done(&loading.map);
 	return r;
 }

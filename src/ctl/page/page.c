@@ -22,12 +22,12 @@ init(struct page *page, struct ctl *ctl, enum sort_key sort)
 	    .ctl = ctl,
 	    .top = {.ctl = ctl, .sort = sort, .answer_ms = ANSWER_MS},
 	    .act = {.fd = -1},
+	    .target = STRBUF(OUT_BYTES_MAX),
+	    .message = STRBUF(OUT_BYTES_MAX),
+	    .act_is = STRBUF(OUT_BYTES_MAX),
+	    .act_says = STRBUF(64 * 1024),
 	};
 	pane_init(&page->pane, ctl);
-	strbuf_init(&page->target, OUT_BYTES_MAX);
-	strbuf_init(&page->message, OUT_BYTES_MAX);
-	strbuf_init(&page->act_is, OUT_BYTES_MAX);
-	strbuf_init(&page->act_says, 64 * 1024);
 }
 
 /* What is under way goes on without its reader. */

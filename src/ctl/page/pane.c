@@ -44,10 +44,13 @@ static const struct {
 void
 pane_init(struct pane *pane, const struct ctl *ctl)
 {
-	*pane = (struct pane){.ctl = ctl, .rerun = {.fd = -1}};
-	strbuf_init(&pane->path, OUT_BYTES_MAX);
-	strbuf_init(&pane->text, 2 * TEXT_BYTES_MAX);
-	strbuf_init(&pane->partial, OUT_BYTES_MAX);
+	*pane = (struct pane){
+	    .ctl = ctl,
+	    .path = STRBUF(OUT_BYTES_MAX),
+	    .text = STRBUF(2 * TEXT_BYTES_MAX),
+	    .partial = STRBUF(OUT_BYTES_MAX),
+	    .rerun = {.fd = -1},
+	};
 }
 
 /* Free the lines of the pane, and end its verb. */

@@ -240,8 +240,10 @@ top_look(struct top *top)
 	if (top->before.n > 0)
 		qsort(top->before.rows, top->before.n, sizeof(*top->before.rows),
 		      compare_pids);
-	top->now = (struct snapshot){.at_ms = client_now_ms()};
-	strbuf_init(&top->now.texts, OUT_BYTES_MAX);
+	top->now = (struct snapshot){
+	    .texts = STRBUF(OUT_BYTES_MAX),
+	    .at_ms = client_now_ms(),
+	};
 	if (top->ctl->options.timeout_ms == CLIENT_FOREVER)
 		top->ctl->client.deadline_ms = client_now_ms() + top->answer_ms;
 	int status =

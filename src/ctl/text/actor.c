@@ -158,14 +158,15 @@ int
 actors_status(struct ctl *ctl, const char *name, enum actors_depth depth, on_actor visit,
               void *user)
 {
+	CLEANUP(ctl_call_done)
 	struct call call = {.method = "Status",
 	                    .target = name,
+	                    .parameters = json_object(),
 	                    .more = true,
 	                    .repeat = true,
 	                    .dispensable = "brief"};
 	struct reply reply;
 
-	call.parameters = json_object();
 	if (name != NULL)
 		(void)json_object_set_new(call.parameters, "names",
 		                          json_pack("[s]", name));
@@ -183,7 +184,6 @@ actors_status(struct ctl *ctl, const char *name, enum actors_depth depth, on_act
 			break;
 		r = ctl_next(ctl, &call, &reply);
 	}
-	ctl_call_done(&call);
 	return r;
 }
 

@@ -163,7 +163,7 @@ text_of_entry(const json_t *entry, const char *key)
 static bool
 parse(struct journal *journal, const char *text, size_t len)
 {
-	json_t *entry = json_loadb(text, len, 0, NULL);
+	json_auto_t *entry = json_loadb(text, len, 0, NULL);
 	const char *path = text_of_entry(entry, "SUPD_PATH");
 	const char *stream = text_of_entry(entry, "SUPD_STREAM");
 	struct log_line *line = &journal->line;
@@ -185,7 +185,6 @@ parse(struct journal *journal, const char *text, size_t len)
 				spans[i]->at =
 				    strbuf_str(&journal->text) + (uintptr_t)spans[i]->at;
 	}
-	json_decref(entry);
 	return journal->has_line;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cleanup.h"
 #include "ctl/wire/print.h"
 #include "events/vocabulary.h"
 
@@ -280,7 +281,7 @@ say_fields(const struct phrase *phrase)
 {
 	const char *separator = "";
 	/* jansson's iterators want to write; nothing is written here. */
-	json_t *event = json_incref((json_t *)(uintptr_t)phrase->event);
+	json_auto_t *event = json_incref((json_t *)(uintptr_t)phrase->event);
 	json_t *value;
 	const char *key;
 
@@ -294,13 +295,12 @@ say_fields(const struct phrase *phrase)
 			add(phrase, json_string_value(value));
 			continue;
 		}
-		char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+		CLEANUP_FREE char *text =
+		    json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
 		add(phrase, key);
 		strbuf_addc(phrase->sb, '=');
 		add(phrase, text != NULL ? text : "?");
-		free(text);
 	}
-	json_decref(event);
 }
 
 /* A field as it is; false: it is not there, or says nothing. */

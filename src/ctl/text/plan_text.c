@@ -52,7 +52,8 @@ static void
 print_value(struct out *out, const json_t *value)
 {
 	const char *text = json_string_value(value);
-	json_t *parsed = text != NULL ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+	json_auto_t *parsed =
+	    text != NULL ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
 
 	if (json_is_string(parsed) && json_string_length(parsed) > 0)
 		text = json_string_value(parsed);
@@ -66,7 +67,6 @@ print_value(struct out *out, const json_t *value)
 	print_text(&out->buf, text, len);
 	if (text[len] != '\0')
 		strbuf_adds(&out->buf, "...");
-	json_decref(parsed);
 }
 
 /* "    environment.LANG  C.UTF-8 -> C", a line for each key. */

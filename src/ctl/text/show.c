@@ -297,8 +297,7 @@ static int
 show_actor(struct out *out, const struct actor_view *actor,
            const struct shown_collection *all)
 {
-	struct roster children;
-	int r = 0;
+	CLEANUP(roster_done) struct roster children;
 
 	roster_init(&children);
 	gather_children(all, actor, &children);
@@ -313,13 +312,11 @@ show_actor(struct out *out, const struct actor_view *actor,
 		show_exit(out, &actor->last_exit);
 	if (actor->failure.is_there)
 		show_failure(out, actor);
-	if (roster_rows(&children) > 0) {
-		show_label(out, "children");
-		strbuf_addf(&out->buf, "%zu\n", roster_rows(&children));
-		r = roster_print(&children, out, "            ");
-	}
-	roster_done(&children);
-	return r;
+	if (roster_rows(&children) == 0)
+		return 0;
+	show_label(out, "children");
+	strbuf_addf(&out->buf, "%zu\n", roster_rows(&children));
+	return roster_print(&children, out, "            ");
 }
 
 static int
@@ -351,12 +348,10 @@ show_all(struct ctl *ctl, const struct shown_collection *selected,
 int
 show(struct ctl *ctl, const char *name, bool *down)
 {
-	struct shown_collection selected = {0};
-	struct shown_collection all = {0};
-
-	strbuf_init(&selected.text, OUT_BYTES_MAX);
-	strbuf_init(&all.text, OUT_BYTES_MAX);
+	struct shown_collection selected = {.text = STRBUF(OUT_BYTES_MAX)};
+	struct shown_collection all = {.text = STRBUF(OUT_BYTES_MAX)};
 	int status = actors_status(ctl, name, ACTORS_WITH_RESOURCES, collect, &selected);
+
 	if (status == 0 && selected.supervisors)
 		status = actors_status(ctl, NULL, ACTORS_BRIEF, collect, &all);
 	if (status == 0 && (selected.text.failed || all.text.failed))

@@ -130,7 +130,7 @@ show_output(struct ctl *ctl, struct span path)
 	CLEANUP(strbuf_done) struct strbuf socket = STRBUF(SOCKET_BYTES_MAX);
 	struct shown_output output = {&ctl->out, "output", "            ",
 	                              0,         &socket,  false};
-	struct call call = {.method = "Logs", .more = true};
+	CLEANUP(ctl_call_done) struct call call = {.method = "Logs", .more = true};
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF(2 * path.len + 2);
 	struct stream_end end;
 
@@ -140,7 +140,6 @@ show_output(struct ctl *ctl, struct span path)
 	call.parameters = json_pack("{s:[s], s:i, s:s}", "names", strbuf_str(&name),
 	                            "lines", LINES, "since", "@");
 	int r = ctl_stream(ctl, &call, take_line, &output, &end);
-	ctl_call_done(&call);
 	if (r == 1)
 		show_elsewhere(&output, &end.reply);
 	if (output.in_journal && !name.failed)

@@ -66,18 +66,17 @@ call_act(struct ctl *ctl, const struct act *act, const char *name)
 	struct call call = {.method = act->method,
 	                    .target = name,
 	                    .parameters = act_parameters(ctl, act, name)};
-	struct roster roster;
+	CLEANUP(roster_done) struct roster roster;
 	struct result result = {.ctl = ctl, .roster = &roster};
 	struct reply reply;
 
-	ctl_do_once(&call);
 	roster_init_outcome(&roster);
+	ctl_do_once(&call);
 	int status = ctl_call(ctl, &call, &reply);
 	if (status == 0)
 		status = actors_each(ctl, &call, &reply, take_result, &result);
 	if (roster_print(&roster, &ctl->out, "") < 0)
 		status = ctl_no_memory(ctl);
-	roster_done(&roster);
 	/* The next name may take long: show what is done. */
 	print_flush(&ctl->out);
 	return status;
@@ -353,9 +352,6 @@ verb_shutdown(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 
 	if (status != 0)
 		return status;
-	int pidfd = open_supd(ctl, pong);
-	status = shut_down(ctl, pidfd);
-	if (pidfd >= 0)
-		(void)close(pidfd);
-	return status;
+	CLEANUP_CLOSE int pidfd = open_supd(ctl, pong);
+	return shut_down(ctl, pidfd);
 }

@@ -24,12 +24,12 @@ take_text(void *user, const struct actor_view *actor)
 static int
 call_and_show(struct ctl *ctl, struct call *call)
 {
-	struct roster roster;
+	CLEANUP(roster_done) struct roster roster;
 	struct reply reply;
 
+	roster_init_outcome(&roster);
 	ctl_do_once(call);
 	int status = ctl_call(ctl, call, &reply);
-	roster_init_outcome(&roster);
 	if (ctl->options.json)
 		ctl_array_begin(ctl);
 	if (status == 0)
@@ -40,7 +40,6 @@ call_and_show(struct ctl *ctl, struct call *call)
 		ctl_array_end(ctl);
 	if (roster_print(&roster, &ctl->out, "") < 0)
 		status = ctl_no_memory(ctl);
-	roster_done(&roster);
 	return status;
 }
 
@@ -83,16 +82,15 @@ template_parameters(const struct ctl *ctl, char **names, uint32_t n)
 static json_t *
 command_parameters(const struct ctl *ctl, char **names, uint32_t n)
 {
-	json_t *command = json_array();
+	json_auto_t *command = json_array();
 
 	for (uint32_t i = 1; i < n; i++) {
 		if (json_array_append_new(command, json_string(names[i])) == 0)
 			continue;
 		complain(ctl, names[0], "an argument of the command is not UTF-8");
-		json_decref(command);
 		return NULL;
 	}
-	return json_pack("{s:s, s:o}", "name", names[0], "command", command);
+	return json_pack("{s:s, s:O}", "name", names[0], "command", command);
 }
 
 /* Add an actor, from a template or a command; its name says below which supervisor. */

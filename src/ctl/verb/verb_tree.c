@@ -81,7 +81,7 @@ add_node(void *user, const struct actor_view *actor)
 static void
 mark_last(struct tree *tree)
 {
-	bool *met = calloc(tree->n + 1, sizeof(*met));
+	CLEANUP_FREE bool *met = calloc(tree->n + 1, sizeof(*met));
 
 	if (met == NULL) {
 		tree->failed = true;
@@ -94,7 +94,6 @@ mark_last(struct tree *tree)
 		tree->nodes[i].last = !met[at];
 		met[at] = true;
 	}
-	free(met);
 }
 
 /* The lines that lead to a node: from its oldest ancestor to itself. */

@@ -96,26 +96,19 @@ client_connect(struct client *client, struct err *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t len = strlen(client->path);
-	int r;
 
 	disconnect(client);
 	if (len >= sizeof(address.sun_path))
 		return err_set(err, ENAMETOOLONG, "%.200s", client->path);
 	memcpy(address.sun_path, client->path, len);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0) {
-		r = -errno;
-		err_set(err, errno, "socket");
-		return r;
-	}
+	CLEANUP_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return err_set(err, errno, "socket");
 	bound_connect(client, fd);
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		r = errno == EAGAIN ? -ETIME : -errno;
-		err_set(err, -r, "%s", client->path);
-		(void)close(fd);
-		return r;
-	}
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return err_set(err, errno == EAGAIN ? ETIME : errno, "%s", client->path);
 	client->fd = fd;
+	fd = -1;
 	client->connected_ms = client_now_ms();
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "ctl/wire/ctl.h"
 #include "paths.h"
 #include "varlink/places.h"
@@ -90,7 +91,8 @@ static char *
 find_only(void)
 {
 	FILE *sockets = fopen("/proc/net/unix", "re");
-	char *found = NULL, *line = NULL;
+	char *found = NULL;
+	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
 	int n = 0;
 
@@ -103,7 +105,6 @@ find_only(void)
 		found = strdup(path);
 		n++;
 	}
-	free(line);
 	if (sockets != NULL)
 		(void)fclose(sockets);
 	if (n == 1)

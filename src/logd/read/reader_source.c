@@ -25,13 +25,10 @@
 static bool
 name_of(const struct source *source, uint32_t n, bool packed, char buf[PATH_MAX])
 {
-	int len;
+	int len = n == 0 ? snprintf(buf, PATH_MAX, "%s", source->name)
+	                 : snprintf(buf, PATH_MAX, "%s.%" PRIu32 "%s", source->name, n,
+	                            packed ? ".gz" : "");
 
-	if (n == 0)
-		len = snprintf(buf, PATH_MAX, "%s", source->name);
-	else
-		len = snprintf(buf, PATH_MAX, "%s.%" PRIu32 "%s", source->name, n,
-		               packed ? ".gz" : "");
 	return len > 0 && len < PATH_MAX;
 }
 
@@ -246,10 +243,9 @@ begin_in_past(struct source *source, const struct source_start *start)
 		(void)begin_at_end(source);
 	struct reader_file end = source->file;
 	reader_file_init(&source->file);
-	if (start->lines > 0)
-		r = begin_at_tail(source, (uint64_t)start->lines, start->since_us);
-	else
-		r = open_oldest(source, start->since_us);
+	r = start->lines > 0
+	        ? begin_at_tail(source, (uint64_t)start->lines, start->since_us)
+	        : open_oldest(source, start->since_us);
 	if (r == -ENOENT && end.fd >= 0) {
 		source->file = end;
 		return 0;
