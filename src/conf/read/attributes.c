@@ -83,7 +83,6 @@ read_scheduler(struct reader *reader, const struct yaml *node, void *target,
 	struct attributes *attributes = attributes_of(target);
 	const struct yaml *policy = node_get(node, "policy");
 	const struct yaml *priority = node_get(node, "priority");
-	struct trail below = {trail, "priority", 0};
 	int word = read_value(&schema_policy, policy).word;
 	bool is_real_time = word == POLICY_WORD_FIFO || word == POLICY_WORD_RR;
 
@@ -96,7 +95,7 @@ read_scheduler(struct reader *reader, const struct yaml *node, void *target,
 		attributes->priority =
 		    (int)read_value(&schema_real_time, priority).number;
 	if (is_real_time != (attributes->priority > 0)) {
-		reader_error(reader, priority, &below,
+		reader_error(reader, priority, &(struct trail){trail, "priority", 0},
 		             is_real_time
 		                 ? "with `%s` the priority is a number from 1 to 99"
 		                 : "`%s` has no priority: write 0, or leave it out",
@@ -121,7 +120,6 @@ read_io_priority(struct reader *reader, const struct yaml *node, void *target,
 	struct attributes *attributes = attributes_of(target);
 	const struct yaml *level = node_get(node, "level");
 	const struct yaml *name = node_get(node, "class");
-	struct trail below = {trail, "level", 0};
 	int word = read_value(&schema_io_class, name).word;
 	int number = IO_LEVEL;
 
@@ -135,7 +133,8 @@ read_io_priority(struct reader *reader, const struct yaml *node, void *target,
 	attributes->has_io_priority = true;
 	attributes->io_priority = IO_PRIORITY(classes[word], number);
 	if (word == CLASS_WORD_IDLE && level != NULL)
-		reader_warn(reader, level, &below, "`idle` has no levels");
+		reader_warn(reader, level, &(struct trail){trail, "level", 0},
+		            "`idle` has no levels");
 	if (word == CLASS_WORD_REALTIME)
 		rights_want(reader, node, trail, CAPABILITY_SYS_NICE,
 		            "the class `realtime`");
@@ -191,9 +190,8 @@ read_cpu_affinity(struct reader *reader, const struct yaml *node, void *target,
 	if (node->type == NODE_TEXT)
 		set_cpus(reader, node, trail, attributes);
 	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++) {
-		struct trail below = {trail, NULL, i};
-
-		set_cpus(reader, node->items[i], &below, attributes);
+		set_cpus(reader, node->items[i], &(struct trail){trail, NULL, i},
+		         attributes);
 	}
 }
 
@@ -278,13 +276,13 @@ read_capabilities(struct reader *reader, const struct yaml *node, void *target,
 	struct attributes *attributes = attributes_of(target);
 	const struct yaml *bounding = node_get(node, "bounding");
 	const struct yaml *ambient = node_get(node, "ambient");
-	struct trail bounding_trail = {trail, "bounding", 0};
-	struct trail ambient_trail = {trail, "ambient", 0};
 
 	if (bounding != NULL)
-		read_bounding(reader, bounding, &bounding_trail, attributes);
+		read_bounding(reader, bounding, &(struct trail){trail, "bounding", 0},
+		              attributes);
 	if (ambient != NULL)
-		read_ambient(reader, ambient, &ambient_trail, attributes);
+		read_ambient(reader, ambient, &(struct trail){trail, "ambient", 0},
+		             attributes);
 }
 
 /* ---- files ---- */
@@ -358,7 +356,6 @@ read_environment_file(struct reader *reader, const struct yaml *node, void *targ
 		return;
 	for (size_t i = 0; i < n; i++) {
 		const struct yaml *item = node->type == NODE_LIST ? node->items[i] : node;
-		struct trail below = {trail, NULL, i};
 		const bool may_lack = item->text[0] == '-';
 
 		files[i] = read_path(reader, item, item->text + may_lack);
@@ -366,8 +363,9 @@ read_environment_file(struct reader *reader, const struct yaml *node, void *targ
 			files[i] = arena_printf(reader->keep, "-%s", files[i]);
 		if (files[i] == NULL)
 			return;
-		check_environment_file(reader, item, files[i],
-		                       node->type == NODE_LIST ? &below : trail);
+		check_environment_file(
+		    reader, item, files[i],
+		    node->type == NODE_LIST ? &(struct trail){trail, NULL, i} : trail);
 	}
 	process->world.environment_files = files;
 }

@@ -56,11 +56,12 @@ report(struct reader *reader, enum conf_severity severity, const struct yaml *at
 {
 	char message[MESSAGE_MAX];
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF(65536);
-	struct spot spot = {reader->conf->files[at->file], at->line, at->column};
 
 	(void)vsnprintf(message, sizeof(message), fmt, ap);
 	write_trail(trail, &path);
-	reports_add(reader->reports, severity, &spot, strbuf_str(&path), message);
+	reports_add(reader->reports, severity,
+	            &(struct spot){reader->conf->files[at->file], at->line, at->column},
+	            strbuf_str(&path), message);
 }
 
 /* Report a fault at a node; the file will not be used. */

@@ -16,7 +16,6 @@ static void
 read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor *actor,
          struct need_spec *specs, const struct trail *up)
 {
-	const struct trail trail = {up, pair->key->text, 0};
 	char *path = read_reference(reader, actor, pair->key->text);
 	struct need_spec spec = {0};
 
@@ -28,11 +27,11 @@ read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor 
 		if (specs[i].target != spec.target)
 			continue;
 		if (specs[i].level != spec.level)
-			reader_error(reader, pair->key, &trail,
-			             "`%.200s` is needed twice, %s and %s; keep one of "
-			             "them",
-			             path, need_names[specs[i].level],
-			             need_names[spec.level]);
+			reader_error(
+			    reader, pair->key, &(struct trail){up, pair->key->text, 0},
+			    "`%.200s` is needed twice, %s and %s; keep one of "
+			    "them",
+			    path, need_names[specs[i].level], need_names[spec.level]);
 		return;
 	}
 	actor->needs[actor->spec.n_needs] = (struct conf_need){path};

@@ -89,13 +89,13 @@ read_limits(struct reader *reader, const struct yaml *node, void *target,
 		const struct schema_key *key =
 		    schema_find(&schema_limit_names, node->pairs[i].key->text, AT_NESTED);
 		struct conf_limit *limit = &process->limits[process->n_limits++];
-		struct trail below = {trail, node->pairs[i].key->text, 0};
 
 		ASSERT(key != NULL);
 		limit->resource =
 		    schema_limit_resource((size_t)(key - schema_limit_names.keys));
 		(void)rlimit_parse(node->pairs[i].value->text, &limit->value);
-		check_limit(reader, node->pairs[i].value, &below, limit);
+		check_limit(reader, node->pairs[i].value,
+		            &(struct trail){trail, node->pairs[i].key->text, 0}, limit);
 	}
 }
 
@@ -203,12 +203,13 @@ add_groups(struct reader *reader, const struct yaml *node, struct conf_identity 
 	id->groups = groups;
 	for (size_t i = 0; i < n; i++) {
 		const struct yaml *item = node->type == NODE_LIST ? node->items[i] : node;
-		struct trail below = {trail, NULL, i};
 		gid_t gid;
 
 		if (users_find_group(reader->users, item->text, &gid, &err) < 0)
 			report_unknown(reader, item, id,
-			               node->type == NODE_LIST ? &below : trail,
+			               node->type == NODE_LIST
+			                   ? &(struct trail){trail, NULL, i}
+			                   : trail,
 			               err.text);
 		else if (!has_group(groups, id->n_groups, gid))
 			groups[id->n_groups++] = gid;

@@ -192,7 +192,6 @@ check_backoff(struct reader *reader, const struct yaml *node,
               const struct backoff_spec *backoff, const struct trail *trail)
 {
 	const struct yaml *reset_after = node_get(node, "reset_after");
-	struct trail below = {trail, "reset_after", 0};
 	char buf[3][DURATION_TEXT_MAX];
 
 	if (backoff->max_ms < backoff->min_ms) {
@@ -203,7 +202,7 @@ check_backoff(struct reader *reader, const struct yaml *node,
 	}
 	if (reset_after != NULL && (backoff->reset_after_ms < backoff->min_ms ||
 	                            backoff->reset_after_ms > backoff->max_ms))
-		reader_warn(reader, reset_after, &below,
+		reader_warn(reader, reset_after, &(struct trail){trail, "reset_after", 0},
 		            "%s is outside of `min` to `max` (%s to %s)",
 		            duration_format(backoff->reset_after_ms, buf[0]),
 		            duration_format(backoff->min_ms, buf[1]),

@@ -282,7 +282,6 @@ settle_ready(struct reader *reader, const struct yaml *good, const struct trail 
              struct conf_actor *actor)
 {
 	const struct yaml *start_timeout = node_get(good, "start_timeout");
-	struct trail trail = {up, "start_timeout", 0};
 
 	if (actor->spec.start.ready != READY_TOLD &&
 	    actor->spec.start.ready != READY_PROBED)
@@ -293,7 +292,8 @@ settle_ready(struct reader *reader, const struct yaml *good, const struct trail 
 	if (start_timeout == NULL)
 		actor->spec.start.timeout_ms = START_TIMEOUT_MS;
 	else if (actor->spec.start.timeout_ms == DURATION_INFINITE)
-		reader_warn(reader, start_timeout, &trail,
+		reader_warn(reader, start_timeout,
+		            &(struct trail){up, "start_timeout", 0},
 		            "%s keeps the actors after it waiting for ever; write a "
 		            "`start_timeout`",
 		            who_is_late(actor));

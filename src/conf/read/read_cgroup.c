@@ -135,7 +135,6 @@ read_cgroup(struct reader *reader, const struct yaml *node, void *target,
 		cgroup->optional = read_value(&schema_boolean, optional).number != 0;
 	for (size_t i = 0; i < CGROUP_KEY_MAX; i++) {
 		const struct yaml *value = node_get(node, cgroup_key_names[i]);
-		const struct trail below = {trail, cgroup_key_names[i], 0};
 
 		if (value == NULL)
 			continue;
@@ -146,8 +145,9 @@ read_cgroup(struct reader *reader, const struct yaml *node, void *target,
 		cgroup->value[i] = limit.word >= 0 ? CGROUP_UNLIMITED : limit.number;
 		if (reader->options->controllers != NULL &&
 		    !names_list_has(reader->options->controllers, cgroup_controllers[i]))
-			refuse(reader, value, &below, cgroup_controllers[i],
-			       cgroup->optional);
+			refuse(reader, value,
+			       &(struct trail){trail, cgroup_key_names[i], 0},
+			       cgroup_controllers[i], cgroup->optional);
 	}
 }
 
@@ -169,12 +169,11 @@ cgroup_settle(struct reader *reader, const struct yaml *map, struct conf_actor *
               const struct trail *up)
 {
 	const struct yaml *cgroup = node_get(map, "cgroup");
-	struct trail trail = {up, "cgroup", 0};
 	uint32_t above = actor->parent;
 
 	if (actor->process->cgroup.given != 0 &&
 	    actor->process->containment == CONTAINMENT_SESSION)
-		reader_error(reader, cgroup, &trail,
+		reader_error(reader, cgroup, &(struct trail){up, "cgroup", 0},
 		             "with `containment: session` there is no cgroup to limit; "
 		             "leave one of the two out");
 	actor->process->asks_for_oom = asks_for_oom(&actor->spec.on_failure);

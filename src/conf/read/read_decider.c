@@ -304,14 +304,14 @@ warn_of_rules(struct reader *reader, const struct yaml *node,
 
 	for (size_t i = 0; i < decider->n_rules; i++) {
 		const struct rule *rule = &decider->rules[i];
-		struct trail below = {trail, NULL, i};
 		struct rule whole = *rule;
 
 		if (rule->preset != PRESET_LIST)
 			whole.kinds = ANY_FAILURE;
 		if (i > 0 && rule->preset != PRESET_ESCALATING &&
 		    is_shadowed(&whole, &seen))
-			reader_warn(reader, node->items[i], &below,
+			reader_warn(reader, node->items[i],
+			            &(struct trail){trail, NULL, i},
 			            "this rule is shadowed: earlier rules match all its "
 			            "causes; move this rule before those");
 		add_seen(&seen, rule);
@@ -355,13 +355,13 @@ read_rules(struct reader *reader, const struct yaml *node, struct decider *decid
 		return;
 	for (size_t i = 0; i < node->n; i++) {
 		const struct yaml *entry = node->items[i];
-		struct trail below = {trail, NULL, i};
 
 		rules[i].place = (struct place){entry->file, entry->line};
 		if (entry->type == NODE_TEXT)
 			rules[i].preset = read_preset(entry);
 		else
-			read_rule(reader, entry, &rules[i], &below);
+			read_rule(reader, entry, &rules[i],
+			          &(struct trail){trail, NULL, i});
 	}
 	decider->rules = rules;
 	decider->n_rules = (uint32_t)node->n;

@@ -87,24 +87,20 @@ read_control(struct reader *reader, const struct yaml *node, void *target,
 	const struct yaml *observers = node_get(node, "observers");
 	const struct yaml *mode = node_get(node, "mode");
 	const struct yaml *socket = node_get(node, "socket");
-	struct trail socket_trail = {trail, "socket", 0};
-	struct trail group_trail = {trail, "group", 0};
-	struct trail observers_trail = {trail, "observers", 0};
-	struct trail mode_trail = {trail, "mode", 0};
 
 	/* Peer credentials decide; the mode must not shut out observers. */
 	conf->control_mode = observers != NULL ? 0666 : 0660;
 	read_table(reader, node, schema_control.table, conf);
 	if (socket != NULL)
-		conf->control_socket =
-		    read_socket_path(reader, socket, socket->text, &socket_trail);
-	conf->has_control_group =
-	    find_group(reader, group, &conf->control_gid, &group_trail);
-	conf->has_observers =
-	    find_group(reader, observers, &conf->observers_gid, &observers_trail);
+		conf->control_socket = read_socket_path(
+		    reader, socket, socket->text, &(struct trail){trail, "socket", 0});
+	conf->has_control_group = find_group(reader, group, &conf->control_gid,
+	                                     &(struct trail){trail, "group", 0});
+	conf->has_observers = find_group(reader, observers, &conf->observers_gid,
+	                                 &(struct trail){trail, "observers", 0});
 	if (mode != NULL && observers != NULL && (conf->control_mode & 0002) == 0)
 		reader_warn(
-		    reader, mode, &mode_trail,
+		    reader, mode, &(struct trail){trail, "mode", 0},
 		    "\"%s\" shuts the `observers` out: without the right to write to the "
 		    "socket they cannot connect; write \"0666\", since the credentials "
 		    "of "

@@ -106,13 +106,12 @@ read_probe(struct reader *reader, const struct yaml *node, const char *kind,
            struct conf_probe *probe, const struct trail *trail)
 {
 	const struct yaml *timeout = node_get(node, "timeout");
-	const struct trail below = {trail, kind, 0};
 
 	probe->timeout_ms = PROBE_TIMEOUT_MS;
 	probe->kind = (enum probe_kind)names_find(probe_kind_names, PROBE_KIND_MAX, kind);
 	if (timeout != NULL)
 		probe->timeout_ms = read_value(&schema_duration, timeout).number;
-	read_kind(reader, node_get(node, kind), probe, &below);
+	read_kind(reader, node_get(node, kind), probe, &(struct trail){trail, kind, 0});
 }
 
 static uint64_t
@@ -146,10 +145,9 @@ refuse_pace(struct reader *reader, const struct yaml *node, const char *kind,
 
 	for (size_t i = 0; i < ARRAY_SIZE(pace); i++) {
 		const struct yaml *key = node_key(node, pace[i]);
-		struct trail below = {trail, pace[i], 0};
 
 		if (key != NULL)
-			reader_error(reader, key, &below,
+			reader_error(reader, key, &(struct trail){trail, pace[i], 0},
 			             "`%s` is for probes; with `%s` there are none",
 			             pace[i], kind);
 	}

@@ -40,7 +40,6 @@ read_reaction(struct reader *reader, const struct conf_actor *actor,
               const struct yaml *node, struct new_watch *new, const struct trail *trail)
 {
 	struct watch_spec *spec = &new->spec;
-	const struct trail below = {trail, "run", 0};
 
 	spec->reaction = REACTION_FAIL;
 	if (node->type == NODE_TEXT)
@@ -54,7 +53,8 @@ read_reaction(struct reader *reader, const struct conf_actor *actor,
 		if (node_get(node, reaction_keys[i].key) != NULL)
 			spec->reaction = reaction_keys[i].reaction;
 	if (spec->reaction == REACTION_RUN) {
-		read_words(reader, node_get(node, "run"), &below, &new->watch.run);
+		read_words(reader, node_get(node, "run"),
+		           &(struct trail){trail, "run", 0}, &new->watch.run);
 		return new->watch.run != NULL;
 	}
 	const struct yaml *signal = node_get(node, "signal");

@@ -49,11 +49,9 @@ read_owner(struct reader *reader, const struct yaml *node, struct conf_socket *s
 			socket->asked_user = keep_unknown(reader, user, &below, err.text);
 	}
 	if (group != NULL) {
-		struct trail below = {trail, "group", 0};
-
 		if (users_find_group(reader->users, group->text, &socket->gid, &err) < 0)
-			socket->asked_group =
-			    keep_unknown(reader, group, &below, err.text);
+			socket->asked_group = keep_unknown(
+			    reader, group, &(struct trail){trail, "group", 0}, err.text);
 	}
 }
 
@@ -76,10 +74,8 @@ check_keys(struct reader *reader, const struct yaml *node, enum socket_kind kind
 			             of_files[i], socket_kind_names[kind]);
 	}
 	if (backlog != NULL && !socket_accepts(kind)) {
-		struct trail below = {trail, "backlog", 0};
-
 		reader_error(
-		    reader, backlog, &below,
+		    reader, backlog, &(struct trail){trail, "backlog", 0},
 		    "`backlog` is for sockets that accept connections; a %s socket "
 		    "has none",
 		    socket_kind_names[kind]);
@@ -122,12 +118,11 @@ static void
 check_rate(struct reader *reader, const struct yaml *node,
            const struct conf_socket *socket, const struct trail *up)
 {
-	const struct trail trail = {up, "rate", 0};
 	const struct yaml *key = node_key(node, "rate");
 
 	if (key != NULL && socket->while_down != WHILE_DOWN_REFUSE &&
 	    socket->while_down != WHILE_DOWN_REPLY)
-		reader_warn(reader, key, &trail,
+		reader_warn(reader, key, &(struct trail){up, "rate", 0},
 		            "`rate` has no effect with `while_down: %s`: it is for "
 		            "`refuse` and `reply`",
 		            while_down_names[socket->while_down]);

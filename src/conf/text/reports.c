@@ -137,10 +137,9 @@ compare(const void *left, const void *right, void *data)
 void
 reports_sort(struct conf_reports *reports, char *const *files, size_t n_files)
 {
-	struct file_order order = {files, n_files};
-
 	if (reports->n > 1)
-		qsort_r(reports->at, reports->n, sizeof(*reports->at), compare, &order);
+		qsort_r(reports->at, reports->n, sizeof(*reports->at), compare,
+		        &(struct file_order){files, n_files});
 }
 
 /* One report as "file:line:column: error: key.path: message", without a newline.

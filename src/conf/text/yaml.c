@@ -44,7 +44,6 @@ yaml_complain(const struct assembly *assembly, const char *last, size_t line,
               size_t column, const char *fmt, ...)
 {
 	const struct yaml_source *source = assembly->source;
-	struct spot spot = {source->name, (uint32_t)line, (uint32_t)column};
 	char message[512];
 	CLEANUP(strbuf_done) struct strbuf way = STRBUF(65536);
 	va_list ap;
@@ -53,7 +52,9 @@ yaml_complain(const struct assembly *assembly, const char *last, size_t line,
 	(void)vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
 	write_way(assembly, last, &way);
-	reports_add(source->reports, CONF_ERROR, &spot, strbuf_str(&way), message);
+	reports_add(source->reports, CONF_ERROR,
+	            &(struct spot){source->name, (uint32_t)line, (uint32_t)column},
+	            strbuf_str(&way), message);
 }
 
 /* libyaml's words for what people do most often, and ours. */

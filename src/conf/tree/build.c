@@ -266,12 +266,12 @@ static bool
 is_full(struct builder *builder, const struct brood *brood)
 {
 	struct reader *reader = builder->reader;
-	struct trail trail = {brood->trail, brood->child.name->text, 0};
 
 	if (reader->conf->n_actors < CONF_ACTORS_MAX)
 		return false;
-	reader_error(reader, brood->child.name, &trail, "more than %d actors",
-	             CONF_ACTORS_MAX);
+	reader_error(reader, brood->child.name,
+	             &(struct trail){brood->trail, brood->child.name->text, 0},
+	             "more than %d actors", CONF_ACTORS_MAX);
 	return true;
 }
 

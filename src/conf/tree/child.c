@@ -40,12 +40,11 @@ take_shell(struct builder *builder, const struct yaml *map, const struct trail *
 	struct reader *reader = builder->reader;
 	struct arena *arena = reader->scratch;
 	const struct yaml *text = node_get(map, "shell");
-	struct trail below = {trail, "shell", 0};
 
 	if (text == NULL)
 		return map;
 	if (node_get(map, "command") != NULL) {
-		reader_error(reader, text, &below,
+		reader_error(reader, text, &(struct trail){trail, "shell", 0},
 		             "an actor has a `shell` or a `command`, not both");
 		return map;
 	}

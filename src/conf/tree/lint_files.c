@@ -156,18 +156,18 @@ void
 lint_file(const char *name, const struct stat *stat_buf,
           const struct conf_options *options, struct conf_reports *reports)
 {
-	const struct trust own = {geteuid(), TRUST_NO_GROUP};
-	struct spot spot = {name, 0, 0};
 	struct safety_report report = {.safety = SAFE};
 	char message[MESSAGE_MAX];
 
 	if (geteuid() == 0)
 		(void)safety_of(name, &TRUST_ROOT, &report);
 	else
-		safety_of_file(name, stat_buf, &own, &report);
+		safety_of_file(name, stat_buf, &(struct trust){geteuid(), TRUST_NO_GROUP},
+		               &report);
 	bool is_error =
 	    geteuid() == 0 && (report.safety != SAFE_BUT_FOR_OWNER || options->look);
 	if (report.safety != SAFE && (is_error || options->warn))
-		reports_add(reports, is_error ? CONF_ERROR : CONF_WARNING, &spot, "",
+		reports_add(reports, is_error ? CONF_ERROR : CONF_WARNING,
+		            &(struct spot){name, 0, 0}, "",
 		            safety_format(&report, message, sizeof(message)));
 }

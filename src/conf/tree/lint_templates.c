@@ -54,11 +54,10 @@ static void
 refuse(const struct template_look *look, const struct yaml *at, const char *key,
        const struct safety_report *report)
 {
-	const struct trail trail = {look->trail, key, 0};
 	char text[SAFETY_TEXT_MAX];
 
 	if (report->safety != SAFE)
-		reader_error(look->reader, at, &trail, "%s",
+		reader_error(look->reader, at, &(struct trail){look->trail, key, 0}, "%s",
 		             safety_format(report, text, sizeof(text)));
 }
 

@@ -42,12 +42,13 @@ static void
 report_at(struct file_load *load, const struct yaml *at, const char *message)
 {
 	static const struct trail trail = {NULL, "include", 0};
-	struct spot spot = {load->reader.conf->files[0], 0, 0};
 
 	if (at != NULL)
 		reader_error(&load->reader, at, &trail, "%s", message);
 	else
-		reports_add(load->reader.reports, CONF_ERROR, &spot, "", message);
+		reports_add(load->reader.reports, CONF_ERROR,
+		            &(struct spot){load->reader.conf->files[0], 0, 0}, "",
+		            message);
 }
 
 /* ---- files ---- */
@@ -256,7 +257,6 @@ gather(struct file_load *load, const char *key)
 {
 	struct reader *reader = &load->reader;
 	const struct yaml *first = node_get(load->roots[0], key);
-	struct trail trail = {NULL, key, 0};
 	CLEANUP(map_done) struct map seen = {0};
 
 	if (reader->conf->n_files == 1 && (first == NULL || first->type == NODE_MAP))
@@ -276,7 +276,7 @@ gather(struct file_load *load, const char *key)
 			gather_from(load, map, key, all, &seen);
 		else if (map != NULL)
 			reader_error(
-			    reader, map, &trail,
+			    reader, map, &(struct trail){NULL, key, 0},
 			    "%s is not allowed here; write a mapping, {} for none",
 			    node_type_name(map));
 	}
@@ -307,13 +307,12 @@ check_unused(struct file_load *load, const struct yaml *node, const char *name)
 {
 	struct reader *reader = &load->reader;
 	const struct schema_key *key = schema_find(&schema_keys, name, AT_TOP);
-	struct trail trail = {NULL, name, 0};
 
 	ASSERT(key != NULL);
 	if (node == NULL)
 		return;
 	reader->lenient = true;
-	(void)check_value(reader, node, key->type, &trail);
+	(void)check_value(reader, node, key->type, &(struct trail){NULL, name, 0});
 	reader->lenient = false;
 }
 
@@ -420,9 +419,7 @@ conf_new(void)
 void
 report_no_memory(const char *file, struct conf_reports *reports)
 {
-	struct spot spot = {file, 0, 0};
-
-	reports_add(reports, CONF_ERROR, &spot, "",
+	reports_add(reports, CONF_ERROR, &(struct spot){file, 0, 0}, "",
 	            "there is not enough memory for what this file asks for");
 }
 
