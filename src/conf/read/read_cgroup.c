@@ -37,7 +37,7 @@ static const char *const max_words[] = {"max"};
 static const struct schema_type cgroup_memory = {
     .name = "cgroup_memory",
     .allowed = "a size of 64K or more, such as 512M, or `max`",
-    WORDS(max_words),
+    WORDS_OF(max_words),
     .scan = scan_size,
     .show = SHOW_SIZE,
     .integers = true,
@@ -49,7 +49,7 @@ static const struct schema_type cgroup_cpu = {
     .name = "cgroup_cpu",
     .allowed = "a share of one processor from 1% to 1000000%, such as \"50%\" or "
                "\"250%\", or `max`",
-    WORDS(max_words),
+    WORDS_OF(max_words),
     .scan = scan_percent,
     .min = 1000,
     .max = UINT64_C(1000000000),
@@ -66,7 +66,7 @@ static const struct schema_type cgroup_weight = {
 static const struct schema_type cgroup_pids = {
     .name = "cgroup_pids",
     .allowed = "a number from 1 to 4194304, or `max`",
-    WORDS(max_words),
+    WORDS_OF(max_words),
     .scan = scan_integer,
     .show = SHOW_INTEGER,
     .min = 1,

@@ -27,11 +27,10 @@ const struct schema_type schema_environment_file = {
     ENVIRONMENT_FILE,
     .items = &environment_file_item,
 };
-static const char *const stdin_words[] = {"null"};
 const struct schema_type schema_stdin = {
     .name = "stdin",
     .allowed = "`null` or file:PATH",
-    WORDS(stdin_words),
+    WORDS("null"),
     .scan = scan_input,
     .pattern = "^file:.",
 };
@@ -68,15 +67,12 @@ const struct schema_type schema_cpu_affinity = {
     CPUS,
     .items = &schema_cpus,
 };
-static const char *const policy_words[] = {
-    [POLICY_WORD_OTHER] = "other", [POLICY_WORD_BATCH] = "batch",
-    [POLICY_WORD_IDLE] = "idle",   [POLICY_WORD_FIFO] = "fifo",
-    [POLICY_WORD_RR] = "rr",
-};
 const struct schema_type schema_policy = {
     .name = "policy",
     .allowed = "`other`, `batch`, `idle`, `fifo` or `rr`",
-    WORDS(policy_words),
+    WORDS([POLICY_WORD_OTHER] = "other", [POLICY_WORD_BATCH] = "batch",
+          [POLICY_WORD_IDLE] = "idle", [POLICY_WORD_FIFO] = "fifo",
+          [POLICY_WORD_RR] = "rr"),
 };
 const struct schema_type schema_real_time = {
     .name = "real_time",
@@ -100,15 +96,11 @@ const struct schema_type schema_scheduler = {
     .table = &scheduler_table,
     .where = AT_NESTED,
 };
-static const char *const class_words[] = {
-    [CLASS_WORD_REALTIME] = "realtime",
-    [CLASS_WORD_BEST_EFFORT] = "best-effort",
-    [CLASS_WORD_IDLE] = "idle",
-};
 const struct schema_type schema_io_class = {
     .name = "io_class",
     .allowed = "`realtime`, `best-effort` or `idle`",
-    WORDS(class_words),
+    WORDS([CLASS_WORD_REALTIME] = "realtime", [CLASS_WORD_BEST_EFFORT] = "best-effort",
+          [CLASS_WORD_IDLE] = "idle"),
 };
 const struct schema_type schema_io_level = {
     .name = "io_level",

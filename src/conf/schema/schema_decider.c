@@ -12,7 +12,7 @@ static const char *const true_words[] = {"true"};
 static const struct schema_type errnos = {
     .name = "errnos",
     .allowed = "nothing, or a list of system errors, such as [ENOENT, EACCES]",
-    WORDS(true_words),
+    WORDS_OF(true_words),
     .scan = scan_errno,
     .pattern = "^E[A-Z0-9]+$",
     .empty_is_word = true,
@@ -21,14 +21,14 @@ static const struct schema_type errnos = {
 static const struct schema_type flag = {
     .name = "flag",
     .allowed = "nothing, or `true`",
-    WORDS(true_words),
+    WORDS_OF(true_words),
     .show = SHOW_BOOLEAN,
     .empty_is_word = true,
 };
 static const struct schema_type self_report = {
     .name = "self_report",
     .allowed = "nothing, `true`, a name such as disk, or a list of names",
-    WORDS(true_words),
+    WORDS_OF(true_words),
     .scan = scan_text,
     .pattern = "^.+$",
     .empty_is_word = true,
@@ -73,19 +73,18 @@ TABLE(when_table, when_keys, NULL);
 const struct schema_type schema_when_item = {
     .name = "when_item",
     .allowed = CAUSES,
-    WORDS(when_words),
+    WORDS_OF(when_words),
     .table = &when_table,
     .where = AT_NESTED,
 };
 static const struct schema_type when = {
     .name = "when",
     .allowed = CAUSES,
-    WORDS(when_words),
+    WORDS_OF(when_words),
     .items = &schema_when_item,
     .table = &when_table,
     .where = AT_NESTED,
 };
-static const char *const none_words[] = {"none"};
 static const struct schema_key rule_backoff_keys[] = {
     {"min", &schema_duration, NULL, "The first delay.", CONF_IN_PLACE, AT_NESTED,
      INTO(struct backoff_spec, min_ms), NULL},
@@ -100,7 +99,7 @@ const struct schema_table schema_rule_backoff = {KEYS("rule_backoff", rule_backo
 static const struct schema_type rule_backoff = {
     .name = "rule_backoff",
     .allowed = "`none`, or a mapping with `min`, `max`, `factor` or `jitter`",
-    WORDS(none_words),
+    WORDS("none"),
     .table = &schema_rule_backoff,
     .where = AT_NESTED,
 };
@@ -110,11 +109,10 @@ static const struct schema_type directive = {
     .words = directive_names,
     .n_words = DIRECTIVE_MAX,
 };
-static const char *const rule_log_words[] = {"error", "warning", "info", "off"};
 static const struct schema_type rule_log = {
     .name = "rule_log",
     .allowed = "`error`, `warning`, `info` or `off`",
-    WORDS(rule_log_words),
+    WORDS("error", "warning", "info", "off"),
 };
 static const struct schema_key rule_keys[] = {
     {"when", &when, NULL, "The causes of this rule.", CONF_IN_PLACE, AT_NESTED,
@@ -131,7 +129,7 @@ static const char *const preset_words[] = {"default", "otp", "stopping", "escala
 const struct schema_type schema_rule_entry = {
     .name = "rule",
     .allowed = "a rule such as {when: {exit: [75]}, then: stop}, or the name of a preset",
-    WORDS(preset_words),
+    WORDS_OF(preset_words),
     .table = &rule_table,
     .where = AT_NESTED,
 };
@@ -139,6 +137,6 @@ const struct schema_type schema_decider = {
     .name = "decider",
     .allowed = "a list of rules, or a preset: `default`, `otp`, `stopping` or "
                "`escalating`",
-    WORDS(preset_words),
+    WORDS_OF(preset_words),
     .items = &schema_rule_entry,
 };

@@ -9,23 +9,19 @@
 
 /* ---- where an actor's output goes ---- */
 
-static const char *const target_words[] = {
-    [TARGET_WORD_LOG] = "log",       [TARGET_WORD_JOURNAL] = "journal",
-    [TARGET_WORD_SYSLOG] = "syslog", [TARGET_WORD_INHERIT] = "inherit",
-    [TARGET_WORD_NULL] = "null",     [TARGET_WORD_STDOUT] = "stdout",
-};
 /* What may stand together in a list: all that goes through the log process. */
-static const char *const both_words[] = {"log", "journal", "syslog", "stdout"};
 static const struct schema_type output_both = {
     .name = "output_both",
     .allowed = "`log`, `journal` or `syslog`, and `stdout`",
-    WORDS(both_words),
+    WORDS("log", "journal", "syslog", "stdout"),
 };
-#define OUTPUT_TARGET                                                           \
-	.allowed = "`log`, `journal`, `syslog`, `stdout`, `inherit`, `null`, "  \
-	           "file:PATH or pipe:ACTOR, or a list such as [log, stdout]",  \
-	WORDS(target_words), .scan = scan_output, .pattern = "^file:.|^pipe:.", \
-	.items = &output_both
+#define OUTPUT_TARGET                                                             \
+	.allowed = "`log`, `journal`, `syslog`, `stdout`, `inherit`, `null`, "    \
+	           "file:PATH or pipe:ACTOR, or a list such as [log, stdout]",    \
+	WORDS([TARGET_WORD_LOG] = "log", [TARGET_WORD_JOURNAL] = "journal",       \
+	      [TARGET_WORD_SYSLOG] = "syslog", [TARGET_WORD_INHERIT] = "inherit", \
+	      [TARGET_WORD_NULL] = "null", [TARGET_WORD_STDOUT] = "stdout"),      \
+	.scan = scan_output, .pattern = "^file:.|^pipe:.", .items = &output_both
 const struct schema_type schema_output_target = {.name = "output_target", OUTPUT_TARGET};
 static const struct schema_key output_keys[] = {
     {"stdout", &schema_output_target, "\"log\"", "Where the standard output goes.",
@@ -69,17 +65,15 @@ static const struct schema_type log_age = {
     .min = 1000,
     .max = DURATION_INFINITE,
 };
-static const char *const format_words[] = {"text", "json"};
 static const struct schema_type log_format = {
     .name = "log_format",
     .allowed = "`text` or `json`",
-    WORDS(format_words),
+    WORDS("text", "json"),
 };
-static const char *const when_full_words[] = {"wait", "drop"};
 static const struct schema_type log_when_full = {
     .name = "log_when_full",
     .allowed = "`wait` or `drop`",
-    WORDS(when_full_words),
+    WORDS("wait", "drop"),
 };
 static const struct schema_key actor_log_keys[] = {
     {"max_size", &file_size, "\"10M\"", "A file is rotated at this size.", CONF_IN_PLACE,
@@ -166,9 +160,8 @@ const struct schema_type schema_log = {
     .table = &log_table,
     .where = AT_NESTED,
 };
-static const char *const on_crash_words[] = {"adopt", "kill"};
 const struct schema_type schema_on_crash = {
     .name = "on_crash",
     .allowed = "`adopt` or `kill`",
-    WORDS(on_crash_words),
+    WORDS("adopt", "kill"),
 };

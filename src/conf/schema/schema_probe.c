@@ -7,10 +7,10 @@
 #include "conf/schema/schema_types.h"
 
 /* A word of a list, or a mapping with given keys. */
-#define WORD_OR_KEYS(title, sentence, list, keys)                                      \
-	{                                                                              \
-		.name = (title), .allowed = (sentence), WORDS(list), .table = &(keys), \
-		.where = AT_NESTED                                                     \
+#define WORD_OR_KEYS(title, sentence, list, keys)                       \
+	{                                                               \
+		.name = (title), .allowed = (sentence), WORDS_OF(list), \
+		.table = &(keys), .where = AT_NESTED                    \
 	}
 
 static const struct schema_type probe_tcp = {

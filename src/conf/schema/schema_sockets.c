@@ -88,9 +88,8 @@ const struct schema_type schema_sockets = {
     .names_pattern = "^[A-Za-z0-9][A-Za-z0-9_.@-]*$",
 };
 
-static const char *const start_on_words[] = {"boot", "connect"};
 const struct schema_type schema_start_on = {
     .name = "start_on",
     .allowed = "`boot` or `connect`",
-    WORDS(start_on_words),
+    WORDS("boot", "connect"),
 };

@@ -79,11 +79,10 @@ const struct schema_type schema_fd_store = {
 
 /* ---- what is kept ---- */
 
-static const char *const keep_words[] = {"fds", "runtime_directory"};
 const struct schema_type schema_keep_item = {
     .name = "keep_item",
     .allowed = "`fds` or `runtime_directory`",
-    WORDS(keep_words),
+    WORDS("fds", "runtime_directory"),
 };
 const struct schema_type schema_keep_on_restart = {
     .name = "keep_on_restart",
@@ -119,11 +118,10 @@ const struct schema_type schema_period = {
     .min = 1,
     .max = DURATION_INFINITE,
 };
-static const char *const shutdown_words[] = {[SHUTDOWN_WORD_BRUTAL_KILL] = "brutal_kill"};
 const struct schema_type schema_shutdown = {
     .name = "shutdown",
     .allowed = "a duration such as 5s, `brutal_kill` or `infinity`",
-    WORDS(shutdown_words),
+    WORDS([SHUTDOWN_WORD_BRUTAL_KILL] = "brutal_kill"),
     .scan = scan_duration,
     .show = SHOW_DURATION,
     .pattern = DURATION_PATTERN "|^infinity$",
@@ -150,7 +148,6 @@ const struct schema_type schema_restart = {
     .words = restart_type_names,
     .n_words = RESTART_TYPE_MAX,
 };
-static const char *const order_words[] = {"sequential", "parallel"};
 const struct schema_type schema_auto_shutdown = {
     .name = "auto_shutdown",
     .allowed = "`never`, `any_significant` or `all_significant`",
@@ -166,7 +163,7 @@ const struct schema_type schema_when_empty = {
 const struct schema_type schema_order = {
     .name = "order",
     .allowed = "`sequential` or `parallel`",
-    WORDS(order_words),
+    WORDS("sequential", "parallel"),
 };
 const struct schema_type schema_containment = {
     .name = "containment",
@@ -191,17 +188,15 @@ const struct schema_type schema_jitter = {
     .show = SHOW_MILLI,
     .max = 1000,
 };
-static const char *const reset_words[] = {"auto", "manual"};
 static const struct schema_type reset = {
     .name = "reset",
     .allowed = "`auto` or `manual`",
-    WORDS(reset_words),
+    WORDS("auto", "manual"),
 };
-static const char *const on_words[] = {"failure", "stop"};
 static const struct schema_type on = {
     .name = "on",
     .allowed = "`failure` or `stop`",
-    WORDS(on_words),
+    WORDS("failure", "stop"),
 };
 static const struct schema_key backoff_keys[] = {
     {"min", &schema_duration, "\"200ms\"", "The first delay.", CONF_IN_PLACE, AT_NESTED,
@@ -222,11 +217,10 @@ static const struct schema_key backoff_keys[] = {
      CONF_IN_PLACE, AT_NESTED, INTO(struct backoff_spec, on_stop), NULL},
 };
 TABLE(backoff_table, backoff_keys, NULL);
-static const char *const none_words[] = {"none"};
 const struct schema_type schema_backoff = {
     .name = "backoff",
     .allowed = "`none`, or a mapping such as {min: 200ms, max: 30s}",
-    WORDS(none_words),
+    WORDS("none"),
     .table = &backoff_table,
     .where = AT_NESTED,
 };
@@ -296,25 +290,22 @@ static const struct schema_key intensity_keys[] = {
      CONF_IN_PLACE, AT_NESTED, INTO(struct intensity_spec, within_ms), NULL},
 };
 TABLE(intensity_table, intensity_keys, NULL);
-static const char *const unlimited_words[] = {"unlimited"};
 const struct schema_type schema_intensity = {
     .name = "intensity",
     .allowed = "`unlimited`, or a mapping such as {restarts: 5, within: 60s}",
-    WORDS(unlimited_words),
+    WORDS("unlimited"),
     .table = &intensity_table,
     .where = AT_NESTED,
 };
-static const char *const window_words[] = {"sliding", "fixed"};
 static const struct schema_type window = {
     .name = "window",
     .allowed = "`sliding` or `fixed`",
-    WORDS(window_words),
+    WORDS("sliding", "fixed"),
 };
-static const char *const on_exceed_words[] = {"stop", "escalate"};
 static const struct schema_type on_exceed = {
     .name = "on_exceed",
     .allowed = "`stop` or `escalate`",
-    WORDS(on_exceed_words),
+    WORDS("stop", "escalate"),
 };
 static const struct schema_key limit_keys[] = {
     {"restarts", &schema_limit_restarts, NULL, "How many restarts each child is granted.",

@@ -12,7 +12,11 @@
 #define INTO_PROCESS(member) INTO(struct conf_process, member), .is_of_process = true
 
 /* Parts of the tables of types. */
-#define WORDS(list)       .words = (list), .n_words = ARRAY_SIZE(list)
+/* The words themselves, or a list of them that has a name. */
+#define WORDS(...)                                   \
+	.words = (const char *const[]){__VA_ARGS__}, \
+	.n_words = ARRAY_SIZE(((const char *const[]){__VA_ARGS__}))
+#define WORDS_OF(list)    .words = (list), .n_words = ARRAY_SIZE(list)
 #define KEYS(title, list) .name = (title), .keys = (list), .n_keys = ARRAY_SIZE(list)
 #define TABLE(name, list, must) \
 	static const struct schema_table name = {KEYS(#name, list), .required = (must)}

@@ -5,11 +5,10 @@
 #include "base/assert.h"
 #include "conf/schema/schema_types.h"
 
-static const char *const true_words[] = {"true"};
 static const struct schema_type only_true = {
     .name = "only_true",
     .allowed = "`true`",
-    WORDS(true_words),
+    WORDS("true"),
 };
 static const struct schema_key reaction_keys[] = {
     {"signal", &schema_signal, NULL, "The process is sent this signal.", CONF_IN_PLACE,
@@ -22,11 +21,10 @@ static const struct schema_key reaction_keys[] = {
      CONF_IN_PLACE, AT_NESTED, .read = NULL},
 };
 TABLE(reaction_table, reaction_keys, NULL);
-static const char *const reaction_words[] = {"fail"};
 const struct schema_type schema_reaction = {
     .name = "reaction",
     .allowed = "`fail`, {signal: HUP}, {run: CMD}, {restart: true} or {stop: true}",
-    WORDS(reaction_words),
+    WORDS("fail"),
     .table = &reaction_table,
     .where = AT_NESTED,
 };
@@ -36,11 +34,10 @@ const struct schema_type schema_watch = {
     .values = &schema_reaction,
 };
 
-static const char *const need_words[] = {NEED_MAP(AS_NAME)};
 const struct schema_type schema_need = {
     .name = "need",
     .allowed = "`started`, `ready` or `completed`",
-    WORDS(need_words),
+    WORDS(NEED_MAP(AS_NAME)),
 };
 const struct schema_type schema_needs = {
     .name = "needs",
