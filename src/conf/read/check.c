@@ -50,44 +50,27 @@ write_trail(const struct trail *trail, struct strbuf *out)
 	}
 }
 
-static void __attribute__((format(printf, 5, 0)))
-report(struct reader *reader, enum conf_severity severity, const struct yaml *at,
-       const struct trail *trail, const char *fmt, va_list ap)
+/*
+ * Report at a node: a fault, and the file will not be used; or a doubt, if the caller
+ * wants to hear of it.
+ */
+void
+reader_report(struct reader *reader, enum conf_severity severity, const struct yaml *at,
+              const struct trail *trail, const char *fmt, ...)
 {
 	char message[MESSAGE_MAX];
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF(65536);
+	va_list ap;
 
+	if (severity == CONF_WARNING && (!reader->options->warn || reader->lenient))
+		return;
+	va_start(ap, fmt);
 	(void)vsnprintf(message, sizeof(message), fmt, ap);
+	va_end(ap);
 	write_trail(trail, &path);
 	reports_add(reader->reports, severity,
 	            &(struct spot){reader->conf->files[at->file], at->line, at->column},
 	            strbuf_str(&path), message);
-}
-
-/* Report a fault at a node; the file will not be used. */
-void
-reader_error(struct reader *reader, const struct yaml *at, const struct trail *trail,
-             const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	report(reader, CONF_ERROR, at, trail, fmt, ap);
-	va_end(ap);
-}
-
-/* Report something doubtful, if the caller wants to hear of it. */
-void
-reader_warn(struct reader *reader, const struct yaml *at, const struct trail *trail,
-            const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!reader->options->warn || reader->lenient)
-		return;
-	va_start(ap, fmt);
-	report(reader, CONF_WARNING, at, trail, fmt, ap);
-	va_end(ap);
 }
 
 static void

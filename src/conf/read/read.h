@@ -38,10 +38,13 @@ struct reader {
 	bool lenient; /* texts with ${…} are not looked at: there is no actor yet */
 };
 
-void reader_error(struct reader *reader, const struct yaml *at, const struct trail *trail,
-                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-void reader_warn(struct reader *reader, const struct yaml *at, const struct trail *trail,
-                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void reader_report(struct reader *reader, enum conf_severity severity,
+                   const struct yaml *at, const struct trail *trail, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+#define reader_error(reader, at, trail, ...) \
+	reader_report(reader, CONF_ERROR, at, trail, __VA_ARGS__)
+#define reader_warn(reader, at, trail, ...) \
+	reader_report(reader, CONF_WARNING, at, trail, __VA_ARGS__)
 
 bool check_value(struct reader *reader, const struct yaml *node,
                  const struct schema_type *type, const struct trail *trail);

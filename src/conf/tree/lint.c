@@ -4,7 +4,6 @@
 
 #include "conf/tree/lint.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,18 +24,6 @@
 #define DEAD_KINDS                                                        \
 	((1u << CAUSE_EXIT) | (1u << CAUSE_SIGNAL) | (1u << CAUSE_CORE) | \
 	 (1u << CAUSE_OOM) | (1u << CAUSE_KILLED) | (1u << CAUSE_EARLY_EXIT))
-
-/* Warn about a key of an actor, where it is written, or else where the actor is. */
-void
-lint_warn(const struct lint *lint, const struct conf_actor *actor, const char *key,
-          const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	keys_vreport(lint, CONF_WARNING, actor, key, fmt, ap);
-	va_end(ap);
-}
 
 /* ---- intensity and backoff ---- */
 

@@ -55,10 +55,11 @@ report(struct builder *builder, const struct parameters *given, const struct yam
 	const struct trail with = {given->trail, "with", 0};
 	const struct trail trail = {&with, key->text, 0};
 
-	(is_command ? reader_error : reader_warn)(
-	    reader, key, &trail, "nothing uses the parameter `%.80s`%s%.80s%s", key->text,
-	    meant != NULL ? "; did you mean `" : ": there is no ${…} with this name",
-	    meant != NULL ? meant : "", meant != NULL ? "`?" : "");
+	reader_report(reader, is_command ? CONF_ERROR : CONF_WARNING, key, &trail,
+	              "nothing uses the parameter `%.80s`%s%.80s%s", key->text,
+	              meant != NULL ? "; did you mean `"
+	                            : ": there is no ${…} with this name",
+	              meant != NULL ? meant : "", meant != NULL ? "`?" : "");
 }
 
 /*

@@ -27,11 +27,18 @@ write_line(struct strbuf *line)
 	strbuf_done(line);
 }
 
-static void
-vcomplain(const struct ctl *ctl, const char *target, const char *fmt, va_list ap)
+/*
+ * One line on standard error about what supctl was asked for, and about which target
+ * (or NULL).  Whatever the arguments contain, it stays one line.  Returns the exit status
+ * of what ends with it: `return complain_of(ctl, CTL_USAGE, …);`.
+ */
+int
+complain_of(const struct ctl *ctl, enum exit_status status, const char *target,
+            const char *fmt, ...)
 {
 	struct strbuf line = STRBUF(LINE_BYTES_MAX);
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF(LINE_BYTES_MAX / 4);
+	va_list ap;
 
 	strbuf_adds(&line, "supctl: ");
 	if (ctl->verb != NULL)
@@ -42,35 +49,11 @@ vcomplain(const struct ctl *ctl, const char *target, const char *fmt, va_list ap
 	}
 	if (ctl->verb != NULL || target != NULL)
 		strbuf_adds(&line, ": ");
+	va_start(ap, fmt);
 	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
 	print_text(&line, strbuf_str(&text), text.len);
 	write_line(&line);
-}
-
-/*
- * One line on standard error about what supctl was asked for, and about which target
- * (or NULL).  Whatever the arguments contain, it stays one line.
- */
-void
-complain(const struct ctl *ctl, const char *target, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vcomplain(ctl, target, fmt, ap);
-	va_end(ap);
-}
-
-/* The same, and return the exit status: `return complain_of(ctl, CTL_USAGE, …);`. */
-int
-complain_of(const struct ctl *ctl, enum exit_status status, const char *target,
-            const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vcomplain(ctl, target, fmt, ap);
-	va_end(ap);
 	return (int)status;
 }
 

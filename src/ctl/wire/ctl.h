@@ -162,10 +162,10 @@ void ctl_array_end(struct ctl *ctl);
 void ctl_array_print(struct ctl *ctl, const struct reply *reply, const char *name);
 
 /* complain.c: the sentences on standard error. */
-void complain(const struct ctl *ctl, const char *target, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 int complain_of(const struct ctl *ctl, enum exit_status status, const char *target,
                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+#define complain(ctl, target, ...) \
+	((void)complain_of(ctl, CTL_FAILED, target, __VA_ARGS__))
 int complain_refusal(const struct ctl *ctl, const struct call *call,
                      const struct reply *reply);
 int complain_unreachable(const struct ctl *ctl, int r);
