@@ -153,6 +153,19 @@ actors_each(struct ctl *ctl, const struct call *call, const struct reply *reply,
 	return complain_of(ctl, CTL_FAILED, call->target, "supd's answer is malformed");
 }
 
+static json_t *
+status_parameters(const char *name, enum actors_depth depth)
+{
+	const bool is_deep = depth == ACTORS_WITH_RESOURCES;
+
+	/* The details of all actors are too many. */
+	return json_pack("{s:o*, s:o*, s:o*, s:o*}", "names",
+	                 name != NULL ? json_pack("[s]", name) : NULL, "brief",
+	                 depth == ACTORS_BRIEF ? json_true() : NULL, "details",
+	                 is_deep && name != NULL ? json_true() : NULL, "resources",
+	                 is_deep ? json_true() : NULL);
+}
+
 /* Visit the actors that a name selects (NULL: all), as they come from supd. */
 int
 actors_status(struct ctl *ctl, const char *name, enum actors_depth depth, on_actor visit,
@@ -161,23 +174,14 @@ actors_status(struct ctl *ctl, const char *name, enum actors_depth depth, on_act
 	CLEANUP(ctl_call_done)
 	struct call call = {.method = "Status",
 	                    .target = name,
-	                    .parameters = json_object(),
+	                    .parameters = status_parameters(name, depth),
 	                    .more = true,
 	                    .repeat = true,
 	                    .dispensable = "brief"};
 	struct reply reply;
 
-	if (name != NULL)
-		(void)json_object_set_new(call.parameters, "names",
-		                          json_pack("[s]", name));
-	if (depth == ACTORS_BRIEF)
-		(void)json_object_set_new(call.parameters, "brief", json_true());
-	/* Of all actors these are too many. */
-	if (depth == ACTORS_WITH_RESOURCES && name != NULL)
-		(void)json_object_set_new(call.parameters, "details", json_true());
-	if (depth == ACTORS_WITH_RESOURCES)
-		(void)json_object_set_new(call.parameters, "resources", json_true());
 	int r = ctl_call(ctl, &call, &reply);
+
 	while (r == 0) {
 		r = actors_each(ctl, &call, &reply, visit, user);
 		if (r != 0 || !reply.continues)

@@ -26,19 +26,14 @@ struct act {
 static json_t *
 act_parameters(struct ctl *ctl, const struct act *act, const char *name)
 {
-	json_t *parameters = json_pack("{s:[s]}", "names", name);
-	int64_t left_ms = ctl_give_timeout_ms(ctl);
+	const bool holds = (ctl->options.given & OPTION_HOLD) != 0;
+	const bool ends_at_once = (ctl->options.given & OPTION_NO_WAIT) != 0;
+	const int64_t left_ms = ctl_give_timeout_ms(ctl);
 
-	if ((ctl->options.given & OPTION_HOLD) != 0)
-		(void)json_object_set_new(parameters, "hold", json_true());
-	if (!act->waits)
-		return parameters;
-	if ((ctl->options.given & OPTION_NO_WAIT) != 0)
-		(void)json_object_set_new(parameters, "wait", json_false());
-	if (left_ms >= 0)
-		(void)json_object_set_new(parameters, "timeout_ms",
-		                          json_integer(left_ms));
-	return parameters;
+	return json_pack("{s:[s], s:o*, s:o*, s:o*}", "names", name, "hold",
+	                 holds ? json_true() : NULL, "wait",
+	                 act->waits && ends_at_once ? json_false() : NULL, "timeout_ms",
+	                 act->waits && left_ms >= 0 ? json_integer(left_ms) : NULL);
 }
 
 struct result {

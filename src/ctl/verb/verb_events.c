@@ -159,17 +159,9 @@ identify(struct event_stream *stream)
 static json_t *
 make_parameters(const struct event_stream *stream)
 {
-	json_t *parameters = json_object();
-
-	if (stream->pattern != NULL)
-		(void)json_object_set_new(parameters, "pattern",
-		                          json_string(stream->pattern));
-	if (stream->since >= 0)
-		(void)json_object_set_new(parameters, "since",
-		                          json_integer(stream->since));
-	if (stream->follow)
-		(void)json_object_set_new(parameters, "follow", json_true());
-	return parameters;
+	return json_pack("{s:o*, s:o*, s:o*}", "pattern", json_string(stream->pattern),
+	                 "since", stream->since >= 0 ? json_integer(stream->since) : NULL,
+	                 "follow", stream->follow ? json_true() : NULL);
 }
 
 /* One subscription, to its end: 0 and *again, or the exit status. */

@@ -83,18 +83,16 @@ verb_simulate(struct ctl *ctl, char **names, uint32_t n)
 	CLEANUP(ctl_call_done)
 	struct call call = {.method = "Simulate",
 	                    .target = n > 0 ? names[0] : NULL,
-	                    .parameters = json_object(),
+	                    .parameters =
+	                        json_pack("{s:o*, s:o*}", "name",
+	                                  n > 0 ? json_string(names[0]) : NULL, "cause",
+	                                  json_string(ctl->options.cause)),
 	                    .repeat = true};
 	struct reply reply;
 	json_auto_t *answer = NULL;
-
-	if (n > 0)
-		(void)json_object_set_new(call.parameters, "name", json_string(names[0]));
-	if ((ctl->options.given & OPTION_CAUSE) != 0)
-		(void)json_object_set_new(call.parameters, "cause",
-		                          json_string(ctl->options.cause));
 	int status =
 	    read_times(ctl, call.parameters) ? ctl_call(ctl, &call, &reply) : CTL_USAGE;
+
 	if (status == 0 && ctl->options.json) {
 		ctl_array_print(ctl, &reply, "steps");
 	} else if (status == 0) {

@@ -272,22 +272,20 @@ print_actor(void *user, const struct actor_view *actor)
 static int
 wait_for(struct ctl *ctl, const struct watch_target *target)
 {
+	const int64_t left_ms = ctl_give_timeout_ms(ctl);
 	CLEANUP(ctl_call_done)
 	struct call call = {
 	    .method = "Wait",
 	    .target = target->path,
-	    .parameters = json_pack("{s:s, s:s, s:I}", "name", target->path, "for",
+	    .parameters = json_pack("{s:s, s:s, s:I, s:o*}", "name", target->path, "for",
 	                            ctl->options.for_state, "incarnation",
-	                            (json_int_t)target->incarnation),
+	                            (json_int_t)target->incarnation, "timeout_ms",
+	                            left_ms >= 0 ? json_integer(left_ms) : NULL),
 	    .repeat = true,
 	};
-	int64_t left_ms = ctl_give_timeout_ms(ctl);
 	struct reply reply;
-
-	if (left_ms >= 0)
-		(void)json_object_set_new(call.parameters, "timeout_ms",
-		                          json_integer(left_ms));
 	int status = ctl_call(ctl, &call, &reply);
+
 	if (status == 0)
 		status = actors_each(ctl, &call, &reply, print_actor, ctl);
 	return status == CTL_WRONG_STATE ? CTL_FAILED : status;
