@@ -111,12 +111,10 @@ take_event(const struct loading *loading, struct span text)
 	};
 	struct started started = {0};
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF(OUT_BYTES_MAX);
-	struct scan scan;
 	uint32_t at;
 
-	scan_init(&scan, text);
-	scan_fields(&scan, fields, sizeof(fields) / sizeof(fields[0]), &started);
-	if (scan.bad || !span_is(started.event, "started") || started.generation < 2)
+	if (!scan_read(text, fields, sizeof(fields) / sizeof(fields[0]), &started) ||
+	    !span_is(started.event, "started") || started.generation < 2)
 		return;
 	uint64_t minute = (uint64_t)started.mono / MINUTE_NS;
 	print_span(&path, started.path);

@@ -52,14 +52,10 @@ take_line(void *user, const struct call *call UNUSED, const struct reply *reply)
 	};
 	struct shown_output *output = user;
 	struct shown_line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
-	struct scan scan;
 
-	scan_init(&scan, reply->parameters);
-	if (reply->parameters.at != NULL)
-		scan_fields(&scan, fields, ARRAY_SIZE(fields), &line);
 	/* A reply without a stream has no line; a stream "@…" tells a position. */
-	if (scan.bad || line.stream.len == 0 || line.stream.at[0] == '@' ||
-	    line.text.at == NULL)
+	if (!scan_read(reply->parameters, fields, ARRAY_SIZE(fields), &line) ||
+	    line.stream.len == 0 || line.stream.at[0] == '@' || line.text.at == NULL)
 		return 0;
 	if (line.stream.len > 7 && memcmp(line.stream.at, "journal@", 8) == 0) {
 		output->in_journal = true;
@@ -106,14 +102,10 @@ show_elsewhere(struct shown_output *output, const struct reply *reply)
 	static const struct scan_field fields[] = {
 	    SCAN_MEMBER("message", SCAN_STRING, 0)};
 	struct span message = {NULL, 0};
-	struct scan scan;
 
 	if (!span_is(reply->error, "io.supd.Control.InvalidState") ||
-	    reply->parameters.at == NULL)
-		return;
-	scan_init(&scan, reply->parameters);
-	scan_fields(&scan, fields, ARRAY_SIZE(fields), &message);
-	if (scan.bad || message.at == NULL)
+	    !scan_read(reply->parameters, fields, ARRAY_SIZE(fields), &message) ||
+	    message.at == NULL)
 		return;
 	show_label(output->out, output->label);
 	print_span(&output->out->buf, message);

@@ -286,11 +286,9 @@ take_line(void *user, const struct call *call UNUSED, const struct reply *reply)
 	};
 	struct tail_line line = {{NULL, 0}, {NULL, 0}};
 	struct strbuf *sb = user;
-	struct scan scan;
 
-	scan_init(&scan, reply->parameters);
-	scan_fields(&scan, fields, ARRAY_SIZE(fields), &line);
-	if (scan.bad || line.stream.len == 0)
+	if (!scan_read(reply->parameters, fields, ARRAY_SIZE(fields), &line) ||
+	    line.stream.len == 0)
 		return 0;
 	strbuf_adds(sb, "  | ");
 	print_span(sb, line.text);

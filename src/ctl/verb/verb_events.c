@@ -103,15 +103,13 @@ take_event(void *user, const struct call *call, const struct reply *reply)
 	struct ctl *ctl = stream->ctl;
 	struct span raw = {NULL, 0};
 	struct reply inner = {0};
-	struct scan scan;
 	json_auto_t *event = NULL;
 
 	if (reply->parameters.at == NULL)
 		return 0;
-	scan_init(&scan, reply->parameters);
-	scan_fields(&scan, fields, ARRAY_SIZE(fields), &raw);
 	/* A ring without events answers with none. */
-	if (!scan.bad && (!span_is_object(raw) || raw.len <= 2))
+	if (scan_read(reply->parameters, fields, ARRAY_SIZE(fields), &raw) &&
+	    (!span_is_object(raw) || raw.len <= 2))
 		return 0;
 	inner.parameters = raw;
 	int status = ctl_load(ctl, call, &inner, &event);

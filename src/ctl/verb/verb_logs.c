@@ -194,14 +194,11 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	struct log_stream *stream = user;
 	struct ctl *ctl = stream->ctl;
 	struct log_line line = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
-	struct scan scan;
 
 	if (reply->parameters.at == NULL)
 		return 0;
-	scan_init(&scan, reply->parameters);
-	scan_fields(&scan, fields, ARRAY_SIZE(fields), &line);
-	if (scan.bad || line.path.at == NULL || line.stream.at == NULL ||
-	    line.text.at == NULL)
+	if (!scan_read(reply->parameters, fields, ARRAY_SIZE(fields), &line) ||
+	    line.path.at == NULL || line.stream.at == NULL || line.text.at == NULL)
 		return complain_of(ctl, CTL_FAILED, call->target,
 		                   "supd's answer is malformed");
 	stream->progress = true;

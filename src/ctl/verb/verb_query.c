@@ -255,11 +255,8 @@ take_figures(void *user, const struct call *call, const struct reply *reply)
 	};
 	struct metrics_text *figures = user;
 	struct span text = {NULL, 0};
-	struct scan scan;
 
-	scan_init(&scan, reply->parameters);
-	scan_fields(&scan, fields, ARRAY_SIZE(fields), &text);
-	if (scan.bad)
+	if (!scan_read(reply->parameters, fields, ARRAY_SIZE(fields), &text))
 		return complain_of(figures->ctl, CTL_FAILED, call->target,
 		                   "supd's answer is malformed");
 	span_decode(text, &figures->text);

@@ -308,18 +308,15 @@ parse_reply(struct span message, struct reply *ret, struct err *err)
 	    SCAN_FIELD(SCAN_BOOL, struct reply, continues),
 	};
 	struct reply reply = {0};
-	struct scan scan;
 
 	if (parse_continued(message, ret))
 		return 0;
-	scan_init(&scan, message);
-	scan_fields(&scan, fields, ARRAY_SIZE(fields), &reply);
-	if (!scan.bad && reply.parameters.at != NULL &&
-	    !span_is_object(reply.parameters)) {
-		scan.bad = !span_is(reply.parameters, "null");
+	bool good = scan_read(message, fields, ARRAY_SIZE(fields), &reply);
+	if (good && reply.parameters.at != NULL && !span_is_object(reply.parameters)) {
+		good = span_is(reply.parameters, "null");
 		reply.parameters = (struct span){NULL, 0};
 	}
-	if (scan.bad)
+	if (!good)
 		return err_say(err, -EBADMSG, "supd's answer is malformed");
 	*ret = reply;
 	return 0;

@@ -349,3 +349,15 @@ scan_fields(struct scan *scan, const struct scan_field *fields, size_t n, void *
 		}
 	}
 }
+
+/* Read a text that is one object, as scan_fields() does; false: it is malformed, or there
+ * is none. */
+bool
+scan_read(struct span text, const struct scan_field *fields, size_t n, void *ret)
+{
+	struct scan scan;
+
+	scan_init(&scan, text);
+	scan_fields(&scan, fields, n, ret);
+	return !scan.bad;
+}

@@ -67,5 +67,6 @@ void scan_int(struct scan *scan, int64_t *ret);
 void scan_bool(struct scan *scan, bool *ret);
 struct span scan_value(struct scan *scan);
 void scan_fields(struct scan *scan, const struct scan_field *fields, size_t n, void *ret);
+bool scan_read(struct span text, const struct scan_field *fields, size_t n, void *ret);
 
 #endif
