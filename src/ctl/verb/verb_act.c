@@ -86,11 +86,12 @@ act_on(struct ctl *ctl, const char *name)
 	    {"restart", "Restart", true},  {"reset", "Reset", false},
 	    {"suspend", "Suspend", false}, {"resume", "Resume", false},
 	};
-	const struct act *act = acts;
+	size_t i = 0;
 
-	while (strcmp(act->verb, ctl->verb) != 0)
-		act++;
-	return call_act(ctl, act, name);
+	while (i < ARRAY_SIZE(acts) && strcmp(acts[i].verb, ctl->verb) != 0)
+		i++;
+	ASSERT(i < ARRAY_SIZE(acts));
+	return call_act(ctl, &acts[i], name);
 }
 
 static int
@@ -267,16 +268,20 @@ verb_upgrade(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 	struct call call = {.method = "Upgrade", .repeat = true};
 	struct reply reply;
 	json_auto_t *done = NULL;
-	int status = ctl_ask(ctl, &call, &reply, &done);
+	int status = ctl_call(ctl, &call, &reply);
 
+	/* No actor is in a wrong state: it is the binary. */
+	if (status == CTL_WRONG_STATE)
+		return CTL_FAILED;
 	if (status == 0 && ctl->options.json) {
 		print_json(&ctl->out, reply.parameters);
 		strbuf_addc(&ctl->out.buf, '\n');
 	} else if (status == 0) {
-		print_upgrade(ctl, done);
+		status = ctl_load(ctl, &call, &reply, &done);
+		if (status == 0)
+			print_upgrade(ctl, done);
 	}
-	/* No actor is in a wrong state: it is the binary. */
-	return status == CTL_WRONG_STATE ? CTL_FAILED : status;
+	return status;
 }
 
 /*

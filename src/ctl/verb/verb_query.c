@@ -349,15 +349,17 @@ explain(struct ctl *ctl, const char *name)
 	                    .repeat = true};
 	struct reply reply;
 	json_auto_t *story = NULL;
-	int status = ctl_ask(ctl, &call, &reply, &story);
+	int status = ctl_call(ctl, &call, &reply);
 
-	if (status != 0)
-		return status;
-	if (ctl->options.json) {
+	if (status == 0 && ctl->options.json) {
 		print_json(&ctl->out, reply.parameters);
 		strbuf_addc(&ctl->out.buf, '\n');
 		return 0;
 	}
+	if (status == 0)
+		status = ctl_load(ctl, &call, &reply, &story);
+	if (status != 0)
+		return status;
 	const char *text = json_string_value(json_object_get(story, "text"));
 	if (ctl->shown++ > 0)
 		strbuf_addc(&ctl->out.buf, '\n');
