@@ -131,7 +131,7 @@ pause_count(bool is_paused)
 
 /* Includes, templates, defaults, parameters, replicas, merges, and a user to look up. */
 static const char composed[] =
-    "include: [more.yaml, conf.d/*.yaml]\n"
+    "include: [more.yaml, wide.yaml, conf.d/*.yaml]\n"
     "log: {level: debug, directory: /logs}\n"
     "metrics: {listen: 'tcp:127.0.0.1:9'}\n"
     "defaults: {environment: {A: b}, shutdown: 3s}\n"
@@ -149,6 +149,21 @@ static const char composed[] =
     "  c: {<<: *shared, command: [c], needs: {a@1: ready}}\n"
     "  s: {use: pair, replicas: 2, strategy: rest_for_one}\n";
 
+/* A mapping that is larger than what a merge has room for at first. */
+static const char wide[] =
+    "children: {w: {use: wide, environment: {A: b}}}\n"
+    "templates: {wide: {command: [x], environment: {\n"
+    "    V0: x, V1: x, V2: x, V3: x, V4: x, V5: x, V6: x,\n"
+    "    V7: x, V8: x, V9: x, V10: x, V11: x, V12: x, V13: x,\n"
+    "    V14: x, V15: x, V16: x, V17: x, V18: x, V19: x, V20: x,\n"
+    "    V21: x, V22: x, V23: x, V24: x, V25: x, V26: x, V27: x,\n"
+    "    V28: x, V29: x, V30: x, V31: x, V32: x, V33: x, V34: x,\n"
+    "    V35: x, V36: x, V37: x, V38: x, V39: x, V40: x, V41: x,\n"
+    "    V42: x, V43: x, V44: x, V45: x, V46: x, V47: x, V48: x,\n"
+    "    V49: x, V50: x, V51: x, V52: x, V53: x, V54: x, V55: x,\n"
+    "    V56: x, V57: x, V58: x, V59: x, V60: x, V61: x, V62: x,\n"
+    "    V63: x, V64: x, V65: x, V66: x, V67: x, V68: x, V69: x}}}\n";
+
 static void
 put_files(void)
 {
@@ -162,6 +177,7 @@ put_files(void)
 	         "  pair:\n"
 	         "    children: {one: {command: [x, '${replica}']},\n"
 	         "               two: {use: worker, with: {queue: y}}}\n");
+	put_file("wide.yaml", wide);
 }
 
 /* What is starved: see starve_each(). */

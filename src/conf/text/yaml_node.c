@@ -211,13 +211,13 @@ node_merge(struct arena *arena, const struct yaml *base, const struct yaml *over
 		if (n_work + merge.base->n > cap) {
 			cap = 2 * (n_work + merge.base->n);
 			struct merge *larger = reallocarray(work, cap, sizeof(*work));
-			if (larger == NULL)
-				break;
+			if (larger == NULL) {
+				arena->failed = true;
+				return NULL;
+			}
 			work = larger;
 		}
 		merge_pairs(&merge, arena, work, &n_work);
 	}
-	if (n_work > 0)
-		arena->failed = true;
 	return arena->failed ? NULL : top;
 }
