@@ -86,12 +86,12 @@ act_on(struct ctl *ctl, const char *name)
 	    {"restart", "Restart", true},  {"reset", "Reset", false},
 	    {"suspend", "Suspend", false}, {"resume", "Resume", false},
 	};
-	size_t i = 0;
 
-	while (i < ARRAY_SIZE(acts) && strcmp(acts[i].verb, ctl->verb) != 0)
-		i++;
-	ASSERT(i < ARRAY_SIZE(acts));
-	return call_act(ctl, &acts[i], name);
+	for (size_t i = 0; i < ARRAY_SIZE(acts); i++) {
+		if (strcmp(acts[i].verb, ctl->verb) == 0)
+			return call_act(ctl, &acts[i], name);
+	}
+	return CTL_FAILED;
 }
 
 static int
