@@ -194,6 +194,11 @@ find_processes(struct packer *packer, const struct conf *conf)
 		uint32_t *place = &packer->process_of[i];
 		struct image image;
 
+		if (i > 0 && memcmp(conf->actors[i].process, conf->actors[i - 1].process,
+		                    sizeof(struct conf_process)) == 0) {
+			*place = place[-1];
+			continue;
+		}
 		r = pack_image(packer, conf->actors[i].process, &image);
 		if (r < 0)
 			break;

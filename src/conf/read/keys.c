@@ -12,12 +12,12 @@
 #include "base/assert.h"
 #include "base/cleanup.h"
 #include "base/suggest.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "conf/read/needs.h"
 #include "conf/read/read.h"
 #include "conf/read/read_output.h"
 #include "conf/schema/schema_types.h"
-#include "conf/text/unwritten.h"
 #include "conf/text/way.h"
 
 #define MESSAGE_MAX 1024
@@ -29,8 +29,6 @@ struct key_list {
 	enum conf_effect effect;
 	struct conf_key *at;
 	size_t n, cap;
-	struct unwritten unwritten[UNWRITTEN_MAX];
-	size_t n_unwritten;
 };
 
 static void
@@ -53,32 +51,37 @@ add(struct key_list *collection, const char *name, const char *value,
 	};
 }
 
+/* What is not written has no place. */
 static void
 add_unwritten(struct key_list *collection, const char *name, const char *below,
               const char *value)
 {
-	ASSERT(collection->n_unwritten < UNWRITTEN_MAX);
-	collection->unwritten[collection->n_unwritten++] = (struct unwritten){
-	    .name = name,
-	    .below = below,
-	    .value = value,
-	    .effect = collection->effect,
-	};
+	const struct yaml nowhere = {.file = CONF_NONE};
+
+	if (below != NULL)
+		name = arena_printf(collection->reader->keep, "%s.%s", name, below);
+	add(collection, name, value, &nowhere);
 }
 
 static void
 add_value(struct key_list *collection, const char *name, const struct schema_type *type,
           const struct yaml *node)
 {
-	CLEANUP_FREE char *json =
-	    type == &schema_output_target
-	        ? output_show(collection->reader, collection->actor, node)
-	        : schema_show(type, node);
+	struct reader *reader = collection->reader;
+	struct shown *shown = &reader->shown[(uintptr_t)node / 16 % SHOWN_MAX];
+	CLEANUP_FREE char *json = NULL;
 
-	if (json != NULL)
-		add(collection, name, arena_dup(collection->reader->keep, json), node);
-	else
-		collection->reader->keep->failed = true;
+	/* A word says the same in every actor. */
+	if (shown->node != node || shown->type != type || node->scanned_as != type ||
+	    node->value.word < 0) {
+		json = type == &schema_output_target
+		           ? output_show(reader, collection->actor, node)
+		           : schema_show(type, node);
+		*shown = (struct shown){
+		    node, type, json != NULL ? arena_dup(reader->keep, json) : NULL};
+		reader->keep->failed = reader->keep->failed || json == NULL;
+	}
+	add(collection, name, shown->json, node);
 }
 
 /* True if the two parts are those of the dotted key. */
@@ -93,7 +96,8 @@ is_key(const char *name, const char *below, const char *key)
 	                     : key[len] == '.' && strcmp(key + len + 1, below) == 0;
 }
 
-/* Defaults that depend on other keys, or on what the actor is; NULL: the table's own. */
+/* Defaults that depend on other keys, or on what the actor is; NULL: the table's own.
+ * What it depends on is in sum_actor(), too. */
 static const char *
 computed_default(struct key_list *collection, const char *name, const char *below)
 {
@@ -101,7 +105,6 @@ computed_default(struct key_list *collection, const char *name, const char *belo
 	const struct spec *spec = &collection->actor->spec;
 	char buf[DURATION_TEXT_MAX];
 
-	/* Names are compared last: this is asked of each key of each actor. */
 	if (spec->start.ready == READY_EXIT && is_key(name, below, "restart"))
 		return "\"transient\"";
 	if (spec->start.timeout_ms != DURATION_INFINITE &&
@@ -121,7 +124,7 @@ computed_default(struct key_list *collection, const char *name, const char *belo
 	    is_key(name, below, "io_priority.level"))
 		return "4";
 	if (is_key(name, below, "backoff.reset_after"))
-		return arena_printf(collection->reader->scratch, "\"%s\"",
+		return arena_printf(collection->reader->keep, "\"%s\"",
 		                    duration_format(spec->backoff.reset_after_ms, buf));
 	return NULL;
 }
@@ -159,6 +162,25 @@ add_default(struct key_list *collection, const struct schema_key *key)
 		add_table_defaults(collection, key, NULL);
 }
 
+/* All keys of this view that were not written. */
+static void
+add_defaults(struct key_list *collection, const struct yaml *map,
+             const struct schema_type *view)
+{
+	for (size_t i = 0; i < view->table->n_keys; i++) {
+		const struct schema_key *key = &view->table->keys[i];
+
+		if (key->is_structure || (key->where & view->where) == 0)
+			continue;
+		const struct yaml *value = node_get(map, key->name);
+		collection->effect = key->effect;
+		if (value == NULL)
+			add_default(collection, key);
+		else if (value->type == NODE_MAP && key->type->table != NULL)
+			add_table_defaults(collection, key, value);
+	}
+}
+
 static void
 add_map(struct key_list *collection, const struct schema_key *key, const struct yaml *map)
 {
@@ -179,8 +201,6 @@ add_map(struct key_list *collection, const struct schema_key *key, const struct 
 		    arena_printf(collection->reader->keep, "%s.%s", key->name, below),
 		    type, map->pairs[i].value);
 	}
-	if (key->type->table != NULL)
-		add_table_defaults(collection, key, map);
 }
 
 static void
@@ -188,9 +208,7 @@ add_key(struct key_list *collection, const struct schema_key *key,
         const struct yaml *value)
 {
 	collection->effect = key->effect;
-	if (value == NULL) {
-		add_default(collection, key);
-	} else if (value->type == NODE_MAP) {
+	if (value->type == NODE_MAP) {
 		add_map(collection, key, value);
 	} else if (key->type == &schema_output) {
 		/* One target for both is the same as twice the same target. */
@@ -201,11 +219,66 @@ add_key(struct key_list *collection, const struct schema_key *key,
 	}
 }
 
-/* A bit for the first letter of a key: most keys of the table are not in a mapping. */
-static uint32_t
-letter_of(const char *key)
+/* What the defaults of an actor depend on, beside its keys. */
+static uint64_t
+sum_actor(const struct conf_actor *actor, const struct schema_type *view)
 {
-	return UINT32_C(1) << (key[0] & 31);
+	const uint64_t numbers[] = {
+	    actor->spec.kind,
+	    actor->spec.start.ready,
+	    actor->spec.start.timeout_ms,
+	    actor->spec.backoff.reset_after_ms,
+	    actor->parent == CONF_NONE,
+	    actor->process->attributes.priority > 0,
+	    actor->process->attributes.has_io_priority,
+	    IO_CLASS(actor->process->attributes.io_priority),
+	};
+
+	return sum_bytes(numbers, sizeof(numbers), (uintptr_t)view);
+}
+
+/* A key that is written is no default; of a mapping neither are the keys in it. */
+static uint64_t
+sum_key(const struct schema_key *key, const struct yaml *value)
+{
+	uint64_t parts[] = {(uintptr_t)key, value->type == NODE_MAP, 0};
+
+	for (size_t i = 0; parts[1] != 0 && key->type->table != NULL && i < value->n; i++)
+		parts[2] += fnv_text(value->pairs[i].key->text);
+	return sum_bytes(parts, sizeof(parts), 0);
+}
+
+/* Keep the keys that were found, in order, and begin anew; how many. */
+static size_t
+keep_keys(struct key_list *collection, struct conf_key **ret)
+{
+	const size_t n = collection->n;
+
+	collection->n = 0;
+	*ret = arena_alloc(collection->reader->keep, n, sizeof(**ret));
+	if (*ret == NULL || n == 0)
+		return 0;
+	memcpy(*ret, collection->at, n * sizeof(**ret));
+	qsort(*ret, n, sizeof(**ret), conf_keys_compare);
+	return n;
+}
+
+/* Keep the keys that were found for all actors with this sum; their index in
+ * conf.common.defaults. */
+static uint32_t
+keep_defaults(struct key_list *collection, uint64_t sum)
+{
+	struct reader *reader = collection->reader;
+	struct conf_common *common = &reader->conf->common;
+
+	if (!ARRAY_RESERVE(common->defaults, common->n_defaults, reader->sets.cap) ||
+	    map_put(&reader->sets.by_sum, sum, common->n_defaults) < 0) {
+		reader->keep->failed = true;
+		return CONF_NONE;
+	}
+	struct conf_defaults *set = &common->defaults[common->n_defaults];
+	set->n_keys = keep_keys(collection, &set->keys);
+	return common->n_defaults++;
 }
 
 /*
@@ -217,34 +290,23 @@ void
 keys_make(struct reader *reader, const struct yaml *map, const struct schema_type *view,
           struct conf_actor *actor)
 {
-	struct key_list collection;
-	uint32_t letters = 0;
+	struct key_list collection = {.reader = reader, .actor = actor};
+	uint64_t sum = sum_actor(actor, view);
 
-	for (size_t i = 0; i < map->n; i++)
-		letters |= letter_of(map->pairs[i].key->text);
-	/* Its long array is not cleared. */
-	collection.reader = reader;
-	collection.actor = actor;
-	collection.at = NULL;
-	collection.n = collection.cap = collection.n_unwritten = 0;
-	for (size_t i = 0; i < view->table->n_keys; i++) {
-		const struct schema_key *key = &view->table->keys[i];
+	for (size_t i = 0; i < map->n; i++) {
+		const struct schema_key *key =
+		    schema_find(view->table, map->pairs[i].key->text, view->where);
 
-		if (!key->is_structure && (key->where & view->where) != 0)
-			add_key(&collection, key,
-			        letters & letter_of(key->name) ? node_get(map, key->name)
-			                                       : NULL);
+		add_key(&collection, key, map->pairs[i].value);
+		/* The same in any order. */
+		sum += sum_key(key, map->pairs[i].value);
 	}
-	actor->keys = arena_alloc(reader->keep, collection.n, sizeof(*actor->keys));
-	if (actor->keys != NULL && collection.n > 0) {
-		memcpy(actor->keys, collection.at, collection.n * sizeof(*actor->keys));
-		actor->n_keys = collection.n;
-		qsort(actor->keys, actor->n_keys, sizeof(*actor->keys),
-		      conf_keys_compare);
+	actor->n_keys = keep_keys(&collection, &actor->keys);
+	if (!map_get(&reader->sets.by_sum, sum, &actor->defaults)) {
+		add_defaults(&collection, map, view);
+		actor->defaults = keep_defaults(&collection, sum);
 	}
 	free(collection.at);
-	actor->defaults = unwritten_share(reader->conf, &reader->sets,
-	                                  collection.unwritten, collection.n_unwritten);
 }
 
 /* "/user/a -> /user/b -> /user/a": the way from `back`, to which it has led again. */

@@ -9,7 +9,7 @@
 
 #include "conf/read/users.h"
 #include "conf/schema/schema.h"
-#include "conf/text/unwritten.h"
+#include "conf/text/conf.h"
 #include "conf/text/yaml_node.h"
 
 /* The way from the top of the file down to a key, for reports. */
@@ -22,6 +22,22 @@ struct trail {
 struct recipes;
 struct rights;
 
+/* Where the sets of keys are that are written nowhere, by a sum of all that they depend
+ * on: they are kept once for all actors that have the same.  There is room for `cap`. */
+struct default_sets {
+	struct map by_sum;
+	size_t cap;
+};
+
+#define SHOWN_MAX 64
+
+/* The JSON text of a value, for the next actor with the same node, that of defaults. */
+struct shown {
+	const struct yaml *node;
+	const struct schema_type *type;
+	const char *json;
+};
+
 /* Everything that reading a configuration needs at hand. */
 struct reader {
 	const struct conf_options *options;
@@ -31,8 +47,9 @@ struct reader {
 	struct arena *scratch; /* gone when loading ends */
 	struct users *users;
 	struct recipes *recipes; /* recipe.c */
-	struct unwritten_sets sets;
-	const struct rights *rights; /* own_rights.c */
+	struct default_sets sets;
+	struct shown shown[SHOWN_MAX]; /* by the address of the node */
+	const struct rights *rights;   /* own_rights.c */
 	const char *read_file; /* the environment file found good last: not read again */
 	bool is_addition;      /* below a stand-in for a supervisor that runs */
 	bool lenient; /* texts with ${…} are not looked at: there is no actor yet */

@@ -111,13 +111,14 @@ arena_dup(struct arena *arena, const char *text)
 char *
 arena_printf(struct arena *arena, const char *fmt, ...)
 {
+	char most[256];
 	va_list ap;
 
 	va_start(ap, fmt);
-	int n = vsnprintf(NULL, 0, fmt, ap);
+	int n = vsnprintf(most, sizeof(most), fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return NULL;
+	if (n < (int)sizeof(most))
+		return n < 0 ? NULL : arena_copy(arena, most, (size_t)n);
 	char *text = arena_alloc(arena, (size_t)n + 1, 1);
 	if (text == NULL)
 		return NULL;
