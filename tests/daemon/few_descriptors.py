@@ -177,12 +177,15 @@ def survives_or_says_so(box, limit):
     equal(pids(s) == running, not is_said, "the processes are those from before")
     equal(listening(s) == sockets, not is_said, "the control socket is that from before")
     if not is_said:
+        s.write({"more": {"command": ["sleep", "1000"]}, **tree(SPEAKERS + 5)})
+        s.ctl_ok("apply")
+        all_run(s, SPEAKERS + 6)
         equal(warnings(s), [], "warnings")
     for name in ("s0", "s1", "s1"):
         slay(s, name)
 
 
-for few in 403, 200, 66:
+for few in 403, 200, 150, 66:
     test(f"with at most {few} descriptors actors outlive a crash, or the start says that they do not",
          timeout=60)(lambda box, few=few: survives_or_says_so(box, few))
 

@@ -22,8 +22,8 @@
 #include "os/self/fd.h"
 #include "os/spawn/spawn.h"
 
-/* Descriptors of supd itself: log, loop, what a spawn takes for a moment. */
-#define OWN_FDS (53 + HELPER_MAX)
+/* Descriptors of supd itself: 0 to 2, log, loop, what a spawn takes for a moment. */
+#define OWN_FDS (56 + HELPER_MAX)
 /* And of an actor that is not known yet: pidfd, notify socket, a watch on its cgroup
  * while it ends, a pipe for its input, and two for its output. */
 #define FDS_PER_ACTOR   4
@@ -56,7 +56,8 @@ count_fds_of(const struct conf_actor *actor, bool with_pipes)
 static uint64_t
 count_fds(const struct limits *limits, const struct conf *conf, bool with_pipes)
 {
-	uint64_t n = OWN_FDS + additions_count_sockets(limits->additions);
+	uint64_t n = OWN_FDS + limits->spawner->n_slots +
+	             additions_count_sockets(limits->additions);
 	const uint32_t n_slots = limits->actors->cap;
 
 	if (conf->has_metrics)
@@ -75,7 +76,7 @@ count_fds(const struct limits *limits, const struct conf *conf, bool with_pipes)
 void
 follow_limits(const struct limits *limits, const struct conf *conf)
 {
-	uint64_t needed = count_fds(limits, conf, true) + FD_WINDOW;
+	uint64_t needed = count_fds(limits, conf, true);
 	struct rlimit limit;
 	struct err err;
 
@@ -84,11 +85,12 @@ follow_limits(const struct limits *limits, const struct conf *conf)
 	output_spare(limits->messages->output, is_sparing);
 	if (!is_sparing)
 		return;
-	needed = count_fds(limits, conf, false) + FD_WINDOW;
+	needed = count_fds(limits, conf, false);
 	if (fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) == 0)
 		return;
 	if (fd_raise_limit(needed + CLIENTS_MIN, &err) < 0)
-		needed -= os_spawn_give_window(limits->spawner);
+		os_spawn_give_window(limits->spawner);
+	needed = count_fds(limits, conf, false);
 	if (fd_raise_limit(needed + CLIENTS_MIN, &err) < 0)
 		log_line(LOG_LEVEL_WARNING,
 		         "%s; starts may fail and be retried: raise LimitNOFILE= or "

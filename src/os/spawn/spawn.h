@@ -98,6 +98,7 @@ struct spawner {
 	unsigned int patience_ms; /* SPAWN_PATIENCE_MS */
 	uid_t uid;
 	int null_fd;              /* /dev/null */
+	size_t n_slots;           /* numbers of the window, as in is_slot */
 	bool is_slot[FD_WINDOW];  /* numbers held with /dev/null, for staging … */
 	bool is_taken[FD_WINDOW]; /* … by a child under way */
 	uint64_t ignored;         /* signals to reset that clone3 will not: bit n-1 */
@@ -172,7 +173,7 @@ struct spawn_result {
 extern const char *const spawn_step_names[];
 
 int os_spawn_init(struct spawner *spawner, struct err *err);
-size_t os_spawn_give_window(struct spawner *spawner);
+void os_spawn_give_window(struct spawner *spawner);
 void os_spawn_done(struct spawner *spawner);
 void os_spawn_set_oom(struct spawner *spawner, int own, int of_children);
 int os_spawn(struct spawner *spawner, const struct spawn *spawn,

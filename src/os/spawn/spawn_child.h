@@ -76,7 +76,7 @@ char *spawn_place_stack(const struct spawn_place *place);
 
 /* spawn_window.c */
 void spawn_window_fill(struct spawner *spawner);
-size_t spawn_window_empty(struct spawner *spawner, int from);
+void spawn_window_empty(struct spawner *spawner, int from);
 bool spawn_window_stage(struct spawner *spawner, struct spawn_place *place);
 void spawn_window_unstage(struct spawner *spawner, struct spawn_place *place);
 

@@ -33,35 +33,33 @@ spawn_window_fill(struct spawner *spawner)
 			return;
 		}
 		spawner->is_slot[got] = true;
+		spawner->n_slots++;
 		fd = got;
 	}
 }
 
-/* Let go of the numbers from this on; how many. */
-size_t
+/* Let go of the numbers from this on. */
+void
 spawn_window_empty(struct spawner *spawner, int from)
 {
-	size_t n = 0;
-
 	for (int fd = from; fd < FD_WINDOW; fd++) {
 		if (!spawner->is_slot[fd] || spawner->is_taken[fd])
 			continue;
 		(void)close(fd);
 		spawner->is_slot[fd] = false;
-		n++;
+		spawner->n_slots--;
 	}
-	return n;
 }
 
 /*
  * Give up most of the window: its numbers are needed for something else.  A child with
- * more descriptors than the rest has room for takes longer to start then.  Returns how
- * many there were; numbers of children under way stay.
+ * more descriptors than the rest has room for takes longer to start then.  Numbers of
+ * children under way stay.
  */
-size_t
+void
 os_spawn_give_window(struct spawner *spawner)
 {
-	return spawn_window_empty(spawner, SPAWN_WINDOW_LEAST);
+	spawn_window_empty(spawner, SPAWN_WINDOW_LEAST);
 }
 
 /* Put /dev/null back where a descriptor was staged. */
