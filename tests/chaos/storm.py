@@ -191,10 +191,11 @@ class Storm:
             return None
 
     def rests(self, held):
-        wanted = {path for name, path in self.names.items() if name not in held}
+        # Also what an Apply has added, or takes away, after its reply.
+        still = {self.names[name] for name in held}
         self.restless = [(actor["path"], actor["state"])
                          for actor in self.s.call("Status")["actors"]
-                         if actor["path"] in wanted and actor["state"] != "running"]
+                         if actor["path"] not in still and actor["state"] != "running"]
         return not self.restless and all(self.has_obeyed(name) for name in self.names
                                          if name not in held)
 
