@@ -3,9 +3,9 @@
 """references.py - what comments and tests refer to stands in doc/.
 
 "DECISIONS 42" has to be a number of doc/DECISIONS.md; a rule (O-17, A-06, D-04, B-01, L-01, G-02,
-C4, E-01, M-1) and an invariant (I28) have to stand in doc/SEMANTICS.md; a document that is named
-(CONTROL.md) has to be in doc/.  A file that a document for maintainers names has to be there;
-NAME and * stand for any.  Prints TAP."""
+C4, E-01, M-1), an invariant (I28) and a section ("SEMANTICS 2.6") have to stand in doc/SEMANTICS.md;
+a document that is named (CONTROL.md, CONTROL's) has to be in doc/.  A file that a document for
+maintainers names has to be there; NAME and * stand for any.  Prints TAP."""
 import fnmatch
 import os
 import re
@@ -45,7 +45,8 @@ def missing_files():
 def main():
     decisions = {int(n) for n in re.findall(r"^(\d+)\. ", read("doc/DECISIONS.md"), re.M)}
     semantics = read("doc/SEMANTICS.md")
-    rules = set(re.findall(r"\b([A-Z]-\d+)\b", semantics)) | set(re.findall(r"\bI\d+\b", semantics))
+    rules = set(re.findall(r"\b(?:[A-Z]-|[CI])\d+\b", semantics))
+    sections = set(re.findall(r"^#+ (\d+(?:\.\d+)?)\.? ", semantics, re.M))
     wrong = []
     for path in sorted(sources()):
         for number, line in enumerate(read(path).splitlines(), 1):
@@ -54,10 +55,14 @@ def main():
                 for n in re.findall(r"\d+", numbers):
                     if int(n) not in decisions:
                         wrong.append(f"{at}: no DECISIONS {n}")
-            for rule in re.findall(r"(?<![\w-])([OADBLGE]-\d{2})(?![\w-])", line):
+            for rule in re.findall(r"(?<![\w-])([OADBLGEM]-\d+|[CI]\d+)(?![\w-])", line):
                 if rule not in rules:
                     wrong.append(f"{at}: no rule {rule}")
-            for document in re.findall(r"\b([A-Z]{4,})\.md\b", line):
+            for numbers in re.findall(r"\bSEMANTICS(?:\.md)? (\d+(?:\.\d+)?(?:, \d+(?:\.\d+)?)*)", line):
+                for section in numbers.split(", "):
+                    if section not in sections:
+                        wrong.append(f"{at}: no SEMANTICS {section}")
+            for document in re.findall(r"\b(?!NAME|YAML)([A-Z]{4,})(?:\.md|'s)\b", line):
                 places = [f"doc/{document}.md", f"{document}.md"]
                 if not any(os.path.exists(os.path.join(TOP, p)) for p in places):
                     wrong.append(f"{at}: no document {document}.md")
