@@ -151,7 +151,7 @@ ansi_of_number(size_t n)
 	return colours[n % ARRAY_SIZE(colours)];
 }
 
-/* The same where only the name is known: it is always the same of the name. */
+/* The colour of an actor of which only the name is known: a name has one colour. */
 const char *
 ansi_of_name(const char *name)
 {

@@ -154,7 +154,7 @@ connecting_start(struct connecting *connecting, const char *path)
 	begin_due_connections(connecting->connector);
 }
 
-/* It is not wanted any more, if it was; true if it waited for its turn still. */
+/* Give up the connection, if one was asked for; true if it had not begun yet. */
 bool
 connecting_stop(struct connecting *connecting)
 {

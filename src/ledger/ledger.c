@@ -83,7 +83,7 @@ index_past(struct ledger *ledger, struct err *err)
 	return r == 0;
 }
 
-/* Before Linux 5.14 the pages fault one by one. */
+/* Map these pages now; if that fails they fault one by one when they are used. */
 static void
 touch(const struct ledger *ledger, size_t from, size_t behind)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* strategy.c - which siblings are affected: marks on the tree, nothing is moved here. */
+/* strategy.c - which siblings are affected: marks on the tree.  The stop of the failed
+ * actor begins here, through motion.h, and a pending sibling enters the state that it is
+ * to be pending in; all other steps are those of reconcile.c. */
 #include "config.h"
 
 #include "base/assert.h"

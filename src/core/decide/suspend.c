@@ -78,8 +78,8 @@ suspend_clear(struct core *core, struct node *node)
 }
 
 /*
- * It failed, and what its supervisor decided begins: the others stand still for as long
- * as it takes.
+ * A child failed, and the directive for it begins: with freeze_while_deciding its
+ * siblings are frozen until the child is ready again, or has ended for good.
  */
 void
 suspend_others(struct core *core, struct node *node)
@@ -95,8 +95,8 @@ suspend_others(struct core *core, struct node *node)
 	look_below(core, supervisor);
 }
 
-/* It failed itself, and comes up again: all below it stand still for as long as that
- * takes. */
+/* The process of a supervisor failed, and the supervisor comes up again: the actors below
+ * are frozen until its process is ready. */
 void
 suspend_below(struct core *core, struct node *node)
 {

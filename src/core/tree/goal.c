@@ -278,7 +278,7 @@ goal_keep_down(struct node *node, enum stay stay)
 		node->plan.stay = stay;
 }
 
-/* A command starts the node: no stop of before counts any more. */
+/* A command starts the node: an earlier stop, or a hold, counts no more. */
 void
 goal_forget_stop(struct node *node)
 {

@@ -318,9 +318,8 @@ call_shutdown(struct ctl *ctl, const struct call *call)
 }
 
 /*
- * Have supd shut down, and wait until it is gone.  That a connection ended may be the
- * death of one guardian only, which perhaps had not heard what it was to do: the next
- * one is asked again.
+ * Have supd shut down, and wait until it is gone.  If only the guardian died, and the
+ * connection with it, the call may be lost: then the next guardian gets it again.
  */
 static int
 shut_down(struct ctl *ctl, int pidfd)

@@ -83,13 +83,13 @@ end(struct logs *logs)
 	struct reap reap;
 
 	logs->conn = NULL;
-	/* It is no reader for a call that comes while it is dying. */
+	/* A dying reader is not kept for the next call. */
 	if (logs->control->spare == logs)
 		logs->control->spare = NULL;
 	ev_io_stop(logs->control->uses.loop, &logs->io);
 	fd_close(&logs->fd);
 	strbuf_done(&logs->in);
-	/* As long as it is ours to reap the pid is its own. */
+	/* Until the reader is reaped its pid cannot be that of another process. */
 	if (logs->pid > 0 && os_reap_peek(logs->pidfd, logs->pid, &reap) == 0)
 		(void)kill(logs->pid, SIGKILL);
 	/* Without a pidfd it is reaped with the strangers. */

@@ -172,7 +172,10 @@ let_go(struct notify *notify, uint32_t slot)
 	pause_place(notify, slot);
 }
 
-/* Is the next message one that goes already?  A child that was killed goes again. */
+/*
+ * True if a child is throwing the next message away already.  If that child was killed,
+ * another child goes on with it.
+ */
 static bool
 is_going(struct notify *notify, uint32_t slot)
 {

@@ -168,7 +168,7 @@ open_socket(struct metrics *metrics, const struct conf *conf, int *ret_fd,
 	*ret_fd = -1;
 	if (!conf->has_metrics || (metrics->fd >= 0 && metrics->key == key_of(conf)))
 		return 0;
-	/* Take the socket of the guardian before us. */
+	/* An earlier guardian may have left this socket in the vault. */
 	int fd = keeper_take(metrics->keeper, key_of(conf));
 	if (fd < 0 && conf->metrics_kind == SOCKET_TCP)
 		fd = sock_listen_tcp(conf->metrics_address, conf->metrics_port, BACKLOG,
@@ -211,7 +211,7 @@ close_socket(struct metrics *metrics, uint64_t key, const char *unix_path, int *
 	if (unix_path != NULL &&
 	    sockwork_once(metrics->bounded, key, SOCKWORK_REMOVE, &file, &err) < 0)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);
-	/* The walker has a copy until it is told: what is in the queue goes there. */
+	/* The walker closes the last copy, and with it the connections in the queue. */
 	fd_close(fd);
 	keeper_release(metrics->keeper, key);
 }

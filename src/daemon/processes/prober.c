@@ -272,8 +272,7 @@ put_question(struct asking *asking)
 	message.question = (struct helper_question){.is_unix = what->kind == PROBE_UNIX,
 	                                            .is_http = what->resource != NULL,
 	                                            .port = what->port};
-	/* There is room for them, or it would not be a request: conf/read/read_probe.c.
-	 */
+	/* conf/read/read_probe.c refuses texts that a message has no room for. */
 	if (helper_add_text(&message, what->address) < 0 ||
 	    (what->resource != NULL && helper_add_text(&message, what->resource) < 0) ||
 	    (what->resource != NULL && helper_add_text(&message, what->host) < 0))
@@ -282,7 +281,7 @@ put_question(struct asking *asking)
 	asking->number = helpers_sent(helpers, HELPER_PROBE);
 }
 
-/* All that was not put, or to a process that has died. */
+/* Put the questions that are still to be put, and those that a dead helper had. */
 static void
 on_room(void *user, bool is_new UNUSED)
 {

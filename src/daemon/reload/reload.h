@@ -107,8 +107,7 @@ void reload_use_ledger(struct reloader *reloader, struct ledger *ledger);
 int reload_adopt_retired(struct reloader *reloader, uint64_t id, struct conf **ret,
                          struct err *err);
 
-/* How much of a core's pool the actors of this configuration take, and how many watches
- * they have. */
+/* What the actors of this configuration need in a core: pool bytes, watches. */
 uint64_t reload_pool_bytes(const struct conf *conf);
 uint32_t reload_watches(const struct conf *conf);
 

@@ -172,8 +172,8 @@ wait_forget(struct conn *conn)
 	}
 }
 
-/* During perform: note the answer of the core; the client is told after the turn, when
- * the states are settled. */
+/* The core has answered a call.  The answer is noted while actions are performed, and
+ * sent after the turn, when all states are settled. */
 void
 control_on_reply(struct control *control, const struct action *action)
 {

@@ -34,9 +34,9 @@ enum life { LIVES, EXECUTES, ENDS, ENDED };
 struct swept {
 	pid_t pid;
 	uint64_t start;
-	pid_t origin_session; /* of the child of ours that it descends from */
+	pid_t origin_session; /* of supd's own child that the process descends from */
 	char mark[PROC_MARK_MAX];
-	bool executes; /* that child does, and has no mark yet */
+	bool executes; /* that child is about to execute, and has no mark yet */
 };
 
 struct proc_sweep {

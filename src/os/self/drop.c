@@ -26,7 +26,7 @@ raise_capabilities(void)
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
-/* Is it that a user namespace has no such user, or does not let its root change? */
+/* True if the user namespace lacks the user, or does not let its root change. */
 static bool
 is_refused(int error)
 {

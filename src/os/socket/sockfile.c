@@ -153,9 +153,9 @@ sockfile_restore(int file, const char *path)
 }
 
 /*
- * Is there certainly something under the first name?  It is asked of what the kernel has
- * in memory alone, so it never waits for a file system; false: nothing is there, or it is
- * not known, also where the kernel is older than 5.12.
+ * True if a file certainly has the first name.  Only the names that the kernel has in
+ * memory are looked at, so no file system is waited for; false: no file has the name, or
+ * the kernel does not know without its file system.
  */
 bool
 sockfile_is_there(const char *path)
