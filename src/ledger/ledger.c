@@ -83,7 +83,7 @@ index_past(struct ledger *ledger, struct err *err)
 	return r == 0;
 }
 
-/* Map these pages now; if that fails they fault one by one when they are used. */
+/* Map the pages now; where that fails each page faults at its first use. */
 static void
 touch(const struct ledger *ledger, size_t from, size_t behind)
 {

@@ -65,7 +65,7 @@ process_spawn_failed(struct turn *turn, struct node *node, const struct event *e
 		failure_handle(turn, node, &node->process.end, node);
 }
 
-/* The cause of an end, and whether it is a normal one for this actor: SEMANTICS 1. */
+/* The cause of an end, and whether the end is normal for this actor: SEMANTICS 1. */
 static struct cause
 end_cause(const struct node *node, const struct event *event)
 {
