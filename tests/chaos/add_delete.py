@@ -17,7 +17,7 @@ def templates(box):
 
 
 def runs(s, path, lives):
-    """It runs, after so many lives; its pid."""
+    """Wait until the actor runs in its life number `lives`; gives the pid."""
     s.until(lambda: len(s.lines("S", path.rpartition("/")[2])) >= lives, f"{path} {lives}")
     actor = s.wait_for(path, state="running")
     return actor["pid"]

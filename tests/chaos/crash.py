@@ -172,7 +172,8 @@ def relapses(box):
         # After a life of a second there is no delay: twelve deaths are not a minute.
         if n > 3:
             s.aged()
-        # Between its first answer and its end it does nothing: it is not slow to fail.
+        # A guardian that waited for a second has done nothing since its first answer: its
+        # death still follows the adoption.
         s.kill_guardian(old, signal.SIGSEGV if n % 2 else signal.SIGABRT)
         s.successor(old)
     check(all(alive(pid) for pid in pids.values()), "an actor died")
@@ -772,7 +773,7 @@ def sockets(box):
                     "b": {"sockets": {"v": f"unix:{path}2"}}})
     clients = [Knocker(socket.AF_UNIX, path, served),
                Knocker(socket.AF_INET, ("127.0.0.1", port), served),
-               # Nobody accepts on b's, so that this one counts what the kernel queues.
+               # None for b: b accepts no connections, and the kernel would queue them.
                ]
     for client in clients:
         client.start()
@@ -808,7 +809,7 @@ def queued(box):
     client.settimeout(10)
     equal(client.recv(100).split()[0], b"a", "who answered")
     client.close()
-    s.event("started", "a", 2)  # it can serve before its start is told
+    s.event("started", "a", 2)  # a process can serve before supd tells of its start
     s.consistent()
 
 
@@ -1129,7 +1130,7 @@ def last_words(box):
 # ---- upgrades -----------------------------------------------------------------------------------
 
 def upgradable(box, tree, **options):
-    """A supd whose binary lies in the box, so that it can be replaced."""
+    """A supd with a copy of the binary in the box, which the test can replace."""
     binary = shutil.copy(SUPD, box.path("supd"))
     return start(box, tree, command=[binary], **options), binary
 

@@ -10,7 +10,7 @@ from harness import alive, check, comment, equal, main, test
 
 
 def script(box, gate=False, code=0):
-    """Writes whose end it is told of when it begins and when it ends."""
+    """A command that writes the watched actor and the cause, at its beginning and at its end."""
     where = box.path("told")
     wait = f"while ! [ -e {box.path('gate')} ]; do sleep .01; done;" if gate else ""
     return ["/bin/sh", "-c", f"echo $SUPD_WATCHED $SUPD_CAUSE + >>{where}; {wait} "

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The guardian dies at every system call in turn, and nobody can tell afterwards.
+"""The guardian dies at every system call in turn, and the actors' history stays the same.
 
-Each story is lived once undisturbed: what the events say of every actor, what the actors
-say of themselves and what Status says at the end is what has to come out, too, when the
-guardian is killed at the n-th stop (killer.c), for every n there is.  `make check` takes
-some n of each story, `make check-chaos` all (CHAOS_ALL=1); CHAOS_N=17 only that one.
+Each story is first played undisturbed: the events of every actor, the actors' own lines and
+the last Status have to be the same when the guardian is killed at the n-th stop (killer.c),
+for every n.  `make check` takes some n of each story, `make check-chaos` all (CHAOS_ALL=1);
+CHAOS_N=17 takes the 17th stop only.
 """
 import json
 import os
@@ -143,7 +143,7 @@ def limit(story):
 
 
 def chosen(stops):
-    """Which stops are tried: all, one, or some that lie evenly."""
+    """The numbers of the stops to try: all, one, or some at even distances."""
     if os.environ.get("CHAOS_N"):
         return [int(os.environ["CHAOS_N"])]
     every = list(range(1, stops + 1))
@@ -454,7 +454,7 @@ class StartTimeout(Story):
 
 
 class BackoffReset(Story):
-    """What the actor says of its backoff is said once: nobody repeats it."""
+    """The process sends BACKOFF_RESET once and never again: no death may lose the message."""
     tree = {**Story.tree, "a": {"notify": True, "backoff": {
         "min": "20ms", "max": "1s", "jitter": 0, "reset": "manual"}}}
 
@@ -564,7 +564,7 @@ class AdoptionInReload(Reload):
 
 
 class Upgrade(Story):
-    """The one who makes room is killed: it is asked again, or told that it died."""
+    """The guardian that makes room is killed: the client asks again, or is told of the death."""
     untouched = ("a", "b", "c", "d")
 
     def act(self, s):

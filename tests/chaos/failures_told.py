@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The guardian dies while an end is told to those who watch, and while processes that live
-fail: each is told once, and once acted upon."""
+"""The guardian dies while an end is told to watching actors, and while processes fail that
+live on: each end and failure is told once, and supd acts upon it once."""
 import os
 import signal
 import sys
@@ -15,7 +15,7 @@ LIVING = [{"when": {"self_report": ["disk"]}, "then": "resume"}, "default"]
 
 
 def ended(box, n):
-    """The end of one whom four watch, the guardian killed at its n-th call."""
+    """The end of `a`, which other actors watch, with the guardian killed at its n-th call."""
     s = Chaos(box, {"a": {}, "b": {"watch": {"a": "fail"}},
                     "c": {"watch": {"b": {"signal": "USR1"}}},
                     "d": {"watch": {"a": {"restart": True}}},

@@ -89,7 +89,7 @@ def asked(box):
 
 
 def obeyed(s, signo, polite):
-    """supd, whose guardian hangs, ends with its actors, of which these are asked to."""
+    """supd ends although its guardian hangs, and the actors in `polite` are asked to end first."""
     s.signal(signo)
     s.ended(0)
     equal(sorted(line.name for line in s.lines("t")), list(polite), f"polite requests after {signo.name}")

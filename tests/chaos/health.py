@@ -14,7 +14,7 @@ PACE = {"interval": "30ms", "timeout": "1m", "failures": 2}
 
 
 def script(box, gated=False, code=1):
-    """Writes a line when it begins and one when it ends."""
+    """A probe's command: writes a line at its beginning and a line at its end."""
     where = box.path("told")
     wait = f"while ! [ -e {box.path('gate')} ]; do sleep .01; done;" if gated else ""
     return ["/bin/sh", "-c", f"echo + >>{where}; {wait} echo - >>{where}; exit {code}"]
@@ -131,7 +131,7 @@ def asked(box, n):
 
 
 def found_ready(box, n):
-    """A restart of one that is found ready by its third probe, and of the one after it."""
+    """Restart `a`, which the third probe finds ready, and then `b` behind `a`."""
     bad, good = status(503), status(200)
     site = Answering(box, good, bad, bad, good)
     s = Chaos(box, {"a": {"ready": {"http": site.url(), "interval": "20ms"}}, "b": {

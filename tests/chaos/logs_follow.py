@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Who follows the output of actors gets every line once, whatever of supd dies."""
+"""A client that follows output gets every line once, whichever process of supd dies."""
 import os
 import signal
 import sys
@@ -24,7 +24,7 @@ def start(box, output):
 
 
 def followed(box, output, deed):
-    """Lines that are alike, so that only their number tells whether one is missing."""
+    """Follow equal lines: only the number of lines tells whether a line is missing."""
     s, out = start(box, output)
     follower = Follower(box, s, "a", "b")
     equal(follower.take(1), ["b | here"], "the past")

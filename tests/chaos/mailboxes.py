@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The guardian dies while clients come to the mailboxes of those who have no process."""
+"""The guardian dies while clients connect to the mailboxes of actors without a process."""
 import os
 import socket
 import sys
@@ -16,7 +16,7 @@ def pids(s, name):
 
 
 def needed(box, n):
-    """The first client of one that waits for that; then it ends, and the next one comes."""
+    """The first client starts actor `a`; `a` ends, and the next client starts a new process."""
     path = box.path("a.sock")
     s = Chaos(box, {"a": {"do": ["serve"], "start_on": "connect",
                           "sockets": {"box": f"unix:{path}"}}})

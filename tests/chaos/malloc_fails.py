@@ -107,8 +107,8 @@ def death(box):
     before = {path: actor["pid"] for path, actor in s.consistent().items()}
     for n in range(1, 4):
         guardian = s.guardian()
-        # It lacks memory for what it says of that.  Whether it can do without memory depends
-        # on what it had at once before.
+        # With `ends` the guardian ends at the failing call: whether a guardian would live on without
+        # this memory depends on the memory that its allocator still has.
         starve.write(guardian, 1, n, n, ends=True)
         os.kill(before[full("w@1")], signal.SIGKILL)
         s.until(lambda: not alive(guardian), "its death", 20)

@@ -75,7 +75,7 @@ class Replay:
 
 
 def torment(s, dice):
-    """One thing that goes wrong, or that somebody wants."""
+    """Cause a random failure, or send a random command."""
     path = dice.choice(WORKERS)
     what = dice.random()
     actor = s.actor(path)
@@ -117,7 +117,7 @@ def replayed(box):
     s.call("Stop", names=["/user/spin", "/user/all", "/user/rest"], wait=True)
     s.caught_up()
     epochs, entries, reports = replay.finish(paths)
-    # Of its own actors supd does not tell everybody.
+    # The event stream leaves out supd's own actors.
     reports = [report for report in reports if report[1].startswith("/user")]
     known = {report[0] for report in reports}
     told = [(event["event"], event["path"], event["incarnation"], event["generation"])

@@ -54,7 +54,7 @@ def count(box, most, listens=False, others=0, **spec):
         s.started(name)
     if others:
         s.until(lambda: s.counts["started", f"/user/other{others - 1}"] == 1, "the last start", 30)
-    # Who follows the events makes work, too.
+    # A reader of the event stream makes work for supd, too.
     s.follow = False
     s.stream.close()
     s.stream = None

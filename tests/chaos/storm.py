@@ -32,8 +32,8 @@ class Storm:
         where = "session" if seed % 2 else "auto"
         self.s = Chaos(box, self.tree, before=no_core, I="1000/1h",
                        defaults={"containment": where})
-        self.wishes = {}  # path → the one wish for it
-        self.held = {}    # name → its lives when it was held
+        self.wishes = {}  # path → the pending command for the actor
+        self.held = {}    # name → the number of lives when the actor was held
         self.extra = self.echo = 0
         self.killer = None
         self.said = []
@@ -200,7 +200,7 @@ class Storm:
                                          if name not in held)
 
     def has_obeyed(self, name):
-        """Has this actor done all that it was told, and does it still live?"""
+        """Has the actor done everything as told, and does the process still live?"""
         s = self.s
         self.echo += 1
         pid = s.actor(self.names[name])["pid"]

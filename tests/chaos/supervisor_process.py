@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """The guardian dies while a supervisor's own process is replaced: the children that are
-kept stay the same, those that are restarted are it once, nobody is there twice."""
+kept stay the same, the others are restarted once, and no child is there twice."""
 import os
 import signal
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Who stands still goes on standing still, whatever supd dies of, and can be thawed."""
+"""Suspended actors stay suspended, whatever supd dies of, and can be resumed."""
 import os
 import signal
 import sys

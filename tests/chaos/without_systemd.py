@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""supd without systemd: as the first process of a container, and as nobody in particular.
+"""supd without systemd: as the first process of a container, and as an ordinary user.
 
 Containers are made by unshare(1), and by systemd-nspawn where there is the root directory
-of tests/systemd.  In both, files are seen under their names out here.
+of tests/systemd.  In both, files have the same names as outside.
 """
 import os
 import re
@@ -107,7 +107,7 @@ class First:
         raise Failure(f"waited for {what}; {self.heard()[-3000:]}")
 
     def heard(self):
-        """What supd and others said on its stderr."""
+        """The messages of supd and of other programs on its stderr."""
         with open(self.said, encoding="utf8", errors="replace") as said:
             return said.read()
 
@@ -123,7 +123,7 @@ class First:
         return int(done.stdout)
 
     def processes(self, top):
-        """What is below this process out here, and it."""
+        """The process `top`, a pid outside the container, and all processes below it."""
         found, queue = [], [(top, 0)]
         while queue:
             process = look_at(*queue.pop())
@@ -149,7 +149,7 @@ class First:
     def inside(self, script, ends=False):
         done = subprocess.run(["nsenter", "-t", str(self.walker), "-p", "-m", "/bin/sh", "-c",
                                script], capture_output=True, timeout=30, check=False)
-        # Whoever ends process 1 may be gone with it before it can say that it has done so.
+        # A command that ends process 1 may be killed with it before it can report success.
         check(done.returncode == 0 or ends and done.returncode == -signal.SIGKILL,
               lambda: f"{script}: {done.stderr}; status {done.returncode}")
 
@@ -281,7 +281,7 @@ def told(box):
 
 
 def in_bare_ones(sentence):
-    """One test with root and one without."""
+    """Register the test twice: as root and as an ordinary user."""
     def register(function):
         for how, name in (in_bare, "root"), (as_nobody, "an ordinary user"):
             test(f"{sentence} ({name})", root=True)(lambda box, h=how: function(box, h))
@@ -290,7 +290,7 @@ def in_bare_ones(sentence):
 
 
 def speaker(box, name):
-    """It says that it is there, and, a moment after it was told to end, that it was."""
+    """An actor that prints a line at its start, and writes to `ended` a moment after TERM."""
     return ('{command: ["/bin/sh", "-c", "trap \'sleep 0.1; echo %s >>%s; exit 0\' TERM; '
             'echo %s is here; sleep infinity & wait"]}' % (name, box.path("ended"), name))
 

@@ -12,7 +12,7 @@ from chaos import CUT, Chaos, Killer, Wish, alive, state_of
 from harness import INSTRUMENTED, SUPD, Skip, check, children, equal, main, test
 from writers import text_of
 
-# Asked to end by what nobody minds, from its first moment on.
+# sleep(1) ignores this stop signal from its first moment on.
 DEAF = {"a": {"command": ["sleep", "1000"], "stop_signal": "WINCH", "shutdown": "60s"}}
 
 
@@ -54,7 +54,7 @@ def cleared(box):
         with open(child, encoding="ascii") as text:
             return int(text.read().strip() or forked)
 
-    # Without cgroups nobody can know whose this one is when its life is over.
+    # Without cgroups supd cannot find the process that `a` forked once `a` has ended.
     s.until(lambda: again() != forked, "what the second life forks")
     os.kill(again(), signal.SIGKILL)
 

@@ -192,7 +192,7 @@ START_TEST(a_program_below_a_root_that_others_can_write_is_refused_for_root)
 }
 END_TEST
 
-/* ---- what a command executes, beside its program ---- */
+/* ---- files that a command executes beside its program ---- */
 
 /* Make an executable file below the directory of the test, DIR in its text is that. */
 static void

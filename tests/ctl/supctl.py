@@ -1946,7 +1946,7 @@ def test_without_a_supd_the_socket_and_the_remedy_are_named():
 
 def test_a_socket_that_is_not_for_this_user_is_5():
     if os.geteuid() == 0:
-        # Root may connect to every socket: see it as somebody else does.
+        # Root may connect to every socket: connect as another user.
         prefix = ["setpriv", "--reuid=65534", "--clear-groups"]
     else:
         prefix = []
@@ -2054,7 +2054,7 @@ def poisoned(value, key=None):
 
 
 def hostile_supd():
-    """What it answers is well-formed, and hostile."""
+    """A supd with well-formed and hostile answers."""
     bad = [poisoned(a) for a in (
         supervisor("/user/a", description="d", status="s", last_failure=failure()),
         actor("/user/a/b", state="failed", pid=None, uptime_ms=None, waits_for=["/user/q"],

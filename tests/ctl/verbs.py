@@ -143,7 +143,7 @@ def completion():
 
 
 def verbs():
-    """All verbs, from what completes them."""
+    """All verbs, as the completion of the shell lists them."""
     return re.search("^\tverbs='help (.*)'$", completion(), re.M)[1].split()
 
 

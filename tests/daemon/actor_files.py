@@ -102,7 +102,7 @@ def logs(box):
     s = box.supd({"a": {"user": "nobody", "output": f"file:{own}/d/out",
                         "command": ["/bin/sh", "-c", "echo mine; exec sleep 1000"]}})
     s.until(lambda: "mine" in s.ctl("logs", "a").out, "its line")
-    # What the actor may do with what is its own.
+    # The actor replaces its own file by a link.
     os.unlink(f"{own}/d/out")
     os.symlink(closed_directory + "/out", f"{own}/d/out")
     last = s.ctl("logs", "a")
@@ -130,7 +130,7 @@ def entries(path):
 
 
 def dead_socket(path):
-    """What a server leaves that has ended."""
+    """The file of a socket that a server left behind."""
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(path)
     os.chmod(path, 0o600)
@@ -175,7 +175,7 @@ def roots_directory(box, names):
 
 
 def put_link(own, root):
-    """What its owner can do with a directory."""
+    """Replace a directory by a link, as the owner of the directory can."""
     os.rename(own, own + ".away")
     os.symlink(root, own)
     os.lchown(own, NOBODY.pw_uid, NOBODY.pw_gid)
@@ -273,7 +273,7 @@ def names_exchanged(box):
     s = box.supd(tree("0660"))
     s.started("db")
     pid = s.started("web")
-    # What every user may do who may write to the directory.
+    # Every user with the right to write to the directory can do the following.
     for kind in ("unix", "fifo"):
         os.rename(f"{shared}/web.{kind}", f"{shared}/old.{kind}")
         os.rename(f"{shared}/db.{kind}", f"{shared}/web.{kind}")
@@ -328,7 +328,7 @@ def directory_exchanged(box):
 
 
 def as_nobody(action):
-    """What this user can do, in a child."""
+    """Call `action` in a child process with the rights of the user `nobody`."""
     child = os.fork()
     if child == 0:
         os.setgroups([])

@@ -35,7 +35,7 @@ def kept(box):
     s.crash()
     equal(s.paths(), ["/user", "/user/a", "/user/b", "/user/c", "/user/d"], "after a crash")
     equal(s.call("Diff")["plan"][0]["change"], "unchanged", "the file is in force")
-    apply(s, 3600000, early=False)  # one that changes nothing is over at once
+    apply(s, 3600000, early=False)  # a trial without a change is over at once
 
 
 @test("one that is not ready in time has the configuration before put back")
@@ -74,7 +74,7 @@ def failed(box):
 def observed(box):
     s = box.supd({"a": {}, "b": {}, "sup": {"children": {"w": {}}}})
     s.started("w")
-    changes = {  # what fails, and what is new about it
+    changes = {  # the actor that is to fail → the actors with new keys
         "a": {"a": {"umask": "0077"}}, "b": {"b": {"description": "updated in place"}},
         "c": {"c": {"restart": "temporary"}}, "e": {"e": {"backoff": {"min": "1h", "max": "1h"}}}}
     for n, (name, change) in enumerate(changes.items()):
@@ -143,7 +143,7 @@ def meanwhile(box):
         equal(s.error_of("Apply", rollback_ms=5)[0], "InvalidState", "another trial")
         os.kill(s.guardian(), signal.SIGHUP)
         s.until(lambda: "a configuration is on trial" in logged(s), "the log")
-    # Whoever asked for it may go away: it goes on.
+    # The trial goes on when the client that asked for it has gone.
     equal(s.error_of("Apply")[0], "InvalidState", "another Apply")
     s.stop()
 

@@ -26,7 +26,7 @@ def undo(box):
         has(result.err, "no other configuration was in force before", "the sentence")
     s.write({"a": {}, "b": {}})
     s.ctl_ok("apply")
-    s.ctl_ok("apply")  # one that changes nothing, as a repeated call: it does not count
+    s.ctl_ok("apply")  # --undo passes over an apply without a change, such as a repeated call
     first = s.started("b")
     os.unlink(s.file)
     equal(s.ctl("diff", "-e", "--undo").code, 3, "it would change something")

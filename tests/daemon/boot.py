@@ -257,7 +257,7 @@ def missing(box):
     equal(os.stat(s.socket).st_gid, os.getegid(), "the group of the control socket at first")
     s.ctl_ok("apply")
     equal(os.stat(s.socket).st_gid, 64321, "the group of the control socket after apply")
-    # A new guardian knows what the one before it found.
+    # A new guardian keeps the ids that its predecessor looked up: the files lose them.
     for name, path in files.items():
         shutil.copy("/etc/" + name, path)
     s.crash()

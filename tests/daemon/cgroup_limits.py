@@ -56,7 +56,7 @@ def present():
 
 
 def given(path):
-    """The controllers that a cgroup below this one can have."""
+    """The controllers that cgroups below `path` can have."""
     with open(os.path.join(path, "cgroup.controllers"), encoding="ascii") as text:
         return set(text.read().split())
 
@@ -68,7 +68,7 @@ def leaf(pid):
 
 
 def files(path):
-    """The files of a cgroup below this one, with all controllers that it can have."""
+    """The files of a cgroup below `path`, with all controllers switched on."""
     switch = os.path.join(path, "cgroup.subtree_control")
     inner = os.path.join(path, "inner")
     with open(switch, "w", encoding="ascii") as text:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""An actor is gone when everything that it forked is gone, whatever that did to hide."""
+"""An actor is gone when all processes that it forked are gone, however they tried to hide."""
 import os
 import signal
 import sys

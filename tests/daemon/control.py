@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The control socket: Varlink to the letter, whoever speaks it, and who may do what."""
+"""The control socket: Varlink to the letter, for good and bad clients, and their rights."""
 import errno
 import json
 import os

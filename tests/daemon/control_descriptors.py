@@ -17,8 +17,8 @@ SO_PASSRIGHTS = 83
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 22, 38
 OPTION_CALLS = {"x86_64": (54, 55), "aarch64": (208, 209)}
 
-# Sends a connection to a port, whose close waits for an hour, in the midst of WORDS, and
-# has no reference of its own when it has ended.  With OOB as urgent data.
+# Sends a descriptor in the midst of WORDS, with OOB as urgent data: a connection to a port
+# that waits for an hour in close().  When the sender has ended, supd has the last reference.
 CLIENT = LINGERING + r"""
 import array, socket, struct, sys
 path, port, words, flag = sys.argv[1], int(sys.argv[2]), sys.argv[3].encode(), sys.argv[4]

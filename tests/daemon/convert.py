@@ -89,7 +89,7 @@ WantedBy=multi-user.target
 
 
 def converted(box, kind, name, text):
-    """What it becomes; the result is good."""
+    """Convert a file of this kind; gives the configuration, which --check accepts."""
     box.file(name, text)
     result = run(SUPD, "--init", kind, name, cwd=box.dir)
     equal(result.code, 0, result.err)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Who a process is, what it may do, and when it has its turn: as the file says, or it is
-not started at all, and why is told."""
+"""A process has the ids, the rights and the scheduling of the file; if supd cannot give them,
+it does not start the process, and tells why."""
 import functools
 import grp
 import os
@@ -50,7 +50,7 @@ def own_cpu():
 
 
 def nicer(value, uid):
-    """This nice value, or the next one that this user may have."""
+    """`value`, or the lowest nice value above it that the user may have."""
     if uid is None and own("Eff") & bits("sys_nice"):
         return value
     return max(value, os.getpriority(os.PRIO_PROCESS, 0))
@@ -399,7 +399,7 @@ def chroot(box):
 
 
 def failing(box, uid, key, value, step, error, **more):
-    """A start that fails at this step says so in its cause, its log line and its story."""
+    """A start that fails at `step` names the step in the cause, the log line and the story."""
     s = box.supd({"a": {"restart": "temporary", key: value, **more}}, uid=uid)
     failure = s.event("failure", "a")
     cause = failure["cause"]

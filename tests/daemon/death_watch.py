@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Death watch by the file: who is told of whose end, and what comes of it."""
+"""Death watch by the file: watching actors are told of ends, and react."""
 import os
 import signal
 import sys

@@ -158,7 +158,7 @@ def watch(s, *names):
 
 
 def terminated(client):
-    """The one reply for one name, and that the stream is over with it."""
+    """The only reply to a watch of one name, which ends the stream."""
     reply = client.receive()
     check("error" not in reply, lambda: f"error {reply}")
     check(not reply.get("continues"), "the stream goes on")

@@ -40,7 +40,7 @@ CALM = {"user": "nobody", "backoff": {"min": "100ms", "max": "100ms"}}
 OTHERS = {"other": {}, "clock": {"do": ["exit=1"], "backoff": {"min": "50ms", "max": "50ms"}}}
 
 
-# As nobody: a program, begun with a file that closes as it begins; the file, the program.
+# FILE PROGRAM: opens FILE as user 65534 and executes PROGRAM, which closes the descriptor.
 EXEC_WITH = ("import os, sys\nos.setgid(65534)\nos.setuid(65534)\nos.open(sys.argv[1], os.O_RDONLY)\n"
              "os.execvp(sys.argv[2], sys.argv[2:])")
 
@@ -122,7 +122,7 @@ def queue(box):
 
 
 def killed(s):
-    """Processes that were killed and do not end, of this guardian and of those before it."""
+    """Processes that were killed and do not end, of this guardian and of its predecessors."""
     def is_killed(pid):
         try:
             with open(f"/proc/{pid}/status", encoding="utf8") as file:
@@ -410,7 +410,7 @@ def probes(box):
     fuse.held("lookup")
     helper = s.actor("/system/probe")["pid"]
     equal(s.event("failure", "a")["cause"]["key"], "timeout", "the first bad answer")
-    # Its child is there still: no other is lost to that path.
+    # The child at this path still hangs: the helper sends no second child to the same path.
     equal(s.event("failure", "a", 4)["cause"]["errno"], "ETIMEDOUT", "the next ones")
     n = server.accepted
     s.until(lambda: server.accepted > n + 5, "more questions to b")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Health checks, and readiness by probes: who is asked, and what comes of the answers."""
+"""Health checks, and readiness by probes: which actors are asked, and what the answers cause."""
 import os
 import resource
 import signal

@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from harness import check, equal, has, has_no_rights, main, test
 
-DAC_OVERRIDE = 1 << 1  # sockets that a path leads to, whatever its modes
+DAC_OVERRIDE = 1 << 1  # to connect to a socket, whatever the modes of its path
 
 
 def pid_of(s, name):
@@ -33,7 +33,7 @@ def refusing(box):
 
 
 def come(address):
-    """What a client is told that says nothing: one that asks may be too late for that."""
+    """The answer to a client that sends nothing: the close could overtake a request."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(20)
         client.connect(address)
@@ -78,7 +78,7 @@ def hangs(box):
     os.kill(old, signal.SIGSTOP)
     s.ctl_ok("start", "a")
     pid = s.started("a", 2)
-    # It is not the one that stands still that takes it, now or when it goes on.
+    # The actor gets the clients: the stopped helper takes none, now or when it goes on.
     has(come(address).decode(), str(pid), "who answers")
     os.kill(old, signal.SIGCONT)
     has(come(address).decode(), str(pid), "who answers")

@@ -114,7 +114,7 @@ def post_restart_fails(box):
                                                               ">@.once; exit 1; }")}}})
     s.started("a")
     s.tell("a", "exit=1")
-    s.event("started", "a", 3)  # the second may be killed before it says that it is there
+    s.event("started", "a", 3)  # supd may kill the second process before its first line
     wait_for_names(box, s, ["post_restart", "post_restart"])
     failed = s.event("hook_failed", "a")
     equal(failed["hook"], "post_restart", "the hook")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Mailboxes of every kind: who listens while nobody serves, and who starts for a client."""
+"""Mailboxes of every kind: supd listens while no process serves, and starts an actor for a client."""
 import json
 import os
 import select
@@ -296,7 +296,7 @@ def alive(box):
 
 
 def down(box, while_down, kinds=KINDS, **more):
-    """One actor that was stopped, and what its clients need."""
+    """Start a supd with a stopped actor; gives supd and the addresses for clients."""
     sockets, addresses = mailboxes(box, kinds)
     sockets = {kind: {"listen": listen, "while_down": while_down, **more}
                for kind, listen in sockets.items()}
@@ -389,8 +389,8 @@ def rate(box):
     s, addresses = down(box, "refuse", ("unix",), rate="3/s")
     waiting = [Client(box, "unix", addresses["unix"], b"") for _ in range(4)]
     s.wait_for("a", dead_letters=3)
-    # The fourth would be sent away a second after the first; whoever takes longer than
-    # that to start a process sees it, and one more client.
+    # The fourth client would be sent away a second after the first.  Where the start of a
+    # process takes longer, supd sends away the fourth, and one more client.
     waiting += [Client(box, "unix", addresses["unix"], b"") for _ in range(3)]
     s.ctl_ok("start", "a")
     pid = s.started("a", 2)
@@ -425,11 +425,12 @@ def flood(box):
           lambda: f"{len(s.seen('dead_letter', 'a'))} events")
 
 
-# ---- what an actor may do to it ------------------------------------------------------------
+# ---- actors that tamper with their mailbox -------------------------------------------------
 
 
 def lent(box, kind):
-    """Of a supd whose actor `a` runs: its mailbox, made blocking, and what keeps it from its end; `b` has one, too."""
+    """Start `a`, and make its mailbox block; gives supd, the mailbox with its address, the
+    connection that keeps `a` from its end, and the address of the mailbox of `b`."""
     giver = ("import os, socket, sys\n"
              "os.set_blocking(3, True)\n"
              "s = socket.socket(socket.AF_UNIX); s.connect(%r)\n"
@@ -454,7 +455,7 @@ def lent(box, kind):
 
 
 def steal(shared, address):
-    """Have a socket block, and take the client that somebody saw there."""
+    """Make the socket block, and take away a client that supd has seen waiting."""
     shared.setblocking(True)
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(address)
@@ -468,7 +469,7 @@ def steal(shared, address):
 
 
 def goes_on(s, box, others):
-    """Whatever it is that blocks now: it answers, supervises, and deals with the clients of others."""
+    """supd goes on beside a mailbox that blocks: answers, supervises, and serves other mailboxes."""
     s.ctl_ok("ping")
     count = len(s.lines("S", "c"))
     s.tell("c", "exit=1")
@@ -496,7 +497,7 @@ def stolen(box):
 
 
 def steal_bytes(fd, address):
-    """Have a fifo block, and take what somebody saw there."""
+    """Make the fifo block, and take away bytes that supd has seen waiting."""
     with open(address, "wb", buffering=0) as client:
         client.write(b"x")
         select.select([fd], [], [], 0.01)

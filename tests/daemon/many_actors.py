@@ -78,7 +78,7 @@ BREADTH, NODES = 6, 200
 
 
 def deciders(depth):
-    """What escalates once is handled one level up, what does so twice two."""
+    """Exit code ONCE is handled one level up, exit code TWICE two levels up."""
     up = {2: [ONCE, TWICE], 1: [TWICE]}.get(depth, [])
     rules = [{"when": {"exit": [RESUME]}, "then": "resume"},
              {"when": {"exit": [STOP]}, "then": "stop"}]
@@ -118,7 +118,7 @@ def bush(dice):
 
 
 def disturb(s, dice, client, leaves, supervisors):
-    """One random thing happens to one of them."""
+    """Cause a random failure, or send a random command."""
     path = dice.choice(leaves)
     what = dice.choice(("ping", *["fail"] * 12, "stop one", *["start one"] * 6, "stop all",
                         *["start all"] * 4))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Figures for whoever fetches them: OpenMetrics, by HTTP, by call and by supctl."""
+"""Figures in OpenMetrics, fetched by HTTP, by call and by supctl."""
 import os
 import re
 import signal
@@ -305,7 +305,7 @@ def silent(box):
     deaf.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
     mute = [connect(box.path("m")) for _ in range(40)]
     s.ctl_ok("ping")
-    # Their time is over after a while: then it is the turn of who came after them.
+    # After a while the helper drops silent clients, and serves the clients behind them.
     parse(fetch(box.path("m"))[2])
     for client in (deaf, *mute):
         client.close()
@@ -343,7 +343,7 @@ def pipelined(box):
     grown = [resident_kib(pid, "RssAnon") - kib for pid, kib in zip((guardian, helper), before)]
     shared = resident_kib(helper, "RssShmem")
     comment(f"{text_kib} KiB of figures; guardian and helper grow by {grown} KiB, the helper shares {shared} KiB")
-    # Of a client that waits: its request, and one of the texts that the guardian gave.
+    # For each waiting client the helper holds the request, and one text of the guardian.
     check(INSTRUMENTED or max(grown) <= 1024, f"they grow by {grown} KiB")
     check(shared <= (len(deaf) + 1) * text_kib + 1024, f"the helper shares {shared} KiB")
     equal((s.guardian(), s.actor("/system/metrics")["pid"]), (guardian, helper), "the processes")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""`needs`: actors that wait for others, say for whom, and start when those are there."""
+"""`needs`: actors wait for other actors, say for which, and start when all are there."""
 import json
 import os
 import signal

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""What processes tell supd with sd_notify, and who is believed."""
+"""Messages of processes to supd by sd_notify, and which senders supd believes."""
 import functools
 import os
 import re
@@ -248,7 +248,7 @@ TELL = "flood=READY=1\nBACKOFF_RESET=1\nEXTEND_TIMEOUT_USEC=1000000\nWATCHDOG_US
 
 
 def with_long_queues():
-    """The words before supd's, so that what is sent to it waits in queues as long as systemd has them."""
+    """Words before supd's command: its sockets then queue 512 datagrams, as under systemd."""
     words = ["unshare", "-n", "sh", "-c", 'echo 512 >/proc/sys/net/unix/max_dgram_qlen && exec "$@"', "sh"]
     if run(*words, "true").code != 0:
         raise Skip("no network namespaces by unshare(1) here")

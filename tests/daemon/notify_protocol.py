@@ -55,7 +55,7 @@ def parent_of(pid):
 
 
 def start(box, mode, options=None, **more):
-    """A forker: its first process, and the one that it has named."""
+    """Start a forker; gives supd, the first process, and the main process that it named."""
     s = box.supd({"a": {**forker(box, "a", mode), **more}}, **(options or {}))
     first = s.event("started", "a")["pid"]
     pid = s.wait_for("a", state="running", ready=True)["pid"]

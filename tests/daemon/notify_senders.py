@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Whoever sends to a notification socket, and whatever: supd goes on at once."""
+"""Messages to a notification socket, whatever the sender and content: supd goes on at once."""
 import os
 import signal
 import socket
@@ -12,8 +12,8 @@ from fuse import Fuse
 from harness import LINGERING, check, equal, main, test
 from storer import Storer
 
-# Sends TEXT with a descriptor: of a file, or of a connection to a port, whose close waits
-# for an hour.
+# Sends TEXT with a descriptor: of a file, or of a connection to a port that waits for an
+# hour in close().
 SENDER = LINGERING + r"""
 import array, os, socket, struct, sys
 address, text, what = sys.argv[1].replace("@", "\0", 1), sys.argv[2].replace("|", "\n"), sys.argv[3]
@@ -72,7 +72,7 @@ def last_reference(box):
     s = box.supd({"a": {"fd_store": 4, "ready": "notify", "do": ["ready"]}, "b": {"backoff": "none"}})
     address = address_of(s.pids["a"])
     guardian = s.guardian()
-    # Nobody reads what was sent there.
+    # The listener reads nothing, so that the close of a connection waits.
     listener = socket.create_server(("127.0.0.1", 0))
     # The sender has ended when it is read: the last reference goes with the message.
     os.kill(guardian, signal.SIGSTOP)

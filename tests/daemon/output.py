@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""What actors print, on its way through pipes that outlive everybody."""
+"""Output of actors, through pipes that outlive actors, guardian and log process."""
 import json
 import os
 import re
@@ -226,7 +226,7 @@ def generations(box):
                               box.path("journal"), SUPD])
         for life in (1, 2, 3):
             s.event("started", "a", life)
-            # What the log process was told before this, it knows when this is written.
+            # When this line is in the log, the log process has also read all earlier messages.
             with open(note, "w", encoding="ascii") as fifo:
                 fifo.write(f"life {life}\n")
             has_line(s, box.path("logs/user/b.log"), f"life {life}")

@@ -172,7 +172,8 @@ def stays(web):
 
 
 def refused(web, customers):
-    """But for the moment between the end of one that removes its file, and its return."""
+    """The refused customers, but for those between the end of a server, which removes the
+    file of its socket, and the return of the file."""
     return [one for one in customers.refused
             if not (web.address == web.box.path("web.sock") and "FileNotFound" in one)]
 
@@ -201,7 +202,7 @@ class Store:
 
 
 def redis(client, *words):
-    """One request, and the one line that answers it."""
+    """Send one request, and give the line of the answer."""
     client.sendall((" ".join(words) + "\r\n").encode())
     text = b""
     while not text.endswith(b"\r\n"):
@@ -362,7 +363,7 @@ def postgres_killed(box):
     box.file("alive")
     os.chmod(alive_then, 0o666)
     box.file("old")
-    # The program, and before it what tells whether any process of the last one lives.
+    # The script before the program notes which processes of the last server still live.
     first = ('for p in $$(cat %s); do ! grep -qs "^State:[[:space:]]*[^ZX[:space:]]" '
              '/proc/$$p/status || echo $$p >>%s; done; exec "$$@"')
     db = Database(box, command=["/bin/sh", "-c", first % (old, alive_then), "sh",
@@ -375,7 +376,7 @@ def postgres_killed(box):
         pids = s.until(lambda: len(found := offspring(db.pid)) >= 5 and found, "its brood")
         check(backend(session) in pids, "the client's process is another's child")
         box.file("old", " ".join(map(str, pids)))
-        for pid in pids:  # none of them can find out by itself that it is alone
+        for pid in pids:  # a stopped process cannot notice that the server is gone
             os.kill(pid, signal.SIGSTOP)
         os.kill(db.pid, signal.SIGKILL)
         actor = s.wait_for("db", state="running", ready=True, generation=2)

@@ -16,7 +16,7 @@ FIELDS = ("generation", "incarnation", "directive", "rule", "scope", "strategy",
 
 
 def history(box, name, keys, **options):
-    """path → what happened to it, of a tree of actors that have these keys as well."""
+    """path → the history of the actor, in a tree of actors with the additional `keys`."""
     s = box.supd({"all": {"strategy": "one_for_all", "decider": RULES, "I": "5/60s",
                           "children": {"a": dict(keys), "b": {**keys, "do": ["fork=2"]}}},
                   "rest": {"strategy": "rest_for_one", "I": "1/60s",

@@ -22,7 +22,7 @@ def ranges(steps):
 
 
 def summaries(s, name=None):
-    """What becomes of each worker, by its path."""
+    """path of a worker → what Simulate says about the worker."""
     answer = s.call("Simulate", **({"name": name} if name else {}))
     return {x["path"]: x["text"] for x in answer["summaries"]}
 
@@ -273,7 +273,7 @@ def of_every_file(box):
             modes += (78, SUPD, "--check", "-c", path), (78, SUPCTL, "check", path)
         for refused, *command in modes:
             done = subprocess.run(command, capture_output=True, text=True, timeout=20, env=environment)
-            # That is also what supd says where the child that reads for it has died.
+            # supd prints this message also when the child process that reads the file has died.
             is_read = "Cannot allocate memory" not in done.stderr
             check(done.returncode == 0 or path in others and done.returncode == refused and is_read,
                   f"the exit status of {command}: {done.returncode} ({done.stderr})")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: ISC
 """A web server of a few lines on a socket of supd's, and customers that never wait.
 
-Whatever happens to the server or to supd, nobody is refused, and only what was being served
-when the server itself was killed is lost.
+Whatever happens to the server or to supd, no customer is refused, and only a customer that
+was being served when the server was killed loses its answer.
 """
 import os
 import signal
@@ -49,7 +49,7 @@ def open_gate(box, s, name="gate"):
         try:
             os.close(os.open(box.path(name), os.O_WRONLY | os.O_NONBLOCK))
             return True
-        except OSError:  # it has said that it comes, and is about to
+        except OSError:  # the server said that it is at the gate, and is about to open the fifo
             return False
 
     s.until(opened, f"somebody at the {name}")
@@ -65,7 +65,7 @@ def lost(client):
 
 
 def satisfied(s, customers, cut=0):
-    """Nobody was refused; at most so many lost what was being served to them."""
+    """No customer was refused, and at most `cut` customers lost their answer."""
     customers.leave(s)
     equal(customers.refused, [], "refused")
     check(len(customers.cut) <= cut, lambda: f"more than {cut} lost: {customers.cut}")

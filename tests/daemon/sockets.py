@@ -195,7 +195,7 @@ def in_use(box):
         s.event("failure", "group/d", 2)
         s.ctl_ok("stop", "group/d")
         s.crash()
-        # What is applied meanwhile does not depend on it, unless it wants such a one, too.
+        # Apply works while addresses are in use, unless a new actor has a socket at one of them.
         s.write({"a": web, "b": {}, "c": {}, "e": {}, **group})
         s.ctl_ok("apply")
         s.started("e")

@@ -247,7 +247,7 @@ def rest_retry(box):
 @test("99 fork failing with EAGAIN is one event and one line, and retried until it works",
       root=True)
 def eagain(box):
-    # Nobody else's: all processes of a user count.
+    # A user without other processes: the limit counts all processes of a user.
     uid = 1000000 + os.getpid()
     limit = 12
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""What a process leaves for its successor: its fd store and its runtime directory."""
+"""What a process leaves for its successor: the fd store and the runtime directory."""
 import os
 import pwd
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The three strategies: who is concerned by a failure, and in which order."""
+"""The three strategies: which actors a failure stops and restarts, and in which order."""
 import os
 import signal
 import sys

@@ -29,7 +29,7 @@ def thousand(box):
             if event.get("pid") and event["path"].startswith("/user/")]
     equal(len(set(pids)), MANY, "processes")
     guardian = s.guardian()
-    os.kill(guardian, signal.SIGSTOP)  # so that one SIGCHLD stands for all of them
+    os.kill(guardian, signal.SIGSTOP)  # the kernel then merges all SIGCHLDs into a single signal
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
     s.until(lambda: not any(alive(pid) for pid in pids), "their end")

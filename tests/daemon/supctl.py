@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""supctl: its exit codes, what it prints, and what it says where there is no supd."""
+"""supctl: exit codes, output, and messages where no supd runs."""
 import json
 import os
 import re

@@ -11,7 +11,7 @@ from supd import SUPD
 
 
 def told():
-    """One that says itself that it is ready: then what it writes has a place in order."""
+    """Keys of an actor that reports its readiness: the lines of these actors have an order."""
     return {"ready": "notify", "do": ["ready"]}
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Suspend and resume: who stands still, with all that it forked, and what that changes."""
+"""Suspend and resume: which processes stand still, and what a suspension changes."""
 import os
 import signal
 import sys
@@ -100,7 +100,7 @@ def not_stopped(box, kind, options, _):
     s.started("b")
     s.ctl_ok("suspend", "a")
     all_stand_still(s, pid, kind)
-    # A stop of somebody else is seen later, and so was this one.
+    # supd sees stops in order: with the later stop of b, the earlier stop of a was seen, too.
     os.kill(s.pids["b"], signal.SIGSTOP)
     s.wait_for("b", sigstopped=True)
     equal((s.actor("a")["sigstopped"], s.actor("a")["state"]), (False, "suspended"), "a")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Commands that stop a process, or have it read its configuration again."""
+"""stop_command and reload_command: run beside a process, to end it or to reload its files."""
 import os
 import pwd
 import sys
@@ -15,7 +15,7 @@ def script(box, text):
 
 
 def told(box, s, count=1):
-    """Wait for so many lines in that file; gives them."""
+    """Wait until the file `told` has `count` lines; gives the lines."""
     path = box.path("told")
 
     def lines():

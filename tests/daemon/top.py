@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""supctl top: once where nobody looks on, and on a page of its own on a terminal."""
+"""supctl top: printed once without a terminal, and on a page of its own on a terminal."""
 import os
 import re
 import signal
@@ -20,7 +20,7 @@ def top(box, s, *args, **how):
 
 
 def names(lines):
-    """The actors of these rows, with the lines that lead to them."""
+    """The actors in these rows, with the branches of the tree before each name."""
     return [re.match("[│├└─ ]*[^ ]+", line)[0] for line in lines]
 
 

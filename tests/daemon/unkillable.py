@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from fuse import Fuse
 from harness import alive, check, equal, has, main, test
 
-# Seize the process whose pid is given, say so, and never wait for it.
+# Seize the process with the given pid by ptrace(2), print a line, and never wait for it.
 TRACER = """
 import ctypes, signal, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -175,7 +175,7 @@ HELPERS = {
 
 
 def hangs_once(name, keys, commands):
-    """Such a helper process is given up: there is no second one until it is gone."""
+    """supd gives up a helper process that hangs, and starts no second process beside it."""
     @test(f"{name} that was given up and hangs: no second one is started beside it, not by the next "
           "guardian either", root=True)
     def once(box):
@@ -230,7 +230,7 @@ def leftovers(box):
 
 
 def mark(box, path):
-    """What an actor of a supd that died has in its environment."""
+    """The environment of an actor of a supd that died."""
     return {"SUPD_SOCKET": os.path.join(box.dir, "run", "control.sock"), "SUPD_ID": "x",
             "SUPD_PATH": path, "PATH": os.environ["PATH"]}
 

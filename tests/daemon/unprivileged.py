@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""supd as an ordinary user: with everything that needs no root, and where its files are.
+"""supd as an ordinary user: everything that needs no root, and the places of its files.
 
-As root it is run by a user that nobody knows, without groups and capabilities.
+A test run as root starts supd under an id that no user has, without groups and capabilities.
 """
 import os
 import re
@@ -287,7 +287,7 @@ def lost(box):
     result = plain.supd("--check")
     equal(result.code, 78, "exit status without a configuration")
     has(result.err, f"user {UID} has no home.*-c", "stderr")
-    # One that the user database knows has its home from there.
+    # A user in the user database has the home directory from there.
     result = run(SUPD, "--check", env=plain.environ, user="nobody", group=65534,
                  extra_groups=[])
     equal(result.code, 78, "nobody's exit status")

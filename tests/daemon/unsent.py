@@ -15,8 +15,8 @@ from harness import SUPD
 UID = 54331
 NOFILE = 1024
 
-# Send descriptors that nobody reads, until so many are on their way that no process of this
-# user may send another.
+# Send descriptors in messages that stay unread, until so many are on their way that no process
+# of this user may send another.
 FLOOD = """
 import array, os, resource, signal, socket, sys
 os.setgroups([])

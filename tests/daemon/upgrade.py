@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The binary on disk takes over, and nobody notices: actors, clients, service manager."""
+"""The binary on disk takes over, and actors, clients and service manager notice nothing."""
 import contextlib
 import json
 import os
@@ -41,7 +41,7 @@ def contents(path):
 
 
 def of_version(version):
-    """supd's binary, that says it is another one."""
+    """The bytes of supd's binary, with another version in them."""
     old, new = VERSION.encode() + b"\0", version.encode() + b"\0"
     return contents(SUPD).replace(old, new)
 

@@ -143,7 +143,7 @@ def successor(box):
 
 
 def logged(s, path, count):
-    """The lines of a log, so many of them: they are written after they were said."""
+    """Wait until the log has `count` lines: the log process writes later than the actor."""
     def lines():
         if not os.path.exists(path):
             return []

@@ -23,7 +23,7 @@ BOUND_S = 90   # for what hangs; nothing is measured
 
 
 class Failure(Exception):
-    """The example does not do what it says."""
+    """An example does not behave as its comments say."""
 
 
 def lines(text, pattern):

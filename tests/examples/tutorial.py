@@ -46,7 +46,7 @@ def without_comment(command):
 
 
 class Reader:
-    """A person who types what the text says, in a directory of their own."""
+    """A reader of the tutorial, typing the commands of the text in a new directory."""
 
     def __init__(self):
         self.directory = tempfile.mkdtemp(prefix="supd-test-")

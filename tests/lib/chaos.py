@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A supd whose guardian dies, and what has to be true all the same.
+"""A supd with a guardian that dies, and what has to be true all the same.
 
 Chaos is a Supd (tests/lib/supd.py) that outlives its guardians: it follows the event
 stream from one to the next, repeats calls that a death cut off, and can say at any time
@@ -51,7 +51,7 @@ def wait_told(s, wanted):
 
 
 def open_gate(box):
-    """For helper processes that wait for it."""
+    """Make the file `gate`, for which commands of tests wait."""
     box.file("gate")
 
 
@@ -244,7 +244,7 @@ class Chaos(Supd):
         self.ended_so(lives)
 
     def ended_so(self, lives):
-        """What the actors said when they ended is what supd told of it."""
+        """The ends that the actors reported are the ends in the events of supd."""
         said = collections.defaultdict(list)
         for line in self.log:
             if line.kind == "x":
@@ -293,7 +293,7 @@ class Chaos(Supd):
     # ---- what can be compared with another run ----------------------------------------------
 
     def shape(self):
-        """path → what happened to it, without what differs from run to run."""
+        """path → the history of the actor, without the values that differ from run to run."""
         shape = collections.defaultdict(list)
         for event in self.events:
             kind = event["event"]
@@ -345,7 +345,7 @@ class Chaos(Supd):
 
 
 def outage(s, during):
-    """Kill the guardian, do `during` while nobody is there, let the walker go on."""
+    """Kill the guardian, call `during` while there is no guardian, let the walker go on."""
     old = s.guardian()
     os.kill(s.process.pid, signal.SIGSTOP)
     try:
@@ -428,7 +428,7 @@ class Wish:
 
 
 class Killer:
-    """killer.c at work on one process; `end()` tells what it saw."""
+    """killer.c at work on one process; `end()` gives the report of the killer."""
 
     def __init__(self, box, pid, n, *flags, signo="KILL"):
         command = [KILLER, *flags, str(pid), str(n)]

@@ -160,7 +160,7 @@ def command(*arguments):
 
 
 def supctl(supd, *arguments, env=None, stdin=None):
-    """Run supctl against this supd (None: against nobody in particular)."""
+    """Run supctl against this supd (None: without a socket of a test)."""
     socket_option = ["-s", supd.path] if supd else []
     done = subprocess.run(command(*socket_option, *arguments),
                           stdin=stdin or subprocess.DEVNULL, capture_output=True,
@@ -179,7 +179,7 @@ def failure(text="killed by SIGSEGV", origin="/user/app/api"):
 
 
 def actor(path, **fields):
-    """An Actor that runs, with what is different about it."""
+    """A running Actor, with other values for some fields."""
     result = {
         "path": path, "kind": "worker", "state": "running", "pid": 4711,
         "incarnation": 1, "generation": 1, "ready": True, "held": False, "suspended": 0,
@@ -252,7 +252,7 @@ class Skip(Exception):
 
 
 def run(tests):
-    """Run the functions whose names begin with test_, and say TAP."""
+    """Run the functions with names that begin with test_, and print TAP."""
     chosen = [(name, f) for name, f in tests.items() if name.startswith("test_")]
     failed = 0
     print("1..%d" % len(chosen))

@@ -15,9 +15,9 @@ LACKS = 77  # HANG_FUSE_LACKS of hang_fuse.h
 
 
 class Fuse:
-    """`holds`: the operations that get no answer, with commas ("read,flush"); `content`:
-    the file whose bytes every file in it has; `mode`: as in hang_fuse.c; `everybody`: root
-    may use it, too, and sockets can be made in it; `delay_us`: they are answered so late."""
+    """A file system.  `holds`: the operations that get no answer, with commas ("read,flush");
+    `content`: a file with the bytes for every file; `mode`: as in hang_fuse.c; `everybody`: root
+    may use it, too, and sockets can be made in it; `delay_us`: answers come so late."""
 
     def __init__(self, box, holds="", *, uid=65534, gid=65534, content=None, mode=(),
                  everybody=False, delay_us=0):
@@ -45,7 +45,7 @@ class Fuse:
         return f"/proc/{self.process.pid}/root{self.dir}/{name}"
 
     def until(self, words, count=1, timeout=10):
-        """Wait for so many lines that begin with these words; gives back the last one."""
+        """Wait for `count` lines that begin with these words; gives the last line."""
         end = time.monotonic() + timeout * PATIENCE
         while True:
             found = [line for line in self.lines if line.startswith(words)]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* hang_fuse.c - a file system whose answers come late or never, as a hung network mount.
+/* hang_fuse.c - a file system with answers that come late or never, like a hung mount.
  *
  * usage: hang_fuse [-a] [-u UID:GID] [-h OP,OP...] [-d US] [-c FILE] DIR [MODE]
  *

@@ -30,7 +30,7 @@ class Skip(Exception):
     """This test cannot run here; the text says why."""
 
 
-# For a script of its own: a connection to a port, whose close waits for an hour.
+# For scripts of tests: a connection to a port that waits for an hour in close().
 LINGERING = r"""
 import socket, struct
 def lingering(port):
@@ -128,7 +128,7 @@ def has_no_rights(pid, kept=0, forks=False):
 
 
 def alive(pid):
-    """Is there a process of that pid that is not a zombie?"""
+    """Does the pid belong to a process that is no zombie?"""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as stat:
             return stat.read().rpartition(")")[2].split()[0] not in "ZX"
@@ -166,7 +166,8 @@ def comment(text):
 
 
 def is_dying(pid):
-    """SIGKILL is on its way to it: it ends as soon as what it hangs in lets it go."""
+    """Is SIGKILL pending for the process?  The process hangs in a system call, and ends when the
+    call returns."""
     with open(f"/proc/{pid}/status", encoding="utf8") as text:
         pending = re.findall(r"(?m)^S\w\wPnd:\s*(\w+)", text.read())
     return any(int(mask, 16) >> signal.SIGKILL - 1 & 1 for mask in pending)
@@ -191,7 +192,7 @@ def bury(own):
 
 
 class Result:
-    """What a program that has ended left behind."""
+    """Exit status and output of a program."""
 
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
@@ -208,7 +209,7 @@ def run(*command, timeout=20, **options):
 
 
 class Box:
-    """One test's own directory and everything that it started."""
+    """The directory of one test, and the processes that the test started."""
 
     def __init__(self):
         self.dir = tempfile.mkdtemp(prefix="supd-test.")
@@ -246,7 +247,7 @@ class Box:
         check(not left, lambda: f"processes were left behind: {left}")
 
     def wreck(self):
-        """Whatever happened, nothing of this test stays."""
+        """End all processes and remove all files of the test, also of a failed test."""
         for child in self.background:
             child.kill()
             child.wait()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* impostor.c - a binary that is no supd, for those who try to upgrade to it.
+/* impostor.c - a binary that is no supd, for tests of upgrades.
  *
- * What it does when it is asked whether it can take over, and as a guardian, is said by
- * the word behind "impostor:" in the binary itself, which a test writes there.
+ * The word behind "impostor:" in the binary says how the program answers the question
+ * whether it can take over, and how it behaves as a guardian; tests write this word.
  */
 #include "config.h"
 

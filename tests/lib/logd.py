@@ -42,7 +42,7 @@ class Stream:
         self.pattern, self.match_from = None, 0
         self.shown = 0
         read, self.write_fd = os.pipe()
-        # As the guardian: one descriptor that is both ends, so that it never ends.
+        # As the guardian does: a descriptor for both ends, so that the pipe never ends.
         self.fd = os.open(f"/proc/self/fd/{read}", os.O_RDWR | os.O_NONBLOCK)
         os.close(read)
 

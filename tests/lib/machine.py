@@ -57,7 +57,7 @@ def sh(script):
 
 
 def marked(number):
-    """A process that is recognised by its arguments, and its marker."""
+    """The command of a process, and the marker by which /proc shows the process."""
     return f"sleep 77{number}", f"sleep\x0077{number}\0"
 
 
@@ -101,7 +101,7 @@ def cgroup_here():
 
 
 def remove_cgroup(path):
-    """Kill what is left in it, and take it away with all below it."""
+    """Kill the processes in the cgroup, and remove the cgroup with all cgroups below."""
     def is_gone():
         for directory, _, _ in os.walk(path, topdown=False):
             try:
@@ -150,7 +150,7 @@ class Machine:
                 env=dict(os.environ, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY="1"))
 
     def installed(self, unit):
-        """What systemd-nspawn is told so that supd is there without being installed."""
+        """Arguments for systemd-nspawn that show supd's files in the container, uninstalled."""
         return [f"--bind-ro={BUILD}/supd:{self.supd}", f"--bind-ro={BUILD}/supctl:{self.ctl}",
                 f"--bind-ro={unit}:/etc/systemd/system/supd.service",
                 f"--bind={self.etc}:{os.path.dirname(self.conf)}"]
@@ -243,7 +243,7 @@ class Machine:
                        and int(line.get("PRIORITY", 7)) <= priority)
 
     def family(self, pid):
-        """What lives below this process of the container, and it: pid → Process."""
+        """The process of the container and all processes below: pid → Process."""
         found, queue = {}, [(self.host_pid(pid), 0)]
         while queue:
             host, parent = queue.pop()
@@ -265,14 +265,14 @@ class Machine:
         raise Failure(f"there is no process {pid}")
 
     def guardian(self, walker):
-        """That of this walker; None while there is none."""
+        """The guardian of this walker; None while there is no guardian."""
         for process in self.family(walker).values():
             if process.parent == walker and process.argv[1:2] == ["@guardian"]:
                 return process
         return None
 
     def successor(self, walker, old):
-        """The guardian after the old one; it answers."""
+        """Wait for an answer of the guardian that follows `old`; gives the guardian."""
         def answers():
             new = self.guardian(walker)
             if new is None or new.pid == old.pid:
@@ -300,13 +300,13 @@ class Machine:
         return text.count(marker)
 
     def restarted(self, pid, because):
-        """Another supd than this one runs, and says that its tree is up."""
+        """Wait until a supd with another pid runs, and systemd has been told that its tree is up."""
         return until(lambda: self.show("MainPID") not in ("0", str(pid)) and
                      self.show("ActiveState") == "active", f"a new supd: {because}")
 
 
 def packages():
-    """Those of the libraries that supd is linked with."""
+    """The packages of the libraries that supd is linked with."""
     names = set()
     linked = subprocess.run(["ldd", f"{BUILD}/supd", f"{BUILD}/supctl-terminal"], check=True,
                             capture_output=True, text=True).stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Those who come to the mailboxes of actors, and want to know who answers."""
+"""Clients of the mailboxes of actors, which ask for the pid of the answering process."""
 import socket
 import threading
 
@@ -13,7 +13,7 @@ def free_port():
 
 
 def ask(address):
-    """One client: connects, and gives the pid of who answered."""
+    """Connect as a client; gives the pid of the process that answered."""
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     with socket.socket(family) as client:
         client.settimeout(20)

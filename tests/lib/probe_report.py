@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What a probe finds around itself, as it tells with its action `report`."""
+"""The environment of a probe, as its action `report` prints it."""
 import os
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Somebody to be asked by probes: answers as it is told, and remembers the questions."""
+"""A server for probes: answers as it is told, and remembers the questions."""
 import os
 import socket
 import threading

@@ -33,8 +33,8 @@ struct reader {
 	uint32_t epoch;
 	struct journal_entry *entries; /* of this epoch, so far */
 	uint32_t n;
-	uint32_t given;   /* the number of them that the core knows */
-	uint32_t actions; /* that came of them */
+	uint32_t given;   /* the number of entries that the core knows */
+	uint32_t actions; /* that came of these entries */
 	uint64_t epochs;
 	uint64_t total;
 	struct action_list list;

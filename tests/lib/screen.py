@@ -229,9 +229,9 @@ class Terminal:
         return []
 
     def end(self, expected):
-        """Wait for its end: it leaves the terminal as it was."""
+        """Wait for the end of the program, which leaves the terminal as before."""
         end = time.monotonic() + 20 * PATIENCE
-        # It may wait for what it wrote to be read, and what it wrote last may come after its end.
+        # The program may wait until its output is read; the last output may come after its end.
         while (self.process.poll() is None or not self.is_put_back()) and time.monotonic() < end:
             self.read(0.05)
         equal(self.process.wait(1), expected, "exit status")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""An actor that puts things down for its successor, and tells what it has found.
+"""An actor that leaves descriptors and files for its successor, and tells which it has found.
 
 storer_actor.py DIR NAME: appends a line of JSON to DIR/NAME.found at each start, then obeys the
 lines that it reads from the fifo DIR/NAME.do: put NAME TEXT [FDPOLL=0], open NAME FILE
-(which is not closed), drop NAME, pipe NAME (a pipe whose other end it holds), again (the newest once more), file NAME TEXT, exit CODE.
-Each is answered by a line "done" in DIR/NAME.found.
+(which is not closed), drop NAME, pipe NAME (a pipe; the actor keeps the other end), again
+(the newest once more), file NAME TEXT, exit CODE.  The actor answers each by a line "done" in DIR/NAME.found.
 """
 import array
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""One running supd, seen from outside: its probes' lines, its events, its socket."""
+"""A running supd, seen from outside: lines of its probes, events, control socket."""
 import collections
 import fcntl
 import json
@@ -30,7 +30,7 @@ def full(path):
 
 
 def program_of(pid):
-    """The file that it runs, also if that has been replaced since."""
+    """The path of the file that the process runs, also if the file has been replaced since."""
     return os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
 
 
@@ -307,9 +307,9 @@ class Supd:
         return result
 
     def settle(self):
-        """Every probe of which supd said that it started has said so itself, or ended;
-        of every probe that said so supd has told, but for helpers, whose names
-        begin with "+"."""
+        """Wait until supd and the probes agree: each probe that supd calls started has said so
+        itself, or ended, and supd has told of each probe that said so, but for helpers (names
+        that begin with "+")."""
         if not self.stream or self.stream.closed:
             return
         told = {line.pid for line in self.lines("S") if not line.name.startswith("+")}
@@ -448,7 +448,7 @@ class Supd:
     # ---- supd's own processes --------------------------------------------------------------
 
     def guardian(self):
-        """The pid of the one who supervises; self.pid is the outermost process."""
+        """The pid of the guardian; self.pid is the outermost process."""
         return self.call("Ping")["pid"]
 
     def family(self):

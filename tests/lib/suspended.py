@@ -26,8 +26,8 @@ def leaf_of(pid):
 def stands_still(pid, kind):
     if kind == "session":
         state = state_of(pid)
-        # One that ended just before its parent was stopped waits to be reaped.  Who waits
-        # for the child of a vfork does so until that goes on.
+        # A process that ended just before its parent was stopped waits to be reaped.  A
+        # parent in vfork stays in state D until the child goes on.
         return state in "TZX" or (state == "D" and any(state_of(child) == "T"
                                                        for child in children(pid)))
     with open(os.path.join(leaf_of(pid), "cgroup.events"), encoding="ascii") as events:

@@ -86,7 +86,7 @@ class Customers:
         s.until(lambda: self.served() >= wanted, "customers to be served", 20)
 
     def leave(self, s):
-        """No new requests; waits for the answers to those that there are."""
+        """Send no new requests, and wait for the answers to the earlier requests."""
         self.leaving = True
         s.until(lambda: not any(thread.is_alive() for thread in self.threads),
                 "the last customers to be served", 20)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""A small server as one writes it: http.server on the socket that it was given.
+"""A small server as users write it: http.server on a socket that supd hands over.
 
 GET /            its pid, and the text of the file GREETING when it last read that
-GET /gate/NAME   the same, once somebody has opened the fifo NAME for writing
+GET /gate/NAME   the same, once the test has opened the fifo NAME for writing
 
 It says READY=1 when it serves, ends on TERM when all that it has accepted is answered,
 and reads GREETING again on HUP.  With ONE_BY_ONE it serves one client at a time.  In the

@@ -53,7 +53,7 @@ def found_in(path):
     with open(os.path.join(TOP, path), encoding="utf8") as text:
         code = PASSED_OVER.sub("", text.read())
     code = re.sub(r"\bCLEANUP\((\w+)\)", r"\1()", code)  # called where the block ends
-    # A definition of that name is none: it begins its line.
+    # A name at the beginning of a line is a definition and no call.
     calls = CALLS + (CLOSES if pattern(RECEIVES).search(code) else [])
     return collections.Counter(match[1] for match in pattern(calls).finditer(code)
                                if match.start() > 0 and code[match.start() - 1] != "\n")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# installing.sh - what `make install` puts where, and what it leaves alone.
+# installing.sh - the files that `make install` writes, and the files that it leaves alone.
 set -eu
 cd "${top_builddir:-.}"
 unset MAKEFLAGS MAKELEVEL MFLAGS

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# layers.sh - who may include whom: the table of doc/ARCHITECTURE.md, checked include by include.
+# layers.sh - which room may include which: the table of doc/ARCHITECTURE.md, checked include by include.
 #
 # Prints TAP; each offence is a comment "room/file:line: room may not include what".
 set -eu

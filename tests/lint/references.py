@@ -32,7 +32,7 @@ def sources():
 
 
 def missing_files():
-    """Files that the documents name and that are not there."""
+    """Files that a document names and the project does not have."""
     files = [os.path.relpath(os.path.join(place, name), TOP)
              for folder in FOLDERS for place, _, names in os.walk(os.path.join(TOP, folder)) for name in names]
     for document in MAPS:

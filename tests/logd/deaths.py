@@ -35,7 +35,7 @@ while text:
 
 
 def writer(stream, lines, most):
-    """Who writes half of it, and the rest when its stdin ends."""
+    """Start a process that writes half of the lines, and the rest when its stdin ends."""
     return subprocess.Popen([sys.executable, "-c", WRITER, str(lines), str(most)],
                             stdin=subprocess.PIPE, stdout=stream.write_fd)
 
@@ -133,7 +133,7 @@ def _(logd, place):
     one = logd.add(f"{place}/a.log", Log(max_size=100000, keep=1000, compress=True))
     storm(logd, [one], 5000)
     logd.until(lambda: not any(alive(child) for child in children()), "gzip goes on alone")
-    # One that was killed between the two leaves a file and what it was packed into.
+    # A log process that died between gzip's end and the removal of the file leaves both files.
     met = logd.meetings
     logd.start()
     logd.until(lambda: logd.meetings > met, "its first words")
@@ -154,7 +154,7 @@ def at_each_call(logd, stream, strip=None, each=400):
     """Kill it at its n-th system call from its birth on, and its successor, for many n."""
     lines = kills = survived = 0
     n = 60
-    # When nobody was killed several times, it lived until it had nothing more to do.
+    # Five rounds in a row without a kill: each had fewer than n calls to make.
     while survived < 5:
         stream.write(rows(lines, each))
         with subprocess.Popen([KILLER, "-w", "-t", "2", str(os.getpid()), str(n)],

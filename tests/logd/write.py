@@ -29,7 +29,7 @@ def numbered(path):
 
 
 def sleeps(pid):
-    """Does it wait for something, traced or not?  Who is stopped does not."""
+    """Does the process wait for something, traced or not?  A stopped process does not."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
         return stat.read().rpartition(")")[2].split()[0] == "S"
 

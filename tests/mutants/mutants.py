@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: ISC
 """Faults made by hand, one at a time, in the decision core: does a test see each of them?
 
-mutants.py [TEXT | FIRST-LAST]: those whose title has the text, or by their number in
+mutants.py [TEXT | FIRST-LAST]: the faults with TEXT in their title, or by their number in
 mutants.txt; FIRST- goes on to the end.  README says how mutants.txt is read.
 The core's file is changed in a copy, compiled alone and linked in front of the core as it
 is built, into each of the programs that test it.
@@ -117,7 +117,7 @@ class Bench:
         return path
 
     def try_it(self, program, thing):
-        """What the program says against it; None: nothing."""
+        """The complaint of the program about the fault; None: no complaint."""
         path = self.link(program, thing)
         try:
             ran = subprocess.run([path, *PROGRAMS[program][2]], env=self.environment,

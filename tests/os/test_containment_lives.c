@@ -68,7 +68,7 @@ START_TEST(with_descriptors_in_plenty_one_tells_the_end_of_each_life)
 	ck_assert_int_eq(containment_watch(&c, &root, 4711), 0);
 	containment_unwatch(&c, &root);
 	ck_assert_int_eq(c.events_fd, fd);
-	/* Not that of a leaf which is replaced. */
+	/* The descriptor of a replaced leaf is not kept. */
 	kill_all(&c);
 	close_result(&child);
 	ck_assert_int_eq(containment_prepare(&c, &root, &fd), 0);

@@ -28,7 +28,7 @@ PERIODS, AGES = (5, 15, 25), (10, 20, 30)
 
 
 class Side:
-    """A program that answers each line with one."""
+    """A program that answers each line with a line."""
 
     def __init__(self, *command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
@@ -55,7 +55,7 @@ class Script:
 
     def __init__(self, seed, plain=False):
         self.random = random.Random(seed)
-        self.plain = plain  # nobody grows older, is added or deleted
+        self.plain = plain  # scripts without the lines age, add and delete
         self.lines, self.strategies, self.parents = [], {}, {}
         self.names = (a + b for a in ("", *LETTERS) for b in LETTERS)
         self.autos = {}
@@ -74,7 +74,7 @@ class Script:
                f"{self.random.choice(PERIODS)}{auto}"
 
     def weight(self, parent, restart):
-        """OTP takes nothing permanent for significant, nor anybody where it counts not."""
+        """OTP refuses `significant` for permanent children, and where auto_shutdown is never."""
         counts = self.autos[parent] != "never" and restart != "permanent"
         return " significant" if counts and self.random.random() < 0.6 else ""
 
@@ -101,7 +101,7 @@ class Script:
                f"{those[second]} {self.random.choice(REASONS)}"
 
     def step(self, states):
-        """One more line, for what there is now; None: that makes no sense."""
+        """One more line for children in these states; None: the line drawn makes no sense."""
         rnd = self.random
         up = [name for name in states[::2] if name not in self.strategies and
               states[states.index(name) + 1] == "up"]
@@ -159,7 +159,7 @@ def play(script, otp, supd):
 
 
 def disagrees(lines, otp, supd):
-    """At which line do they disagree?  None: never."""
+    """The number of the first line that OTP and supd answer differently; None: no line."""
     for i, line in enumerate(lines):
         if otp.ask(line) != supd.ask(line):
             return i

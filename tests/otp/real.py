@@ -21,7 +21,7 @@ SCRIPTS = int(os.environ.get("OTP_REAL", "12"))
 PART = 6  # scripts a test
 STEPS = 12
 MOVING = ("starting", "stopping", "waiting", "backoff", "suspended")
-# A start that fails is one that ends before it is ready.
+# A start fails when the process ends before it is ready.
 WORKER = """
 n=$(cat "$0/broken.$1" 2>/dev/null || echo 0)
 [ "$n" -gt 0 ] || exec "$2" "$0" "$1" ready

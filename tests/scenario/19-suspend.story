@@ -1,4 +1,4 @@
-# Suspend and resume: who stands still, for how long, and what that does to clocks.
+# Suspend and resume: which processes stand still, for how long, and the effect on clocks.
 
 story suspend freezes a subtree, resume thaws it
 tree

@@ -26,7 +26,7 @@ after 5s
 expect S a
 report started a window=7
 view a running restarts=0 failures=0 generation=1
-# That was its first start: what fails now is another episode.
+# The first start succeeded: a failure from now on begins another episode.
 broken a EMFILE 1
 restart a
 expect t a, x a, S a

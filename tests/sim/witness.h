@@ -55,7 +55,7 @@ struct wellbeing {
 	uint32_t serial; /* of the newest probe */
 	uint32_t bad, good;
 	uint64_t sick;             /* seq of the probe that was one too many */
-	uint64_t watchdog_expired; /* seq of its own report that it hangs */
+	uint64_t watchdog_expired; /* seq of the process's report of a hang */
 	uint64_t stamp;            /* of the newest message */
 	uint32_t kinds;            /* … and what was in it */
 };
@@ -91,7 +91,7 @@ struct witnessed {
 	    reached[NEED_MAX]; /* seq when the needs of others for it were last met */
 	bool removing;
 	bool may_be_stopped; /* for a reason from before */
-	bool unsure;         /* whether it should run is undecided */
+	bool unsure;         /* should the actor run?  undecided */
 
 	/* the hook under way, or the newest */
 	struct {
@@ -188,9 +188,9 @@ struct witness {
 	bool exited;
 	int32_t exit_status;
 	bool ends;     /* supd by itself, for exit_code_from, */
-	size_t end_at; /* … before this action of those that are looked at */
+	size_t end_at; /* … before the action with this index */
 	bool is_status_unsure;
-	bool has_zero; /* the status of one that is named, or */
+	bool has_zero; /* the status of a named actor, or */
 	int32_t end_statuses[SIM_NODES_MAX];
 	uint32_t n_end_statuses;
 	bool user_failed;     /* /user did, and no supervisor is above it */

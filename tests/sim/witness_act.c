@@ -333,7 +333,7 @@ check_reverse(struct witness *witness, const struct witnessed *node)
 	}
 }
 
-/* Failures of its siblings do not concern it. */
+/* True if failures of siblings do not concern the actor. */
 static bool
 is_alone(struct witness *witness, const struct witnessed *node)
 {

@@ -92,7 +92,7 @@ witness_restart_is_due(struct witness *witness, const struct witnessed *node)
 	return false;
 }
 
-/* Whether these actors should run is undecided. */
+/* Should these actors run?  Undecided from now on. */
 void
 witness_doubt(struct witness *witness, const struct witnessed *top)
 {

@@ -11,7 +11,7 @@
 #define CHAOS_TURNS 250
 #define CALM_TURNS  20000
 #define CALM_MS     UINT64_C(600000)
-#define CYCLE_TURNS 1000 /* among these a tree that keeps itself going */
+#define CYCLE_TURNS 1000 /* among these a tree with a cycle of its own */
 
 /* Something will happen; what is due when is not in any order. */
 void

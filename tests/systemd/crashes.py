@@ -41,7 +41,7 @@ def unchanged(m, before):
 
 
 def hearing(m):
-    """systemd says what it is told."""
+    """systemd logs every message to it, until the test ends."""
     m.run("systemctl", "log-level", "debug", good=True)
     m.undo.append(lambda: m.run("systemctl", "log-level", "info"))
 
@@ -236,7 +236,7 @@ def reload_cut(m):
 
 
 def places(m):
-    """Who lives where in the unit's cgroup: directory → how many."""
+    """Directory in the unit's cgroup → the number of processes in it."""
     text = m.run("/bin/sh", "-c", f"cd {CGROUP} && find . -name cgroup.procs -exec "
                  "sh -c 'echo $1 $(wc -l <$1)' - {} ';'", good=True).stdout
     return {os.path.dirname(path)[2:]: int(n)
@@ -294,7 +294,7 @@ def actor_words(m):
 
 
 def hang(m, walker):
-    """Stop the guardian; the one that is there when it has been replaced."""
+    """Stop the guardian by SIGSTOP; gives the guardian that replaces it."""
     old = until(lambda: m.guardian(walker), "a guardian")
     os.kill(old.host, signal.SIGSTOP)
     return m.successor(walker, old)

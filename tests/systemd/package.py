@@ -43,7 +43,7 @@ class Bare(Machine):
 
 
 def build(source):
-    """Make the package, and a later one that differs from it by its version; lintian's words."""
+    """Make the package, and the same as a later version; gives the words of lintian."""
     tree = os.path.join(PACKAGES, "source")
     shutil.copytree(source, tree)
     subprocess.run(["chmod", "-R", "u+w", tree], check=True)
@@ -108,7 +108,7 @@ def instance(m):
 def user(m):
     m.run("/bin/sh", "-c", "mkdir -p /root/.config/supd && echo 'children: {u: "
           "{command: [sleep, infinity]}}' >/root/.config/supd/supd.yaml", good=True)
-    # What pam_systemd would say, which is not in this machine.
+    # pam_systemd, which the container lacks, would set the variable.
     m.run("/bin/sh", "-c", "d=/run/systemd/system/user@0.service.d && mkdir -p $d && printf "
           "'[Service]\\nEnvironment=XDG_RUNTIME_DIR=/run/user/0\\n' >$d/t.conf && "
           "systemctl daemon-reload && systemctl start user@0", good=True)

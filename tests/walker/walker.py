@@ -45,7 +45,7 @@ class Guardian:
         return bool(more)
 
     def expect(self, start, timeout=15):
-        """Wait for a line that begins so; it is taken out."""
+        """Wait for a line that begins with `start`; takes the line out, and gives it."""
         end = time.monotonic() + timeout * PATIENCE
         while True:
             for i, line in enumerate(self.lines):
@@ -105,7 +105,7 @@ class Walker:
         return self.process.pid
 
     def guardian(self, timeout=15):
-        """The next one that says hello."""
+        """Wait for the next guardian that says hello."""
         self.listener.settimeout(timeout * PATIENCE)
         try:
             connection, _ = self.listener.accept()
@@ -1001,7 +1001,7 @@ def bound_of_an_upgrade(box):
         w, guardian = on_trial(Sub(box, name), new, n_actors)
         trials.append((w, guardian, 10000 + n_actors))
     busy, beating, _ = trials[1]
-    # It shows that it lives, and never takes over.
+    # The busy binary shows by beats that it lives, and never takes over.
     while not select.select([busy.listener], [], [], 1)[0]:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it may just have been aborted
             beating.send("beat")
