@@ -82,17 +82,14 @@ answer_health(struct http_client *client, const struct figures *text)
 void
 http_answer_figures(struct http_client *client, struct figures *text)
 {
-	int n;
-
 	if (client->wants_health) {
 		answer_health(client, text);
 		return;
 	}
-	n = snprintf(client->head, sizeof(client->head),
-	             "HTTP/1.1 200 OK\r\nContent-Type: " CONTENT_TYPE "\r\n"
-	             "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-	             text->len);
-
+	int n = snprintf(client->head, sizeof(client->head),
+	                 "HTTP/1.1 200 OK\r\nContent-Type: " CONTENT_TYPE "\r\n"
+	                 "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+	                 text->len);
 	ASSERT(n > 0 && (size_t)n < sizeof(client->head));
 	client->head_len = (size_t)n;
 	if (!client->head_only) {

@@ -85,10 +85,8 @@ on_connected(void *arg, int error)
 {
 	struct open_question *open = arg;
 
-	if (error == 0)
-		open->result = (struct probe_result){.answer = PROBE_IS_GOOD};
-	else
-		open->result = probe_failed(error);
+	open->result = error == 0 ? (struct probe_result){.answer = PROBE_IS_GOOD}
+	                          : probe_failed(error);
 	answer(open);
 }
 

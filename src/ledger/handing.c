@@ -80,7 +80,6 @@ send_wanted(const struct handing *handing, const struct vault *vault)
 static int
 send_news(struct handing *handing, const struct vault *vault)
 {
-	uint32_t signo;
 	int r;
 
 	if (handing->has_ack) {
@@ -94,7 +93,7 @@ send_news(struct handing *handing, const struct vault *vault)
 		return r;
 	}
 	if (handing->signals != 0) {
-		signo = (uint32_t)__builtin_ctz(handing->signals);
+		uint32_t signo = (uint32_t)__builtin_ctz(handing->signals);
 		r = send_short(handing, LINK_SIGNAL, signo);
 		if (r == 0)
 			handing->signals &= ~(UINT32_C(1) << signo);

@@ -47,8 +47,7 @@ struct logs {
 	int pidfd;
 	int request_fd; /* control->spare: where the request goes; else -1 */
 	int fd;         /* what it answers, -1: closed */
-	ev_io io;
-	ev_io end_io;
+	ev_io io, end_io;
 	bool follow;
 	bool grows;     /* new actors may belong to it … */
 	uint64_t n_set; /* … that came after these */
@@ -372,8 +371,6 @@ send_answer(struct conn *conn, size_t len, bool last)
 static void
 finish_logs(struct conn *conn)
 {
-	struct strbuf *out;
-
 	if (conn->call.logs->follow) {
 		reply_error(conn, CONTROL_INTERFACE ".SlowConsumer",
 		            json_pack("{s:i}", "dropped", 0));
@@ -382,7 +379,7 @@ finish_logs(struct conn *conn)
 		            json_pack("{s:s,s:s,s:s}", "name", "logs", "state", "",
 		                      "message", CUT));
 	} else {
-		out = reply_begin(conn);
+		struct strbuf *out = reply_begin(conn);
 		strbuf_adds(
 		    out, "{\"path\":\"\",\"time\":null,\"stream\":\"\",\"text\":\"\"}");
 		reply_end(conn, false);

@@ -27,8 +27,7 @@ struct replicas {
 	bool *is_there; /* by number - 1, up to the wanted number */
 	struct ref
 	    *surplus; /* in the order of their start: they go in the reverse of it */
-	size_t n_surplus;
-	size_t cap_surplus;
+	size_t n_surplus, cap_surplus;
 	uint32_t n_missing;
 };
 

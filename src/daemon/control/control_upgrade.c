@@ -172,7 +172,6 @@ void
 control_upgrade_if_due(struct control *control)
 {
 	struct conn *conn = control->upgrader;
-	int r;
 
 	if (conn == NULL)
 		return;
@@ -183,7 +182,7 @@ control_upgrade_if_due(struct control *control)
 	} else {
 		command_event(conn, REF_NONE, "upgrade");
 		control_flush(control);
-		r = make_room(conn);
+		int r = make_room(conn);
 		if (r == 0)
 			return;
 		refuse(conn, strerror(-r));

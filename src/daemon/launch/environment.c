@@ -66,13 +66,14 @@ environment_init(struct environment *environment, char **own)
 {
 	size_t n = 0;
 
-	*environment = (struct environment){0};
 	while (own[n] != NULL)
 		n++;
-	environment->base = calloc(n + 1, sizeof(char *));
-	environment->vars = malloc((ENVIRONMENT_VARS_MAX + 1) * sizeof(char *));
-	environment->bytes = malloc(ENVIRONMENT_BYTES_MAX);
-	environment->room = malloc(ENVFILE_BYTES_MAX + 1);
+	*environment = (struct environment){
+	    .base = calloc(n + 1, sizeof(char *)),
+	    .vars = malloc((ENVIRONMENT_VARS_MAX + 1) * sizeof(char *)),
+	    .bytes = malloc(ENVIRONMENT_BYTES_MAX),
+	    .room = malloc(ENVFILE_BYTES_MAX + 1),
+	};
 	if (environment->base == NULL || environment->vars == NULL ||
 	    environment->bytes == NULL || environment->room == NULL) {
 		environment_done(environment);

@@ -393,12 +393,11 @@ launch_begin(struct launching *launching, const struct actor *actor, uint32_t li
 	};
 	struct outputs outputs;
 	char mark[PROC_MARK_MAX];
-	int r;
 
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1, .said = ""};
 	launch_mark(launcher->facts, actor->ref.slot, life, mark);
 	ret->step = SPAWN_STEP_CGROUP;
-	r = open_containment(launcher, actor, mark, containment, &program.cgroup_fd);
+	int r = open_containment(launcher, actor, mark, containment, &program.cgroup_fd);
 	if (r == 0)
 		r = limiting_apply(launcher->cgroups,
 		                   conf_of_actor(launcher->actors, actor), actor,

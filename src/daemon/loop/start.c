@@ -438,12 +438,9 @@ static int
 begin(struct supd *supd, struct start *start)
 {
 	struct err err = {0};
-	int status;
+	int status =
+	    start->how == START_ADOPT ? take_over(supd, start) : boot(supd, start);
 
-	if (start->how == START_ADOPT)
-		status = take_over(supd, start);
-	else
-		status = boot(supd, start);
 	if (start->how == START_ANEW)
 		ledger_free(start->ledger);
 	if (status != 0)

@@ -65,7 +65,6 @@ supd_default_conf(char buf[SUPD_PATH_MAX])
 {
 	const char *config = getenv("XDG_CONFIG_HOME");
 	char home_buf[SUPD_PATH_MAX];
-	const char *home;
 	int n = -1;
 
 	if (geteuid() == 0)
@@ -73,7 +72,8 @@ supd_default_conf(char buf[SUPD_PATH_MAX])
 	if (config != NULL && config[0] == '/') {
 		n = snprintf(buf, SUPD_PATH_MAX, "%s/supd/supd.yaml", config);
 	} else {
-		home = conf_own_home(getenv("HOME"), home_buf, sizeof(home_buf));
+		const char *home =
+		    conf_own_home(getenv("HOME"), home_buf, sizeof(home_buf));
 		if (home != NULL)
 			n = snprintf(buf, SUPD_PATH_MAX, "%s/.config/supd/supd.yaml",
 			             home);

@@ -82,8 +82,7 @@ get_failure_time(const struct sample *sample, size_t i)
 static const struct family {
 	const char *name; /* ends with the unit, if the figure has a unit */
 	bool is_counter;
-	const char *unit;
-	const char *help;
+	const char *unit, *help;
 	enum figure_form form;
 } families[FIGURE_MAX] = {
     [FIGURE_UP] = {"supd_actor_up", false, NULL, "1 while the actor is running.",
@@ -341,7 +340,6 @@ families_write(struct strbuf *sb, size_t place, bool is_first,
 {
 	const struct labelled_family *labelled =
 	    place < FIGURE_MAX ? NULL : &labelled_families[place - FIGURE_MAX];
-	struct lines lines;
 	char memory[128];
 
 	if (place >= FIGURE_MAX + ARRAY_SIZE(labelled_families))
@@ -351,8 +349,8 @@ families_write(struct strbuf *sb, size_t place, bool is_first,
 	if (is_first)
 		add_head(sb, family->name, family->is_counter ? "counter" : "gauge",
 		         family->unit, family->help);
-	lines = (struct lines){.label = labelled == NULL ? NULL : labelled->label,
-	                       .form = family->form};
+	struct lines lines = {.label = labelled == NULL ? NULL : labelled->label,
+	                      .form = family->form};
 	strbuf_borrow(&lines.begin, memory, sizeof(memory));
 	strbuf_adds(&lines.begin, family->name);
 	strbuf_adds(&lines.begin, family->is_counter ? "_total" : "");

@@ -243,7 +243,6 @@ procs_bear(struct procs *procs)
 {
 	const size_t before = procs->room->post->posted.n;
 	struct births *births = &procs->births;
-	struct birth *birth;
 
 	if (births->n == 0 && births->n_waiting == 0)
 		return false;
@@ -254,7 +253,7 @@ procs_bear(struct procs *procs)
 		const bool is_alone = births->n_waiting == 0;
 
 		procs_look(procs);
-		birth = oldest_quick(births);
+		struct birth *birth = oldest_quick(births);
 		if (birth == NULL || clock_mono_ms() > births->until_ms ||
 		    (is_alone && procs->room->post->posted.n > before))
 			break;

@@ -16,29 +16,29 @@ void
 procs_order_again(struct procs *procs, struct proc *proc)
 {
 	struct tasks *tasks = procs->room->tasks;
-	struct task_order order = {
-	    .ref = proc->ref,
-	    .life = proc->life,
-	    .cause = {.kind = CAUSE_NORMAL, .code = -1},
-	};
 	const struct actor *actor = actors_get(procs->actors, proc->ref);
 
 	if (proc->child.pid == 0 || actor == NULL)
 		return;
-	if (proc->stop_command == STOP_COMMAND_ORDERED) {
-		order.kind = TASK_STOP;
-		order.serial = proc->life;
-		order.reason = TASK_ON_STOP;
-		order.timeout_ms = DURATION_INFINITE;
-		tasks_order(tasks, &order);
-	}
-	if (proc->reloads > tasks_run(tasks, proc->ref, TASK_RELOAD)) {
-		order.kind = TASK_RELOAD;
-		order.serial = 0;
-		order.reason = TASK_ON_RELOAD;
-		order.timeout_ms = actor->conf->spec.hook_timeout_ms;
-		tasks_order(tasks, &order);
-	}
+	if (proc->stop_command == STOP_COMMAND_ORDERED)
+		tasks_order(tasks, &(const struct task_order){
+		                       .ref = proc->ref,
+		                       .kind = TASK_STOP,
+		                       .reason = TASK_ON_STOP,
+		                       .serial = proc->life,
+		                       .life = proc->life,
+		                       .timeout_ms = DURATION_INFINITE,
+		                       .cause = {.kind = CAUSE_NORMAL, .code = -1},
+		                   });
+	if (proc->reloads > tasks_run(tasks, proc->ref, TASK_RELOAD))
+		tasks_order(tasks, &(const struct task_order){
+		                       .ref = proc->ref,
+		                       .kind = TASK_RELOAD,
+		                       .reason = TASK_ON_RELOAD,
+		                       .life = proc->life,
+		                       .timeout_ms = actor->conf->spec.hook_timeout_ms,
+		                       .cause = {.kind = CAUSE_NORMAL, .code = -1},
+		                   });
 }
 
 /* Have stop_command ask it to end; false: there is none, or it has failed. */

@@ -29,8 +29,7 @@ struct asking {
 	uint64_t number; /* … as the message of that number */
 	bool is_late;    /* timed out: `number` is of the message that cancels it */
 	struct helper_answer answer; /* to be told when the grace is over */
-	ev_timer grace;
-	ev_timer timeout;
+	ev_timer grace, timeout;
 };
 
 struct prober {

@@ -223,10 +223,9 @@ launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, cha
 	struct spawn_result *ret = &launching->result;
 	char mark[PROC_MARK_MAX];
 	int cgroup_fd = -1;
-	int r;
 
 	task_mark(room, place, mark);
-	r = open_containment(tasks, task, actor, mark, &cgroup_fd);
+	int r = open_containment(tasks, task, actor, mark, &cgroup_fd);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_CGROUP;
 		return r;

@@ -275,8 +275,7 @@ reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 	struct retired *retired = calloc(1, sizeof(*retired));
 	struct prepared new;
 	const uint64_t id = reloader->recording->facts.conf_id;
-	int before_fd;
-	int r;
+	int before_fd, r;
 
 	if (retired == NULL || reloader->recording->facts.shutting_down) {
 		r = retired == NULL ? ENOMEM : ESHUTDOWN;

@@ -242,10 +242,9 @@ static void
 on_room(void *user, bool is_new)
 {
 	struct lending *lending = user;
-	int fd;
 
 	if (is_new) {
-		fd = make_page(lending);
+		int fd = make_page(lending);
 		if (fd < 0) {
 			(void)log_errno(fd, "memory to share with /system/letters");
 			return;

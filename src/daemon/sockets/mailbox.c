@@ -281,12 +281,13 @@ make_table(struct mailboxes *ret, const struct conf *conf, struct err *err)
 {
 	const uint32_t n = count_sockets(conf);
 
-	mailboxes_init(ret);
-	ret->at = calloc(n + 1, sizeof(*ret->at));
-	ret->first = calloc(conf->n_actors + 1, sizeof(uint32_t));
-	ret->handled = calloc(n + 1, sizeof(uint32_t));
-	ret->first_handled = calloc(conf->n_actors + 1, sizeof(uint32_t));
-	ret->n_actors = conf->n_actors;
+	*ret = (struct mailboxes){
+	    .at = calloc(n + 1, sizeof(*ret->at)),
+	    .first = calloc(conf->n_actors + 1, sizeof(uint32_t)),
+	    .n_actors = conf->n_actors,
+	    .handled = calloc(n + 1, sizeof(uint32_t)),
+	    .first_handled = calloc(conf->n_actors + 1, sizeof(uint32_t)),
+	};
 	if (ret->at == NULL || ret->first == NULL || ret->handled == NULL ||
 	    ret->first_handled == NULL || list_sockets(ret, conf) < 0) {
 		release(ret);

@@ -232,14 +232,13 @@ tail_read(struct tail *tail, struct tail_stream *stream, char *buf, size_t size,
 	char both[TAIL_MAX];
 	uint64_t total = 0;
 	size_t len = 0, waiting = 0, taken;
-	uint32_t turns;
 
 	if (entry == NULL) {
 		waiting = count_waiting(stream);
 		len = peek_pipe(tail, stream, waiting, both, sizeof(both));
 	}
 	for (unsigned int i = 0; i < TRIES && entry != NULL; i++) {
-		turns = __atomic_load_n(&entry->turns, __ATOMIC_ACQUIRE);
+		uint32_t turns = __atomic_load_n(&entry->turns, __ATOMIC_ACQUIRE);
 		total = __atomic_load_n(&entry->total, __ATOMIC_RELAXED);
 		taken = total > begun + STATE_RING_BYTES ? STATE_RING_BYTES : 0;
 		if (taken == 0 && total > begun)

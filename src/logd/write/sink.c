@@ -47,12 +47,11 @@ int
 sink_open(struct sink *sink, uint64_t *ret_size)
 {
 	struct stat st;
-	int r;
 
 	if (sink->fd >= 0 && (fstat(sink->fd, &st) < 0 || st.st_nlink == 0))
 		sink_close(sink);
 	if (sink->fd < 0) {
-		r = open_file(sink, &st);
+		int r = open_file(sink, &st);
 		if (r < 0)
 			return r;
 	}

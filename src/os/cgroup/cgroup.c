@@ -328,10 +328,8 @@ cgroup_leave(const char *path)
 int
 cgroup_root_open(struct cgroup_root *root, struct err *err)
 {
-	int r;
-
 	cgroup_root_init(root);
-	r = find_own(root, err);
+	int r = find_own(root, err);
 	if (r < 0)
 		goto fail;
 	r = check_writable(root->path, err);

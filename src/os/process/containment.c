@@ -326,10 +326,8 @@ int
 containment_signal(const struct containment *c, const struct cgroup_root *root,
                    struct proc_sweep *sweep, int signo)
 {
-	int r;
-
 	if (c->is_cgroup) {
-		r = cgroup_leaf_signal(root, leaf_of(c).text, signo);
+		int r = cgroup_leaf_signal(root, leaf_of(c).text, signo);
 		return r < 0 ? r : 0;
 	}
 	ASSERT(sweep != NULL);

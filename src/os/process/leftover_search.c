@@ -39,11 +39,9 @@ struct hunt {
 	struct map sessions; /* sessions of processes of those users */
 	char *environment;   /* of the process that is looked at */
 	size_t environment_len;
-	pid_t parent;
-	pid_t walker;
+	pid_t parent, walker;
 	/* of the last look: processes of theirs, and those that executed a program */
-	size_t n_theirs;
-	size_t n_unsure;
+	size_t n_theirs, n_unsure;
 };
 
 /* Before a process is looked at; false: it did not let go of a child before. */

@@ -41,8 +41,7 @@ struct swept {
 
 struct proc_sweep {
 	struct swept *all;
-	size_t n;
-	size_t cap;
+	size_t n, cap;
 	pid_t self;
 	pid_t subreaper;           /* orphans are its children */
 	int list_fd;               /* their list; -1 before it is read */
@@ -54,8 +53,7 @@ struct proc_sweep {
 	struct map seen;          /* pid to index */
 	struct map dead; /* pids of orphans that had ended before the last listing */
 	pid_t *pids;     /* scratch: the children of one process */
-	size_t n_pids;
-	size_t pids_cap;
+	size_t n_pids, pids_cap;
 };
 
 /*

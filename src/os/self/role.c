@@ -44,11 +44,10 @@ char **
 role_arguments(char **argv)
 {
 	size_t n = 0;
-	char **all;
 
 	while (argv[n] != NULL)
 		n++;
-	all = calloc(n + 3, sizeof(*all));
+	char **all = calloc(n + 3, sizeof(*all));
 	if (all == NULL)
 		return NULL;
 	all[0] = n > 0 ? argv[0] : (char *)(uintptr_t) "supd";

@@ -169,6 +169,7 @@ int
 sockplace_find(const char *path, struct sockplace *ret, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
+	const char *name = slash == NULL ? path : slash + 1;
 	struct approach approach = {.at = -1};
 	int r = -ENAMETOOLONG;
 
@@ -180,11 +181,13 @@ sockplace_find(const char *path, struct sockplace *ret, struct err *err)
 		r = n < LINKS_MAX ? follow(&approach, err) : -ELOOP;
 	if (r < 0)
 		fd_close(&approach.at);
-	ret->dir_fd = approach.at;
-	ret->name = slash == NULL ? path : slash + 1;
-	ret->is_contested = approach.is_contested;
-	ret->uid = approach.is_contested ? 0 : approach.uid;
-	ret->is_root_s_alone = approach.uid == 0 && !approach.is_contested &&
-	                       is_root_s_alone(approach.at, ret->name);
+	*ret = (struct sockplace){
+	    .dir_fd = approach.at,
+	    .name = name,
+	    .is_contested = approach.is_contested,
+	    .uid = approach.is_contested ? 0 : approach.uid,
+	    .is_root_s_alone = approach.uid == 0 && !approach.is_contested &&
+	                       is_root_s_alone(approach.at, name),
+	};
 	return r;
 }

@@ -142,19 +142,17 @@ static int
 find_owner(struct order *order, struct err *err)
 {
 	const char *user = order->user, *group = order->group;
-	const struct passwd *passwd;
-	const struct group *entry;
 
 	/* A number needs no user database: that may be why it has to be looked up here.
 	 */
 	if (user[0] != '\0' && !id_parse(user, &order->file.uid)) {
-		passwd = getpwnam(user);
+		const struct passwd *passwd = getpwnam(user);
 		if (passwd == NULL)
 			return err_say(err, -ENOENT, "user %s is unknown", user);
 		order->file.uid = passwd->pw_uid;
 	}
 	if (group[0] != '\0' && !id_parse(group, &order->file.gid)) {
-		entry = getgrnam(group);
+		const struct group *entry = getgrnam(group);
 		if (entry == NULL)
 			return err_say(err, -ENOENT, "group %s is unknown", group);
 		order->file.gid = entry->gr_gid;

@@ -29,9 +29,7 @@
 /* The kernel's sets have 64 bits in two halves. */
 #define CAPABILITIES_MAX 64
 struct sets {
-	uint64_t effective;
-	uint64_t permitted;
-	uint64_t inheritable;
+	uint64_t effective, permitted, inheritable;
 };
 
 /* The step has failed if the system call for it has; `which` as in struct spawn_result.
