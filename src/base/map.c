@@ -57,8 +57,7 @@ static size_t
 locate(const struct map *map, uint64_t key, const char *name)
 {
 	const uint32_t mark = mark_of(key);
-	size_t mask = map->cap - 1;
-	size_t i = home_of(map, mark);
+	size_t mask = map->cap - 1, i = home_of(map, mark);
 
 	while (map->entries[i].mark != 0 && !same(&map->entries[i], mark, key, name))
 		i = (i + 1) & mask;

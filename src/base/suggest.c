@@ -24,8 +24,7 @@ size_t
 suggest_distance(const char *a, const char *b)
 {
 	size_t rows[3][SUGGEST_LEN_MAX + 1];
-	size_t a_len = strlen(a);
-	size_t b_len = strlen(b);
+	size_t a_len = strlen(a), b_len = strlen(b);
 
 	if (a_len > SUGGEST_LEN_MAX || b_len > SUGGEST_LEN_MAX)
 		return SIZE_MAX;
@@ -33,8 +32,7 @@ suggest_distance(const char *a, const char *b)
 		rows[0][j] = j;
 	for (size_t i = 1; i <= a_len; i++) {
 		size_t *row = rows[i % 3];
-		const size_t *above = rows[(i - 1) % 3];
-		const size_t *above2 = rows[(i + 1) % 3];
+		const size_t *above = rows[(i - 1) % 3], *above2 = rows[(i + 1) % 3];
 
 		row[0] = i;
 		for (size_t j = 1; j <= b_len; j++) {

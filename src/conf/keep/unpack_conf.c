@@ -166,7 +166,6 @@ unpack_block(struct conf *conf)
 {
 	struct packed_head head;
 	const size_t at = packed_align(sizeof(head));
-	struct unpack unpack = {.visitor = {unpack_texts, unpack_array}};
 	unsigned char *block = conf->block.at;
 	size_t bytes = conf->block.bytes;
 	struct conf *inner = (struct conf *)(block + at);
@@ -175,10 +174,13 @@ unpack_block(struct conf *conf)
 	memcpy(&head, block, sizeof(head));
 	if (sum_bytes(block + sizeof(head), bytes - sizeof(head), 0) != head.sum)
 		return -EBADMSG;
-	unpack.block = block;
-	unpack.bytes = bytes;
-	unpack.texts = head.texts;
-	unpack.used = packed_align(at + sizeof(*conf));
+	struct unpack unpack = {
+	    .visitor = {unpack_texts, unpack_array},
+	    .block = block,
+	    .used = packed_align(at + sizeof(*conf)),
+	    .texts = head.texts,
+	    .bytes = bytes,
+	};
 	if (head.texts < unpack.used || head.texts >= bytes || block[bytes - 1] != '\0')
 		return -EBADMSG;
 	int r = packed_visit(&unpack.visitor, at);

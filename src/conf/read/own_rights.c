@@ -93,8 +93,7 @@ rights_want(struct reader *reader, const struct yaml *at, const struct trail *tr
             enum capability capability, const char *fmt, ...)
 {
 	const struct rights *rights = rights_get(reader);
-	char sentence[SENTENCE_MAX];
-	char name[CAPABILITY_NAME_MAX] = "";
+	char sentence[SENTENCE_MAX], name[CAPABILITY_NAME_MAX] = "";
 	va_list ap;
 
 	if (rights == NULL || (rights->effective & CAPABILITY_BIT(capability)) != 0)

@@ -133,8 +133,7 @@ read_socket(struct reader *reader, const struct conf_actor *actor,
             const struct node_pair *pair, struct conf_socket *socket,
             const struct trail *up)
 {
-	const struct yaml *name = pair->key;
-	const struct yaml *node = pair->value;
+	const struct yaml *name = pair->key, *node = pair->value;
 	struct trail trail = {up, name->text, 0};
 	const struct yaml *listen =
 	    node->type == NODE_MAP ? node_get(node, "listen") : node;

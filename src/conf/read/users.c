@@ -82,12 +82,14 @@ users_groups_with(struct users *users, const struct user *user, gid_t gid,
 static int
 fill_user(struct users *users, const struct passwd *found, struct user *user)
 {
-	user->uid = found->pw_uid;
-	user->gid = found->pw_gid;
-	user->has_gid = true;
-	user->name = arena_dup(users->arena, found->pw_name);
-	user->home = arena_dup(users->arena, found->pw_dir);
-	user->shell = arena_dup(users->arena, found->pw_shell);
+	*user = (struct user){
+	    .uid = found->pw_uid,
+	    .gid = found->pw_gid,
+	    .has_gid = true,
+	    .name = arena_dup(users->arena, found->pw_name),
+	    .home = arena_dup(users->arena, found->pw_dir),
+	    .shell = arena_dup(users->arena, found->pw_shell),
+	};
 	if (user->name == NULL || user->home == NULL || user->shell == NULL)
 		return -ENOMEM;
 	return users_groups_with(users, user, user->gid, &user->groups, &user->n_groups);
@@ -103,8 +105,7 @@ ask_user(struct users *users, const char *name, struct user *user)
 		return -ETIMEDOUT;
 	for (size_t size = 4096; r == ERANGE && size <= LOOKUP_BYTES_MAX; size *= 4) {
 		CLEANUP_FREE char *buffer = malloc(size);
-		struct passwd entry;
-		struct passwd *found = NULL;
+		struct passwd entry, *found = NULL;
 		id_t id;
 
 		if (buffer == NULL)
@@ -147,8 +148,7 @@ remember_user(struct users *users, const char *name, const struct user *user)
 const char *
 conf_own_home(const char *variable, char *buf, size_t size)
 {
-	struct passwd entry;
-	struct passwd *found = NULL;
+	struct passwd entry, *found = NULL;
 	CLEANUP_FREE char *bytes = NULL;
 	const char *home = variable;
 	int n = -1;
@@ -221,8 +221,7 @@ users_find_group(struct users *users, const char *name, gid_t *ret_gid, struct e
 		               "the user database does not answer (group %.100s)", name);
 	for (size_t size = 4096; r == ERANGE && size <= LOOKUP_BYTES_MAX; size *= 4) {
 		CLEANUP_FREE char *buffer = malloc(size);
-		struct group entry;
-		struct group *found = NULL;
+		struct group entry, *found = NULL;
 
 		if (buffer == NULL)
 			return -ENOMEM;

@@ -78,8 +78,7 @@ static int
 parse_host(const char *text, struct url *url, struct err *why)
 {
 	char whole[PROBE_URL_MAX + 8];
-	const char *bracket = strrchr(url->host, ']');
-	const char *colon = strrchr(url->host, ':');
+	const char *bracket = strrchr(url->host, ']'), *colon = strrchr(url->host, ':');
 	bool has_port = colon != NULL && (bracket == NULL || colon > bracket);
 
 	if (strchr(url->host, '@') != NULL)

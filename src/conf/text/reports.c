@@ -121,8 +121,7 @@ static int
 compare(const void *left, const void *right, void *data)
 {
 	const struct conf_report *a = left, *b = right;
-	size_t a_rank = file_rank(data, a->file);
-	size_t b_rank = file_rank(data, b->file);
+	size_t a_rank = file_rank(data, a->file), b_rank = file_rank(data, b->file);
 
 	if (a_rank != b_rank)
 		return a_rank < b_rank ? -1 : 1;

@@ -157,8 +157,7 @@ static void
 merge_pairs(const struct merge *merge, struct arena *arena, struct merge *work,
             size_t *n_work)
 {
-	const struct yaml *base = merge->base;
-	const struct yaml *over = merge->over;
+	const struct yaml *base = merge->base, *over = merge->over;
 	struct yaml *out = merge->out;
 
 	out->dollar = base->dollar || over->dollar;

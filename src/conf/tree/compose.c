@@ -118,9 +118,7 @@ find_replicas(const struct yaml *recipes, const char *parent, const char *name,
 {
 	char *path = arena_printf(arena, "%s/%.*s", parent, (int)len, name);
 
-	if (path == NULL)
-		return NULL;
-	return node_get(node_get(recipes, RECIPE_REPLICAS), path);
+	return path == NULL ? NULL : node_get(node_get(recipes, RECIPE_REPLICAS), path);
 }
 
 /* The name x@3 belongs to the replicas of x alone. */

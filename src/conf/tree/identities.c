@@ -97,7 +97,6 @@ conf_identify(const struct conf_process *process, int fd)
 	                         {.type = NODE_LIST}};
 	struct node_pair pairs[3];
 	struct yaml map = {.type = NODE_MAP, .pairs = pairs};
-	struct reader reader = {.options = &options, .reports = &reports, .conf = conf};
 
 	if (conf == NULL)
 		return;
@@ -105,9 +104,14 @@ conf_identify(const struct conf_process *process, int fd)
 	conf_reports_init(&reports);
 	arena_init(&scratch, CONF_MEMORY_MAX);
 	users_init(&users, conf->memory, &options);
-	reader.keep = conf->memory;
-	reader.scratch = &scratch;
-	reader.users = &users;
+	struct reader reader = {
+	    .options = &options,
+	    .reports = &reports,
+	    .conf = conf,
+	    .keep = conf->memory,
+	    .scratch = &scratch,
+	    .users = &users,
+	};
 	while (process->identity.asked_groups != NULL &&
 	       process->identity.asked_groups[values[2].n] != NULL)
 		values[2].n++;

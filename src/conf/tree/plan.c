@@ -154,8 +154,7 @@ static size_t
 compare_keys(struct conf_keys *old, struct conf_keys *new_keys,
              const struct conf_key **ret_differs)
 {
-	const struct conf_key *a = conf_keys_next(old);
-	const struct conf_key *b = conf_keys_next(new_keys);
+	const struct conf_key *a = conf_keys_next(old), *b = conf_keys_next(new_keys);
 	size_t n = 0;
 
 	while (a != NULL || b != NULL) {

@@ -65,9 +65,9 @@ look_at(const char *root, const char *path)
 
 	if (program_stat(root, path, &stat_buf) < 0)
 		return errno == EACCES ? FOUND_PROGRAM : FOUND_NOTHING;
-	if (!S_ISREG(stat_buf.st_mode) || (stat_buf.st_mode & 0111) == 0)
-		return FOUND_NOT_EXECUTABLE;
-	return FOUND_PROGRAM;
+	return !S_ISREG(stat_buf.st_mode) || (stat_buf.st_mode & 0111) == 0
+	           ? FOUND_NOT_EXECUTABLE
+	           : FOUND_PROGRAM;
 }
 
 /* What the last of the environment files says. */

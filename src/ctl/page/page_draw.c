@@ -156,8 +156,7 @@ put_name(const struct page *page, const struct page_row *shown,
 	const struct snapshot *now = &page->top.now;
 	const struct row *row = &now->rows[shown->row];
 	const uint32_t top_depth = now->rows[page->shown[0].row].depth;
-	const char *path = snapshot_text(now, row->path);
-	const char *slash = strrchr(path, '/');
+	const char *path = snapshot_text(now, row->path), *slash = strrchr(path, '/');
 	struct region at = *region;
 	CLEANUP(strbuf_done) struct strbuf sb = STRBUF(4096);
 

@@ -172,8 +172,7 @@ bound_text(struct pane *pane)
 static void
 take_lines(struct pane *pane)
 {
-	const char *text = strbuf_str(&pane->partial);
-	const char *end = text + pane->partial.len;
+	const char *text = strbuf_str(&pane->partial), *end = text + pane->partial.len;
 	const char *line_end;
 
 	while ((line_end = memchr(text, '\n', (size_t)(end - text))) != NULL) {

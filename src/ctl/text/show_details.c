@@ -97,8 +97,8 @@ show_details(struct out *out, const struct actor_view *actor)
 	show_label(out, "log");
 	print_span(&out->buf, details->log);
 	if (actor->missed.blocked.at != NULL) {
-		strbuf_adds(&out->buf, details->log.at != NULL ? ", " : "");
-		strbuf_adds(&out->buf, "cannot be written: ");
+		strbuf_addf(&out->buf,
+		            "%scannot be written: ", details->log.at != NULL ? ", " : "");
 		print_span(&out->buf, actor->missed.blocked);
 	}
 	strbuf_addc(&out->buf, '\n');

@@ -303,9 +303,8 @@ run(struct ctl *ctl, int argc, char **argv)
 		return optind + 1 < argc ? print_verb_help(ctl, argv[optind + 1])
 		                         : print_usage(ctl);
 	const struct verb *verb = verb_find(name);
-	if (verb == NULL)
-		return unknown_verb(ctl, name);
-	return run_verb(ctl, verb, &options, argc - optind, argv + optind);
+	return verb == NULL ? unknown_verb(ctl, name)
+	                    : run_verb(ctl, verb, &options, argc - optind, argv + optind);
 }
 
 /* Without this the socket would take the number of a closed standard output, and what is

@@ -144,9 +144,9 @@ roll_one(struct ctl *ctl, char *name)
 int
 verb_restart(struct ctl *ctl, char **names, uint32_t n)
 {
-	if ((ctl->options.given & OPTION_ROLLING) != 0)
-		return verb_restart_rolling(ctl, names, n, roll_one);
-	return act_and_settle(ctl, names, n, verb_act);
+	return (ctl->options.given & OPTION_ROLLING) != 0
+	           ? verb_restart_rolling(ctl, names, n, roll_one)
+	           : act_and_settle(ctl, names, n, verb_act);
 }
 
 /* A call with an empty answer; on a terminal a remark says what was done. */

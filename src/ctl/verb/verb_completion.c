@@ -187,8 +187,7 @@ complete_bash(struct strbuf *sb)
 	static const struct verb any = {.options = ~0u};
 	const struct verb *verb = NULL;
 
-	strbuf_adds(sb, bash_head);
-	strbuf_adds(sb, "\tverbs='help");
+	strbuf_addf(sb, "%s\tverbs='help", bash_head);
 	while ((verb = verb_next(verb)) != NULL)
 		strbuf_addf(sb, " %s", verb->name);
 	strbuf_adds(sb, "'\n\toptions='");
@@ -199,8 +198,7 @@ complete_bash(struct strbuf *sb)
 	strbuf_adds(sb, "\tesac\n\tcase $verb in\n\thelp) names=$verbs ;;\n");
 	while ((verb = verb_next(verb)) != NULL)
 		bash_verb(sb, verb);
-	strbuf_adds(sb, "\tesac\n");
-	strbuf_adds(sb, bash_tail);
+	strbuf_addf(sb, "\tesac\n%s", bash_tail);
 }
 
 /* ---- zsh --------------------------------------------------------------------------- */

@@ -41,7 +41,6 @@ new_node(struct tree *tree)
 {
 	if (tree->n == TREE_NODES_MAX || !ARRAY_RESERVE(tree->nodes, tree->n, tree->cap))
 		return NULL;
-	tree->nodes[tree->n] = (struct tree_node){.parent = SIZE_MAX};
 	return &tree->nodes[tree->n++];
 }
 
@@ -68,11 +67,13 @@ add_node(void *user, const struct actor_view *actor)
 		tree->failed = true;
 		return;
 	}
-	node->depth = roster_path_depth(actor->path);
-	node->json = tree->text.len;
-	node->json_len = actor->raw.len;
-	node->path = tree->text.len + (size_t)(actor->path.at - actor->raw.at);
-	node->path_len = actor->path.len;
+	*node = (struct tree_node){
+	    .path = tree->text.len + (size_t)(actor->path.at - actor->raw.at),
+	    .path_len = actor->path.len,
+	    .json = tree->text.len,
+	    .json_len = actor->raw.len,
+	    .depth = roster_path_depth(actor->path),
+	};
 	strbuf_add(&tree->text, actor->raw.at, actor->raw.len);
 	node->parent = find_parent(tree, tree->n - 1);
 }

@@ -122,8 +122,7 @@ resolve_all(struct targets *targets, char **names, uint32_t n, bool unknown_too)
 static json_t *
 watch_parameters(const struct targets *targets)
 {
-	json_t *names = json_array();
-	json_t *since = json_array();
+	json_t *names = json_array(), *since = json_array();
 
 	for (size_t i = 0; i < targets->n; i++) {
 		const struct watch_target *target = &targets->at[i];
@@ -140,8 +139,7 @@ watch_parameters(const struct targets *targets)
 static bool
 is_answer(const struct watch_target *target, const char *path)
 {
-	size_t len = strlen(target->path);
-	size_t path_len = strlen(path);
+	size_t len = strlen(target->path), path_len = strlen(path);
 
 	if (target->incarnation > 0 || path_len <= len)
 		return strcmp(target->path, path) == 0;

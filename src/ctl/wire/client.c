@@ -69,9 +69,8 @@ poll_timeout(const struct client *client)
 		return -1;
 	if (client->deadline_ms <= now)
 		return 0;
-	if (client->deadline_ms - now > INT_MAX)
-		return INT_MAX;
-	return (int)(client->deadline_ms - now);
+	return client->deadline_ms - now > INT_MAX ? INT_MAX
+	                                           : (int)(client->deadline_ms - now);
 }
 
 /* A Unix socket's connect waits while the queue of the server is full: bound it. */
@@ -120,9 +119,9 @@ client_peer_pid(const struct client *client)
 	struct ucred peer = {0};
 	socklen_t len = sizeof(peer);
 
-	if (getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-		return 0;
-	return peer.pid;
+	return getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0
+	           ? 0
+	           : peer.pid;
 }
 
 /* The pause before the next attempt: none before the first one after a loss. */

@@ -38,11 +38,13 @@ print_init(struct out *out, int fd)
 {
 	const char *no_color = getenv("NO_COLOR");
 
-	*out = (struct out){.fd = fd};
-	strbuf_init(&out->buf, OUT_BYTES_MAX);
-	out->terminal = isatty(fd) == 1;
+	*out = (struct out){
+	    .fd = fd,
+	    .buf = STRBUF(OUT_BYTES_MAX),
+	    .terminal = isatty(fd) == 1,
+	    .utf8 = locale_is_utf8(),
+	};
 	out->colour = out->terminal && (no_color == NULL || no_color[0] == '\0');
-	out->utf8 = locale_is_utf8();
 }
 
 /* Give back the memory; what was not flushed is lost. */

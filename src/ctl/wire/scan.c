@@ -11,9 +11,7 @@
 void
 scan_init(struct scan *scan, struct span text)
 {
-	scan->p = text.at;
-	scan->end = text.at + text.len;
-	scan->bad = text.at == NULL;
+	*scan = (struct scan){text.at, text.at + text.len, text.at == NULL};
 }
 
 /* Something else was expected: there is nothing more to be read. */
@@ -101,8 +99,7 @@ find_quote(const char *start, const char *end)
 static inline struct span
 take_string(struct scan *scan)
 {
-	const char *start = scan->p + 1;
-	const char *quote = NULL;
+	const char *start = scan->p + 1, *quote = NULL;
 
 	if (scan->p < scan->end && *scan->p == '"')
 		quote = find_quote(start, scan->end);

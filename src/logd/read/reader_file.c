@@ -375,7 +375,6 @@ reader_file_seek_end(struct reader_file *file)
 
 	if (file->is_packed)
 		return reader_file_seek(file, INT64_MAX);
-	if (fstat(file->fd, &st) < 0)
-		return -errno;
-	return reader_file_seek(file, (uint64_t)st.st_size);
+	return fstat(file->fd, &st) < 0 ? -errno
+	                                : reader_file_seek(file, (uint64_t)st.st_size);
 }

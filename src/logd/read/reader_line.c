@@ -80,8 +80,7 @@ escape_length(const char *p, const char *end)
 static const char *
 take_string(const char **p, const char *end, size_t *ret_len)
 {
-	const char *start = *p + 1;
-	const char *at = start;
+	const char *start = *p + 1, *at = start;
 
 	if (*p == end || **p != '"')
 		return NULL;
@@ -106,8 +105,7 @@ take_string(const char **p, const char *end, size_t *ret_len)
 static bool
 parse_json(struct reader_line *line, const char *text, size_t len)
 {
-	const char *p = text;
-	const char *end = text + len;
+	const char *p = text, *end = text + len;
 	size_t time_len;
 
 	if (!take(&p, end, "{\"time\":"))
@@ -142,9 +140,11 @@ reader_line_parse(struct reader_line *ret, enum reader_format format, const char
 	    len <= READER_TIME_LEN || text[READER_TIME_LEN] != ' ' ||
 	    !reader_time_is(text, READER_TIME_LEN))
 		return;
-	ret->time = text;
-	ret->text = text + READER_TIME_LEN + 1;
-	ret->len = len - READER_TIME_LEN - 1;
+	*ret = (struct reader_line){
+	    .time = text,
+	    .text = text + READER_TIME_LEN + 1,
+	    .len = len - READER_TIME_LEN - 1,
+	};
 }
 
 /* Append the answer for a line; position "" is none. */

@@ -232,8 +232,6 @@ begin_at_position(struct source *source)
 static int
 begin_in_past(struct source *source, const struct source_start *start)
 {
-	int r;
-
 	source->skipping = start->since != NULL && source->format != READER_PLAIN &&
 	                   source->format != READER_FOREIGN;
 	/* If all files are older, reading begins with the lines to come.  So the end is
@@ -243,9 +241,9 @@ begin_in_past(struct source *source, const struct source_start *start)
 		(void)begin_at_end(source);
 	struct reader_file end = source->file;
 	reader_file_init(&source->file);
-	r = start->lines > 0
-	        ? begin_at_tail(source, (uint64_t)start->lines, start->since_us)
-	        : open_oldest(source, start->since_us);
+	int r = start->lines > 0
+	            ? begin_at_tail(source, (uint64_t)start->lines, start->since_us)
+	            : open_oldest(source, start->since_us);
 	if (r == -ENOENT && end.fd >= 0) {
 		source->file = end;
 		return 0;

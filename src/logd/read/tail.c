@@ -6,11 +6,11 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/cleanup.h"
+#include "logd/write/batch.h"
 #include "logd/write/state.h"
 #include "os/self/fd.h"
 
@@ -88,12 +88,7 @@ is_settled(const struct state_entry *entry, uint32_t turns)
 static size_t
 count_waiting(const struct tail_stream *stream)
 {
-	int fill = 0;
-
-	if (stream->pipe_fd < 0 || ioctl(stream->pipe_fd, FIONREAD, &fill) < 0 ||
-	    fill <= 0)
-		return 0;
-	return (size_t)fill;
+	return stream->pipe_fd < 0 ? 0 : batch_pipe_fill(stream->pipe_fd);
 }
 
 /* The last `len` bytes in the ring of an entry that has `total`; how many they are. */

@@ -21,8 +21,8 @@
 #define NAMES_MAX 100000
 
 /* How many bytes are in a pipe. */
-static size_t
-pipe_fill(int fd)
+size_t
+batch_pipe_fill(int fd)
 {
 	int n = 0;
 
@@ -210,7 +210,7 @@ take_out(struct batch *batch, int fd)
 {
 	const size_t length = (size_t)batch->state->head->batch.length;
 	const unsigned int flags = SPLICE_F_NONBLOCK | SPLICE_F_MOVE;
-	size_t moved = pipe_fill(batch->staging[0]);
+	size_t moved = batch_pipe_fill(batch->staging[0]);
 	int r = 0;
 
 	while (moved < length && r == 0) {

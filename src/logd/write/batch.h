@@ -44,6 +44,7 @@ int batch_recover(struct batch *batch);
 int batch_resume(struct batch *batch, const struct batch_source *source);
 void batch_give_up(struct batch *batch);
 
+size_t batch_pipe_fill(int fd);
 ssize_t batch_peek(struct batch *batch, int fd);
 int batch_load(struct batch *batch, size_t len);
 void batch_discard(struct batch *batch);

@@ -120,9 +120,8 @@ make_lines(struct delivery *delivery, struct piece *piece)
 	piece->format.is_new = piece->size == 0;
 	if (log->json)
 		return format_json(&piece->format, data, piece->len);
-	if (log->timestamps)
-		return format_text(&piece->format, data, piece->len);
-	return format_plain(&piece->format, data, piece->len);
+	return log->timestamps ? format_text(&piece->format, data, piece->len)
+	                       : format_plain(&piece->format, data, piece->len);
 }
 
 /*

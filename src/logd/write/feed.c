@@ -29,8 +29,7 @@ feed_pair(int ret_fds[2])
 int
 feed_set_text(struct feed_message *message, const char *actor, const char *path)
 {
-	const size_t actor_size = strlen(actor) + 1;
-	const size_t path_size = strlen(path) + 1;
+	const size_t actor_size = strlen(actor) + 1, path_size = strlen(path) + 1;
 
 	if (actor_size + path_size > sizeof(message->text))
 		return -ENAMETOOLONG;

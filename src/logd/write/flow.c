@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 
 #include "base/assert.h"
 #include "logd/write/logd_private.h"
@@ -34,22 +33,14 @@ static const int lasting_errors[] = {EROFS,  EACCES, EPERM, ENOTDIR,
 /* How many events are asked for at once. */
 #define HURRY_MAX 64
 
-static size_t
-fill_of(const struct stream *stream)
-{
-	int n = 0;
-
-	return ioctl(stream->source.fd, FIONREAD, &n) == 0 && n > 0 ? (size_t)n : 0;
-}
-
 static int
 watch_stream(struct logd *logd, struct stream *stream, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.u64 = stream->source.entry};
 
-	if (epoll_ctl(logd->epoll, EPOLL_CTL_ADD, stream->source.fd, &event) < 0)
-		return -errno;
-	return 0;
+	return epoll_ctl(logd->epoll, EPOLL_CTL_ADD, stream->source.fd, &event) < 0
+	           ? -errno
+	           : 0;
 }
 
 /* Take the stream out of the place it is in. */
@@ -129,7 +120,7 @@ flow_start(struct logd *logd, struct stream *stream)
 	stream->place = STREAM_ENDED;
 	if (logd->stopping) {
 		stream->flush = true;
-		stream->owed = fill_of(stream);
+		stream->owed = batch_pipe_fill(stream->source.fd);
 	}
 	stream->pause = PAUSE_FIRST;
 	/* What a log process before us had begun with the file is to be ended, too. */
@@ -158,7 +149,7 @@ measure(struct stream *stream)
 void
 flow_on_event(struct logd *logd, struct stream *stream)
 {
-	const size_t fill = fill_of(stream);
+	const size_t fill = batch_pipe_fill(stream->source.fd);
 
 	if (stream->place != STREAM_ARMED && stream->place != STREAM_PARTIAL)
 		return;
@@ -225,7 +216,7 @@ settle_stop(struct stream *stream, size_t taken, size_t left)
 static void
 go_on(struct logd *logd, struct stream *stream, size_t fill, size_t taken)
 {
-	const size_t left = fill_of(stream);
+	const size_t left = batch_pipe_fill(stream->source.fd);
 
 	if (left == 0 && stream->flush)
 		display_end_line(&logd->delivery.display, stream);
@@ -317,7 +308,7 @@ static void
 deliver_one(struct logd *logd, struct stream *stream)
 {
 	struct sink *sink = stream->sink;
-	const size_t fill = fill_of(stream);
+	const size_t fill = batch_pipe_fill(stream->source.fd);
 	const bool owes = deliver_owes(&logd->delivery, stream);
 
 	measure(stream);
@@ -383,7 +374,8 @@ hurry_some(struct logd *logd)
 		    about < STATE_STREAMS_MAX ? logd->table.by_entry[about] : NULL;
 
 		if (stream == NULL ||
-		    (stream->place == STREAM_PARTIAL && fill_of(stream) == stream->left))
+		    (stream->place == STREAM_PARTIAL &&
+		     batch_pipe_fill(stream->source.fd) == stream->left))
 			continue;
 		flow_make_ready(logd, stream);
 		any = true;
@@ -416,7 +408,7 @@ flow_hurry(struct logd *logd)
 void
 flow_deliver_all(struct logd *logd, struct stream *stream)
 {
-	size_t owed = fill_of(stream);
+	size_t owed = batch_pipe_fill(stream->source.fd);
 
 	if (logd->pending)
 		return;
@@ -466,7 +458,7 @@ flow_stop(struct logd *logd)
 	logd->stopping = true;
 	TAILQ_FOREACH (stream, &logd->table.all, all) {
 		stream->flush = true;
-		stream->owed = fill_of(stream);
+		stream->owed = batch_pipe_fill(stream->source.fd);
 		/* Once more, at once, before it is given up. */
 		if (is_hopeless(stream->sink))
 			stream->sink->retry_ms = 0;
