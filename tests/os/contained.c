@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "os/cgroup/cgroup_tree.h"
@@ -18,6 +19,8 @@
 #include "os/self/fd.h"
 #include "os/spawn/spawn.h"
 
+#define NOBODY 65534
+
 extern char **environ;
 
 struct spawner spawner;
@@ -26,12 +29,11 @@ struct proc_sweep *sweep;
 struct map known;
 char hider[4200];
 
-void
-set_up(void)
+static void
+set_up_without_cgroups(void)
 {
 	const char *build = getenv("top_builddir");
 	char name[4096];
-	struct err err;
 
 	(void)snprintf(name, sizeof(name), "%s/tests/lib/hider",
 	               build != NULL ? build : ".");
@@ -43,8 +45,33 @@ set_up(void)
 	sweep = proc_sweep_new(getpid());
 	ck_assert_ptr_nonnull(sweep);
 	map_init(&known);
+}
+
+void
+set_up(void)
+{
+	struct err err;
+
+	set_up_without_cgroups();
 	if (cgroup_root_open(&root, &err) < 0)
 		fprintf(stderr, "# without a cgroup: %s\n", err.text);
+}
+
+/* As a supd without any right; its programs may lie where root alone gets to. */
+void
+set_up_unprivileged(void)
+{
+	set_up_without_cgroups();
+	root.fd = -1;
+	if (geteuid() == 0) {
+		const int fd = open(hider, O_PATH);
+
+		ck_assert_int_ge(fd, 0);
+		(void)snprintf(hider, sizeof(hider), "/proc/%d/fd/%d", getpid(), fd);
+		ck_assert_int_eq(setresgid(NOBODY, NOBODY, NOBODY), 0);
+		ck_assert_int_eq(setresuid(NOBODY, NOBODY, NOBODY), 0);
+		ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
+	}
 }
 
 void

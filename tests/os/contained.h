@@ -20,6 +20,7 @@ extern struct map known;
 extern char hider[4200];
 
 void set_up(void);
+void set_up_unprivileged(void);
 void tear_down(void);
 void start(struct containment *c, const char *mode, struct spawn_result *ret);
 void turn(struct containment *c);

@@ -14,6 +14,7 @@
 
 #include "os/cgroup/cgroup_tree.h"
 #include "os/process/containment.h"
+#include "os/process/leftover.h"
 #include "os/process/reap.h"
 #include "os/self/clock.h"
 #include "os/spawn/spawn.h"
@@ -38,6 +39,27 @@ START_TEST(in_a_session_nothing_survives_a_kill)
 	turn(&c);
 	ck_assert(containment_is_empty(&c, &root, sweep));
 	ck_assert_int_eq(containment_close(&c, &root), 0);
+	close_result(&child);
+}
+END_TEST
+
+START_TEST(a_process_without_its_main_thread_is_found_as_a_leftover)
+{
+	struct leftover_hunt hunt = {0};
+	struct leftovers found;
+	struct spawn_result child;
+	struct containment c;
+	char mark[64], variable[80];
+
+	(void)snprintf(mark, sizeof(mark), "test.headless.%d", getpid());
+	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
+	hunt.variable = variable;
+	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", mark), 0);
+	start(&c, "headless", &child);
+	ck_assert_int_eq(leftover_kill(&hunt, &found), 0);
+	ck_assert_uint_eq(found.n_killed, 1);
+	leftovers_done(&found);
+	kill_all(&c);
 	close_result(&child);
 }
 END_TEST
@@ -291,6 +313,7 @@ main(void)
 {
 	Suite *suite = suite_create("containment");
 	TCase *tcase = tcase_create("containment");
+	TCase *unprivileged = tcase_create("unprivileged");
 	const int n_modes = (int)(sizeof(modes) / sizeof(modes[0]));
 
 	tcase_set_timeout(tcase, 120);
@@ -310,6 +333,14 @@ main(void)
 	tcase_add_test(tcase, a_sender_is_recognised_as_one_of_the_actors_processes);
 	tcase_add_test(tcase,
 	               in_a_cgroup_a_sender_is_recognised_as_one_of_the_actors_processes);
+	tcase_add_test(tcase, a_process_without_its_main_thread_is_found_as_a_leftover);
 	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(unprivileged, 120);
+	tcase_add_checked_fixture(unprivileged, set_up_unprivileged, tear_down);
+	tcase_add_loop_test(unprivileged, in_a_session_nothing_survives_a_kill, 0,
+	                    n_modes);
+	tcase_add_test(unprivileged,
+	               a_process_without_its_main_thread_is_found_as_a_leftover);
+	suite_add_tcase(suite, unprivileged);
 	return check_run(srunner_create(suite));
 }

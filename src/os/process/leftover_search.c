@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -103,13 +102,10 @@ static bool
 is_marked(struct hunt *hunt, pid_t pid)
 {
 	const char *variable = hunt->of->variable, *value;
-	char path[64];
+	CLEANUP(fd_close) int fd = proc_environ_open(pid);
+	ssize_t n = fd >= 0 ? read(fd, hunt->environment, ENVIRON_MAX - 1)
+	                    : -(fd == -EACCES || fd == -EPERM);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	ssize_t n = read(fd, hunt->environment, ENVIRON_MAX - 1);
 	hunt->environment_len = n > 0 ? (size_t)n : 0;
 	hunt->environment[hunt->environment_len] = '\0';
 	if (n == 0 && is_executing(pid))

@@ -271,31 +271,62 @@ proc_children(pid_t pid, proc_take_child *take, void *arg)
 	return found || r == -ENOMEM ? (r == -ENOMEM ? r : 0) : r;
 }
 
+/* Open this file of an environment; -ENODATA: nothing is in it; or another -errno. */
+static int
+open_environ(const char *name)
+{
+	char first;
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : pread(fd, &first, 1, 0);
+	const int r = n > 0 ? fd : n < 0 ? -errno : -ENODATA;
+
+	if (n <= 0)
+		fd_close(&fd);
+	return r;
+}
+
 /*
- * Look for "SUPD_ID=" at the start of a variable in this file of an environment; its
- * value, or "" where there is none.  Returns how much there was; -1: we may not look.
+ * Open the environment of a process.  A main thread that has ended has none any more,
+ * and its files belong to root; living threads share it.  -EACCES or -EPERM: we may not
+ * look; another -errno: none of the threads has any.
  */
-static ssize_t
-read_environ_mark(const char *name, char ret[PROC_MARK_MAX])
+int
+proc_environ_open(pid_t pid)
+{
+	char name[NAME_BYTES];
+	const struct dirent *entry;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/environ", pid);
+	int fd = open_environ(name);
+	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
+	CLEANUP_DIR DIR *threads = fd < 0 ? opendir(name) : NULL;
+	while (threads != NULL && fd < 0 && (entry = readdir(threads)) != NULL) {
+		(void)snprintf(name, sizeof(name), "/proc/%d/task/%.10s/environ", pid,
+		               entry->d_name);
+		if (isdigit((unsigned char)entry->d_name[0]))
+			fd = open_environ(name);
+	}
+	return fd;
+}
+
+/* Look for "SUPD_ID=" at the start of a variable in this file of an environment; its
+ * value, or "" where there is none.  False: the process has left this environment. */
+static bool
+read_mark(int fd, char ret[PROC_MARK_MAX])
 {
 	const size_t name_len = strlen(MARK_NAME);
 	char buf[4096];
 	size_t matched = 0, used = 0, total = 0;
 	bool skipping = false;
-	ssize_t n = 0;
+	ssize_t n;
 
-	ret[0] = '\0';
-	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC);
-	/* Of a thread that has ended newer kernels say that there is none. */
-	if (fd < 0)
-		return errno == ESRCH || errno == ENOENT ? 0 : -1;
 	while (total < ENVIRON_MAX && (n = read(fd, buf, sizeof(buf))) > 0) {
 		total += (size_t)n;
 		for (ssize_t i = 0; i < n; i++) {
 			if (buf[i] == '\0') {
 				if (matched == name_len) {
 					ret[used] = '\0';
-					return (ssize_t)total;
+					return true;
 				}
 				matched = 0;
 				skipping = false;
@@ -310,27 +341,7 @@ read_environ_mark(const char *name, char ret[PROC_MARK_MAX])
 		}
 	}
 	ret[0] = '\0';
-	return n < 0 ? -1 : (ssize_t)total;
-}
-
-/* A thread that has ended has no environment any more; living threads share it.  False:
- * none has any. */
-static bool
-read_mark_of_threads(pid_t pid, char ret[PROC_MARK_MAX])
-{
-	char name[NAME_BYTES];
-	struct dirent *entry;
-	bool found = false;
-
-	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
-	CLEANUP_DIR DIR *threads = opendir(name);
-	while (threads != NULL && !found && (entry = readdir(threads)) != NULL) {
-		(void)snprintf(name, sizeof(name), "/proc/%d/task/%.10s/environ", pid,
-		               entry->d_name);
-		found = isdigit((unsigned char)entry->d_name[0]) &&
-		        read_environ_mark(name, ret) > 0;
-	}
-	return found;
+	return total > 0;
 }
 
 /* True if a process whose environment seemed to be empty is, or was just then, in the
@@ -343,16 +354,17 @@ proc_stat_is_executing(const struct proc_stat *stat)
 	       (stat->flags & FLAGS_WITHOUT_MEMORY) == 0;
 }
 
-/* What proc_mark_read() asks a child for: it may take for ever. */
+/* What proc_mark_read() asks a child for, `ret` being "": it may take for ever. */
 int
 proc_mark_direct(pid_t pid, char ret[PROC_MARK_MAX])
 {
-	char name[NAME_BYTES];
 	struct proc_stat stat;
+	CLEANUP(fd_close) int fd = proc_environ_open(pid);
+	const bool is_known =
+	    fd >= 0 ? read_mark(fd, ret) : fd == -EACCES || fd == -EPERM;
 
-	(void)snprintf(name, sizeof(name), "/proc/%d/environ", pid);
-	return read_environ_mark(name, ret) == 0 && !read_mark_of_threads(pid, ret) &&
-	               proc_stat_direct(pid, &stat) == 0 && proc_stat_is_executing(&stat)
+	return !is_known && proc_stat_direct(pid, &stat) == 0 &&
+	               proc_stat_is_executing(&stat)
 	           ? -EAGAIN
 	           : 0;
 }

@@ -42,6 +42,7 @@ int proc_uid_read(pid_t pid, uid_t *ret);
 bool proc_stat_is_dead(const struct proc_stat *stat);
 bool proc_stat_is_executing(const struct proc_stat *stat);
 int proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX]);
+int proc_environ_open(pid_t pid);
 int proc_mark_direct(pid_t pid, char ret[PROC_MARK_MAX]);
 void proc_wchan_read(pid_t pid, char ret[PROC_WCHAN_MAX]);
 void proc_wchan_direct(pid_t pid, char ret[PROC_WCHAN_MAX]);
