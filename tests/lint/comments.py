@@ -3,13 +3,15 @@
 """comments.py - do comments, messages, manuals and tests name the things that they speak of?
 
 Of the comments in src, the messages in src, the sentences of README.md, SECURITY.md, doc and man, the
-comments in tests and the titles of tests (stories, Python, Check) that have six words or more, only as many
-as LIMITS says may consist of pronouns to a quarter or more, and may have a pronoun of persons: "it is done when that is what it waits for" leaves the
-reader to guess; phrases such as "so that" and "there is" are none.
+comments in tests (docstrings, too), the titles of tests (stories, Python, Check, faults) and the lines of
+the README, INDEX and INVARIANTS below tests that have six words or more, only as many as LIMITS says may
+consist of pronouns to a quarter or more, and may have a pronoun of persons: "it is done when that is what
+it waits for" leaves the reader to guess; phrases such as "so that" and "there is" are none.
 Prints TAP; every offence is a comment, so that the worst can be mended first.
 
     comments.py FILE...     looks at these files alone, without a limit
 """
+import ast
 import os
 import re
 import sys
@@ -17,7 +19,7 @@ import sys
 TOP = os.environ.get("top_srcdir", ".")
 # How many may be vague, and may speak of persons: a limit falls with what is mended, and never rises.
 LIMITS = {"comments": (6, 16), "messages": (5, 2), "sentences of the manuals": (16, 20),
-          "comments of tests": (10, 3), "titles of tests": (22, 16)}
+          "comments of tests": (3, 1), "titles of tests": (22, 16), "lines about tests": (0, 0)}
 PERSONS = set("who whom whose whoever whomever somebody anybody nobody everybody someone anyone everyone".split())
 PRONOUNS = PERSONS | set("it its that this these those what whatever which one ones such so there them they he she "
                          "whether".split())
@@ -39,11 +41,15 @@ def read(path):
 
 
 def comments(path):
-    """Line and text of each comment."""
+    """Line and text of each comment and docstring; # comments that stand together are one."""
     text = read(path)
-    for match in re.finditer(r"/\*(.*?)\*/", text, re.S):
+    form = r"/\*(.*?)\*/" if path.endswith((".c", ".h")) else r"(?<!\S)#((?! SPDX) [^\n]*(?:\n[ \t]*# [^\n]*)*)"
+    for match in re.finditer(form, text, re.S):
         if "SPDX" not in match[1]:
             yield text.count("\n", 0, match.start()) + 1, match[1].replace("*", " ")
+    for node in ast.walk(ast.parse(text)) if path.endswith(".py") else []:
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+            yield node.body[0].lineno, re.sub(r"`[^`]*`", " code ", ast.get_docstring(node))
 
 
 def messages(path):
@@ -70,17 +76,21 @@ def sentences(path):
             said += " " + re.sub(r"`[^`]*`|\]\([^)]*\)|\\[a-z&^]|^\||[|*]", " ", line)
 
 
+def lines(path):
+    return enumerate(read(path).splitlines(), 1)
+
+
 def titles(path):
     """Line and text of each title of a test."""
     text = read(path)
-    form = r"^story (.*)$" if path.endswith(".story") else \
+    form = r"^(?:story|fault) (.*)$" if path.endswith((".story", ".txt")) else \
         r'^@test\("((?:[^"\\]|\\.)*)"' if path.endswith(".py") else r"^START_TEST\((\w+)\)"
     for match in re.finditer(form, text, re.M):
         yield text.count("\n", 0, match.start()) + 1, match[1].replace("_", " ")
 
 
 def look(found):
-    """The number of texts, those that are vague, worst first, and those that speak of persons."""
+    """The number of texts, the vague texts, worst first, and the texts that speak of persons."""
     total, vague, persons = 0, [], []
     for path, line, text in found:
         said = words(text)
@@ -98,24 +108,27 @@ def look(found):
 
 def gather():
     code = sorted(files("src", ".c", ".h"))
-    tests = sorted(files("tests", ".c", ".h"))
-    cases = sorted(files("tests", ".c", ".py", ".story"))
+    tests = sorted(files("tests", ".c", ".h", ".py", ".story", ".sh"))
+    cases = sorted(files("tests", ".c", ".py", ".story", "mutants.txt"))
+    lists = sorted(files("tests", "README", "INDEX", "INVARIANTS"))
     texts = sorted([os.path.join(TOP, "README.md"), os.path.join(TOP, "SECURITY.md"),
                     *files("doc", ".md"), *files("man", ".1", ".5", ".7", ".8")])
     if sys.argv[1:]:
         code = [path for path in sys.argv[1:] if path.endswith((".c", ".h"))]
-        tests = []
-        cases = [path for path in sys.argv[1:] if path.endswith((".c", ".py", ".story"))]
-        texts = [path for path in sys.argv[1:] if path not in code + cases]
+        tests = [path for path in sys.argv[1:] if path.endswith((".py", ".story", ".sh"))]
+        cases = [path for path in sys.argv[1:] if path.endswith((".c", ".py", ".story", "mutants.txt"))]
+        lists = [path for path in sys.argv[1:] if path.endswith(("README", "INDEX", "INVARIANTS"))]
+        texts = [path for path in sys.argv[1:] if path not in code + tests + cases + lists]
     for kind, paths, take in (("comments", code, comments), ("messages", code, messages),
                               ("sentences of the manuals", texts, sentences),
-                              ("comments of tests", tests, comments), ("titles of tests", cases, titles)):
+                              ("comments of tests", tests, comments), ("titles of tests", cases, titles),
+                              ("lines about tests", lists, lines)):
         yield kind, look((path, line, text) for path in paths for line, text in take(path))
 
 
 def main():
     number, failed = 0, False
-    print("1..10")
+    print("1..12")
     for kind, (total, *offences) in gather():
         names = (f"{kind} name the things", f"{kind}: only persons are somebody")
         for name, found, limit in zip(names, offences, LIMITS[kind]):
