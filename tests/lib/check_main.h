@@ -75,7 +75,7 @@ check_run(SRunner *runner)
 }
 
 /* main() of a program with the one suite `name`: the tests that follow, which need
- * neither fixtures nor loops. */
+ * neither fixtures nor loops nor tags.  Where a test does, main() ends in check_run(). */
 #define CHECK_MAIN(name, ...)                                                 \
 	int main(void)                                                        \
 	{                                                                     \
