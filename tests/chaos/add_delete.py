@@ -126,7 +126,7 @@ def acted(box, n):
         s.call("Signal", name="a", signal="USR1")
     except VarlinkError as error:
         equal(error.name, "OutcomeUnknown", "the answer to Signal")
-        sent = None  # killed between the note of it and the note that it was sent
+        sent = None  # killed between the note of the signal and the note that kill(2) was called
     s.call("Fail", name="a")
     s.wait_for("a", state="failed")
     stops = killer.end()

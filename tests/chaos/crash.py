@@ -382,7 +382,7 @@ LAST_PID = "/proc/sys/kernel/ns_last_pid"
 
 
 def runs_inside(title):
-    """True among pids of its own; else the test of this title was run there."""
+    """True in a pid namespace of the test; outside, run the test with this title in such a namespace."""
     if os.environ.get("CHAOS_INSIDE"):
         return True
     if not os.access(LAST_PID, os.W_OK):

@@ -30,7 +30,7 @@ class Story:
     top = {}
     untouched = ("b", "c", "d")
     from_birth = False  # the killer waits for guardians that are yet to be born
-    gate = False        # ... for the first one even
+    gate = False        # ... even for the first guardian
     order = True        # is the order among different actors always the same?
     nofile = None       # so few descriptors may be open
 

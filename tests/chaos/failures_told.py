@@ -81,7 +81,7 @@ def living(_):
 
 
 def silent(box, n):
-    """One that never says WATCHDOG=1 is resumed, the guardian killed at its n-th call."""
+    """Actor `a` never sends WATCHDOG=1 and is resumed; the guardian dies at its n-th call."""
     s = Chaos(box, {"a": {"watchdog": "300ms"}, "b": {}},
               decider=[{"when": "watchdog", "then": "resume"}, "default"])
     s.started("b")

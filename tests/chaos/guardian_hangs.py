@@ -123,7 +123,7 @@ def uninterruptible(box):
     replaced(s, begun)
     equal(state(s.old), "D", "the state of the one that is left behind")
     has(said(s), rf"guardian \(pid {s.old}\) was killed and does not end")
-    # The parent of these is the one that hangs: nothing is told by the walker.
+    # The guardian that hangs is the parent of a and b: the walker cannot tell of their ends.
     os.kill(s.first["a"], signal.SIGKILL)
     s.tell("b", "exit=7")
     for name, how in (("a", {"signal": "KILL"}), ("b", {"code": 7})):
@@ -148,7 +148,7 @@ def uninterruptible(box):
       timeout=60, root=True)
 def ended(box):
     fuse = Fuse(box, "open", uid=0, gid=0)
-    # Known by its descent only.
+    # Without a mark in its environment, supd knows the process only as a descendant.
     nameless = {"command": ["env", "-i", "/bin/sh", "-c", "exec sleep 1000"],
                 "containment": "session"}
     s = start(box, "ended", {"d": nameless}, on_crash="kill")

@@ -15,7 +15,7 @@ HOOKS = ["pre_start", "post_start", "pre_restart", "post_restart", "pre_stop", "
 
 
 def script(box, gated=(), code=0):
-    """Writes its name when it begins and when it ends; a gated one waits for a file."""
+    """A hook that writes its name at the beginning and at the end; a gated hook waits for a file."""
     where = box.path("told")
     gates = "|".join(gated) or "-"
     return ["/bin/sh", "-c", f"echo $SUPD_HOOK+ >>{where}; case $SUPD_HOOK in {gates}) "

@@ -72,7 +72,7 @@ class Storm:
                 self.names[name] = f"{prefix}/{name}"
         return children
 
-    # ---- one step --------------------------------------------------------------------------
+    # ---- steps of a storm ------------------------------------------------------------------
 
     def crash(self):
         name = self.dice.choice(list(self.names))

@@ -116,7 +116,7 @@ class First:
                               text=True, timeout=30, check=False)
 
     def pid(self, name):
-        """Its number in the container, once it has a process."""
+        """The actor's pid in the container, once the actor has a process."""
         self.until(lambda: self.ctl("pid", name).returncode != 3, f"a process of {name}")
         done = self.ctl("pid", name)
         equal(done.returncode, 0, f"pid of {name}: {done.stderr}; status")
@@ -336,7 +336,7 @@ def no_null(box):
     has(s.heard(), "open /dev/null", "what it says")
 
 
-# ---- nobody in particular ------------------------------------------------------------------
+# ---- as an ordinary user -------------------------------------------------------------------
 
 BROOD = ["/bin/sh", "-c", "sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &) ; "
          "exec sleep 1000"]

@@ -249,7 +249,7 @@ for moment in 1500, 4000, 8001:
          timeout=90)(lambda box, n=moment: lines_over_a_death(box, n))
 
 
-# ---- what the walker tells ---------------------------------------------------------------------
+# ---- messages of the walker --------------------------------------------------------------------
 
 def heard_all(pid):
     """Does this guardian know the end of each of its children?"""

@@ -47,7 +47,8 @@ def references():
 
 
 def forms_of(definition):
-    """The kinds of values that it takes; one kind stands by itself, a scalar has ${name} beside it."""
+    """The kinds of values that a definition takes: a scalar also takes ${name}, other kinds stand
+    by themselves."""
     definition = definition.get("else", definition)
     return definition.get("anyOf", [definition])
 

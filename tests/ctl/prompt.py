@@ -131,7 +131,7 @@ def test_a_terminal_completes_verbs_and_names_and_keeps_the_history():
 
 
 EVIL = "x\x1b]0;x\x07\u009b31m\x7f\x1b[2J\x1b[8m\b"
-# Without what edits the line, and what the kernel echoes as it is.
+# Without the bytes that edit the line, and those that the kernel echoes unchanged.
 TYPED = "".join(c for c in EVIL if c not in "\x7f\b\u009b")
 
 

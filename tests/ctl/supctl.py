@@ -56,7 +56,7 @@ def one(supd, *arguments, status=0, out=None, err=None, **more):
 
 
 def without_token(calls):
-    """The calls of an acting verb, without what makes each of them another one."""
+    """The calls of an acting verb, without the token, which differs in each call."""
     return [(method, {k: v for k, v in parameters.items() if k != "token"}, more)
             for method, parameters, more in calls]
 

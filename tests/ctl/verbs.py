@@ -80,7 +80,7 @@ CASES = {
     "shell": [()],
     "completion": [("csh",)],
 }
-# Each with the least that it can be called with.
+# The fewest arguments of each verb that needs some.
 LEAST = {"signal": ("web", "HUP"), "scale": ("web", "2"), "wait": ("--for", "ready", "web"),
          "add": ("web", "--", "x")}
 
@@ -254,7 +254,7 @@ def test_help_explains_every_option_with_an_example():
 
 
 def paragraphs(manual):
-    """What supctl(1) says of each verb: from the item that names it to the next that names others."""
+    """The text of supctl(1) about each verb: from the item with the verb to the next verbs' item."""
     found, current = {}, []
     for item in re.split(r"^\.It ", manual.partition(".Sh EXIT STATUS")[0], flags=re.M)[1:]:
         head = item.partition("\n.Xc")[0] if item.startswith("Xo") else item.partition("\n")[0]

@@ -166,7 +166,7 @@ def sockets(box):
 
 
 def roots_directory(box, names):
-    """A directory of root's with sockets of these names, and what is in it."""
+    """Make a directory of root's with sockets of these names; gives its path and its contents."""
     root = box.path("roots")
     os.mkdir(root)
     for name in names:

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from harness import check, equal, has, main, now_ns, test
 from varlink import Varlink
 
-NEVER = {"ready": "notify", "start_timeout": "1h"}  # it never says so
+NEVER = {"ready": "notify", "start_timeout": "1h"}  # never ready: the process sends no READY=1
 
 
 def logged(s):

@@ -38,7 +38,7 @@ def shell(box, name, program):
 
 
 def bash(box, line):
-    """What bash offers at the end of this line, by the function that it is told to ask."""
+    """The words that bash offers at the end of the line, by the registered function."""
     return sorted(shell(box, "bash", f"""
         source <(supctl completion bash)
         [[ $(complete -p supctl) = *"-F _supctl supctl" ]] || exit 9

@@ -406,7 +406,7 @@ def own_user(box):
     s = box.supd({"a": {}}, uid=uid)
     s.started("a")
     equal(as_user(uid, uid, [], s.socket, "Restart", {"names": ["/user/a"]}), "ok", "its user")
-    s.started("a", 2)  # before that it has nothing to say of a stop
+    s.started("a", 2)  # a probe reports a stop only after its start
     s.ctl_ok("restart", "a")
     s.started("a", 3)
 

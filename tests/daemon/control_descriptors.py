@@ -102,7 +102,7 @@ def sent_away(box):
     guardian = s.guardian()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        # More of them than children may hang for one user.
+        # More connections than one user may have hanging children.
         for words in "", "{", "", "{", "", "{":
             equal(send(s, port, words), "sent", "the client")
             s.call("Ping")

@@ -24,7 +24,7 @@ IO_BEST_EFFORT, IO_IDLE = 2 << 13, 3 << 13
 
 
 def own(name):
-    """A set of this process."""
+    """A capability set of the test's process, by name (Eff, Prm, Bnd...)."""
     with open("/proc/self/status", encoding="ascii") as status:
         return next(int(line.split()[1], 16) for line in status
                     if line.startswith(f"Cap{name}:"))
@@ -100,7 +100,7 @@ def spared(box):
         equal(oom_of(s.call("Status", names=["/system/log"])["actors"][0]["pid"]), spared[1], "log")
 
 
-# ---- what everybody may ask for ----------------------------------------------------------
+# ---- keys that need no rights ------------------------------------------------------------
 
 
 @everybody("nice, oom_score_adj, cpu_affinity, scheduler and io_priority are as the file says")
@@ -395,7 +395,7 @@ def chroot(box):
     equal((cause["errno"], cause["key"]), ("ENOENT", "chdir"), "c's cause")
 
 
-# ---- what is refused -----------------------------------------------------------------------
+# ---- starts that are refused ---------------------------------------------------------------
 
 
 def failing(box, uid, key, value, step, error, **more):

@@ -30,7 +30,7 @@ def passed(s, mono, seconds):
     s.until(lambda: now_ns() - mono > seconds * 1e9, f"{seconds} s to pass")
 
 
-# ---- what is asked -------------------------------------------------------------------------
+# ---- questions of probes -------------------------------------------------------------------
 
 @test("health and restart: the third bad answer in a row ends it, a successor follows")
 def restarted(box):
@@ -131,7 +131,7 @@ def ends_first(box):
     equal(s.seen("failure", "a")[0]["cause"]["kind"], "exit", "the cause")
 
 
-# ---- what comes of it ----------------------------------------------------------------------
+# ---- results of health checks --------------------------------------------------------------
 
 @test("health and resume: the process goes on, and is asked on")
 def resumed(box):

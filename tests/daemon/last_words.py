@@ -100,7 +100,7 @@ def noise(box):
                                     "kill -SEGV $$$$"], **ONCE}})
     equal(words(s, "a"), ["\x1b[31m\ufffd\ufffd\"x"], "last_words")
     has(s.ctl_ok("explain", "a").out, r'  \| \\x1b\[31m.."x\n', "explain")
-    # The log process keeps 2 KiB of what it took; the rest is what it had not taken yet.
+    # The log process keeps 2 KiB of the bytes that it has read; the rest was still in the pipe.
     long, = words(s, "b")
     check(set(long) == {"y"} and 2048 <= len(long) <= 4096,
           f"last_words of a long line: {len(long)} characters, {set(long)}")

@@ -235,7 +235,7 @@ def spare(box):
     until(lambda: not alive(killed), "its end")
     equal(s.ctl_ok("logs", "a").out.splitlines(), lines(3), "the answer without it")
     before = waiting(s)
-    # A request that its pipe has no room for.
+    # A request that does not fit into the reader's pipe.
     equal([line.split(" | ")[1] for line in s.ctl_ok("logs", "a", top).out.splitlines()],
           lines(3), "of all")
     until(lambda: not alive(before), "its end")

@@ -92,7 +92,7 @@ def pid_of(answer):
 
 
 def answered(s, name, kind, client, pid, before=0):
-    """The client is served by that process, which has served so many before."""
+    """Wait until process `pid`, which served `before` clients, serves this client."""
     if kind == "fifo":
         s.until(lambda: sum(line.pid == pid for line in s.lines("a", name)) > before,
                 f"{name} to read the fifo")
@@ -121,7 +121,7 @@ def told_letters(s, path="a"):
 
 
 def check_file(box, text):
-    """What --check says of a file with these children."""
+    """Exit status and output of --check for a file with these children."""
     file = box.file("checked.yaml", json.dumps({"children": text}))
     result = run(SUPD, "--check", "-c", file)
     return result.code, result.err + result.out
@@ -292,7 +292,7 @@ def alive(box):
             other.close()
 
 
-# ---- while nobody is there -----------------------------------------------------------------
+# ---- while no process serves ---------------------------------------------------------------
 
 
 def down(box, while_down, kinds=KINDS, **more):
@@ -464,7 +464,7 @@ def steal(shared, address):
         try:
             shared.accept()[0].close()
         except BlockingIOError:
-            pass  # it was sent away already
+            pass  # supd sent the client away first
         shared.setblocking(True)
 
 
@@ -505,7 +505,7 @@ def steal_bytes(fd, address):
         try:
             os.read(fd, 4096)
         except BlockingIOError:
-            pass  # it was taken already
+            pass  # supd took the bytes first
         os.set_blocking(fd, True)
 
 
@@ -519,7 +519,7 @@ def full_fifo(box):
         while os.write(writer, b"x" * 4096):
             pass
     except BlockingIOError:
-        pass  # it is full
+        pass  # the fifo is full
     goes_on(s, box, others)
     giving.close()
     s.wait_for("a", state="backoff")

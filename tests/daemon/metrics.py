@@ -427,7 +427,7 @@ def crash(box):
     helper = s.until(lambda: s.actor("/system/metrics")["pid"], "the helper process")
     s.signal(signal.SIGSTOP)
     os.kill(guardian, signal.SIGKILL)
-    # As long as it has not heard of that, the helper process takes clients that it cannot serve.
+    # Until the helper process notices this death it accepts clients, and cannot serve them.
     s.until(lambda: not alive(helper), "its end")
     with connect(port, timeout=30) as client:
         client.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")

@@ -295,7 +295,7 @@ class Database:
 
 
 class Session:
-    """Somebody at psql."""
+    """A session of psql."""
 
     def __init__(self, program, directory):
         self.process = subprocess.Popen(

@@ -28,7 +28,7 @@ def lines(s, of="", levels=None):
 
 
 def line(s, pattern, count=1):
-    """Wait for the count-th line like that; its level."""
+    """Wait for the count-th line that matches; gives the level of the line."""
     def found():
         return [level for level, text in lines(s) if re.search(pattern, text)]
 

@@ -98,7 +98,7 @@ def order_at_start(box):
 def order(box):
     screen = Screen(box, {"a": shell("echo oh; printf last; exit 3", restart="never")},
                     args=["--show", "text"], kind="pipe")
-    # Not when supd is ready: that is where it comes.
+    # The line of supd's readiness has no fixed place among the others.
     text = re.sub(r"(?m)^supd \| supd \S+: ready\n", "", screen.until("failure"))
     has(text, r"(?m)^a    \| oh\na    \| last\nsupd \| /user/a: failure: exited with 3")
 

@@ -161,8 +161,8 @@ def hook(box):
     equal(log(s).count("hook_failed"), 2, "hooks that failed")
 
 
-# What supd executes for an actor beside its process: the keys that name the file which hangs, and the
-# commands that have it executed again.
+# Helper processes of an actor: the keys that name the hanging file as a command, and the commands of
+# supctl that run the helper process again.
 HELPERS = {
     "pre_start": (lambda command: {"hooks": {"pre_start": command}}, ["restart --no-wait h"]),
     "post_start": (lambda command: {"hooks": {"post_start": command}}, ["stop h", "start h"]),
@@ -236,7 +236,7 @@ def mark(box, path):
 
 
 def leave(box, fuse, path, **options):
-    """A process of that actor which SIGKILL will not end."""
+    """Leave a process of the actor behind that SIGKILL does not end."""
     stuck = box.popen("cat", fuse.path(), env=mark(box, path), stdout=subprocess.DEVNULL, **options)
     fuse.held("read")
     return stuck

@@ -209,7 +209,7 @@ class Plain:
 
 
 def wait(condition):
-    """Until it is true; the test's alarm ends it otherwise."""
+    """Wait until the condition is true, or until the alarm ends the test."""
     while not condition():
         time.sleep(0.01)
 
@@ -363,7 +363,7 @@ def no_log(box):
     end(process)
 
 
-# ---- what takes root ------------------------------------------------------------------------
+# ---- tests that need root -------------------------------------------------------------------
 
 
 @test("a port that is root's fails the start of its actor, by name; the others start")

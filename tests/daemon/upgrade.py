@@ -84,7 +84,7 @@ def refused(s, pattern, code=1):
     s.until(lambda: set(children(guardian)) <= set(before), "the end of who was asked")
 
 
-# ---- it works ------------------------------------------------------------------------------
+# ---- upgrades that succeed -----------------------------------------------------------------
 
 @test("another version takes over: pids, both versions, the outage, the event, the binaries")
 def another(box):
@@ -381,7 +381,7 @@ def many(box):
               f"descriptors grow: {counts}")
 
 
-# ---- it is refused ---------------------------------------------------------------------------
+# ---- binaries that are refused ---------------------------------------------------------------
 
 def refusal(sentence, content, pattern):
     @test(f"{sentence} is refused beforehand, and nothing changes")
@@ -547,7 +547,7 @@ if os.environ.get("CHAOS_ALL"):
     test("a binary that says nothing is waited for 30 s", timeout=90)(says_nothing)
 
 
-# ---- it fails ---------------------------------------------------------------------------------
+# ---- upgrades that fail -----------------------------------------------------------------------
 
 def failing(mode):
     @test(f"a binary that is {mode} comes back as the old one, and says so")

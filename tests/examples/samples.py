@@ -85,7 +85,7 @@ class Sample:
                 return
             if supd.poll() is not None and (self.exits == 0 or command == "supctl ping"):
                 if command == "supctl ping" and supd.returncode == self.exits:
-                    return  # it was quick
+                    return  # supd ended before supctl could ask
                 raise Failure(f"supd ended with {supd.returncode} before: {command}")
             if time.monotonic() > end:
                 raise Failure(f"$ {command}\n{done.stdout}{done.stderr}")

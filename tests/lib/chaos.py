@@ -84,7 +84,7 @@ class Chaos(Supd):
     # ---- connections that outlive a guardian -------------------------------------------
 
     def connect(self, timeout=20):
-        """A connection; that it is refused, or its socket gone, is noted: see settled()."""
+        """A connection; notes a refusal or a missing socket: see settled()."""
         try:
             return Varlink(self.socket, timeout=timeout)
         except (ConnectionRefusedError, FileNotFoundError) as problem:
@@ -331,7 +331,7 @@ class Chaos(Supd):
         return state
 
     def records(self):
-        """name → what its probes wrote: the letters, in order."""
+        """name → the letters of the lines that its probes wrote, in order."""
         self.pump(0)
         records = collections.defaultdict(str)
         for line in self.log:
@@ -364,7 +364,7 @@ def state_of(pid):
 
 
 def age_ms(pid):
-    """For how long there has been this process: what Ping tells is supd's own age."""
+    """The age of the process; Ping would tell the age of supd."""
     with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as text:
         ticks = int(text.read().rpartition(")")[2].split()[19])
     return (time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")) * 1000

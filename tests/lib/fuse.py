@@ -70,5 +70,5 @@ class Fuse:
         self.process.send_signal(signal.SIGUSR1)
 
     def hold(self):
-        """Hold again what `holds` names."""
+        """Hold the operations in `holds` again."""
         self.process.send_signal(signal.SIGUSR2)

@@ -184,7 +184,7 @@ def bury(own):
             if alive(pid):
                 with open(f"/proc/{pid}/cmdline", "rb") as text:
                     command = text.read().replace(bytes(1), b" ").decode()
-                # Else it is in the midst of its end.
+                # Without a command line the process is about to end.
                 if command and not is_dying(pid):
                     found.append(f"{pid} {command}")
                 os.kill(pid, signal.SIGKILL)
@@ -237,7 +237,7 @@ class Box:
         return child
 
     def finish(self):
-        """A test that went well: end what runs, and demand that nothing is left."""
+        """After a test that passed: end its supds, and demand that no process or file is left."""
         for child in self.background:
             child.kill()
             child.wait()

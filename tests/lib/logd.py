@@ -28,7 +28,7 @@ FIONREAD = 0x541b
 
 
 class Log:
-    """What is kept, and how."""
+    """The settings of a log: how much is kept, and in which form."""
 
     def __init__(self, max_size=0, keep=5, total=0, max_age_ms=0, timestamps=False,
                  json=False, compress=False, drop=False):
@@ -80,7 +80,7 @@ class Logd:
 
     @staticmethod
     def spawn(arguments, fds, **options):
-        """The host with these descriptors, whatever their numbers are here."""
+        """Start the host with these descriptors, under the numbers that `fds` gives them."""
         high = {to: fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for to, fd in fds.items()}
 
         def arrange():

@@ -162,7 +162,7 @@ class Screen:
 
 
 class Terminal:
-    """A program on a terminal, its keys, and what is to be seen there."""
+    """A program on a terminal: sends keys, and shows the screen."""
 
     def __init__(self, box, command, columns=80, lines=24, **environment):
         self.master, slave = pty.openpty()

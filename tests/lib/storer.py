@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""An actor that puts things down for its successor (storer_actor.py), and what it has found."""
+"""An actor that leaves descriptors for its successor (storer_actor.py), and its reports."""
 import json
 import os
 

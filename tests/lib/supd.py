@@ -201,7 +201,7 @@ class Supd:
         self.notify.close()
         self.close()
 
-    # ---- what happens ----------------------------------------------------------------
+    # ---- events and lines of probes --------------------------------------------------
 
     def _connect(self):
         if self.stream or not self.follow or self.process.poll() is not None:
@@ -357,7 +357,7 @@ class Supd:
                 and all(one.get(key) == value for key, value in fields.items())]
 
     def event(self, event, path=None, count=1, since=0, timeout=10, **fields):
-        """Wait for the count-th such event; gives it."""
+        """Wait for the count-th event with these fields; gives the event."""
         self.until(lambda: len(self.seen(event, path, since, **fields)) >= count,
                    f"{count} × event {event} of {path} {fields or ''}", timeout)
         return self.seen(event, path, since, **fields)[count - 1]
@@ -414,7 +414,7 @@ class Supd:
             return True
 
     def wait_for(self, path, **fields):
-        """Wait until the actor's status has these values; gives it."""
+        """Wait until the actor's status has these values; gives the status."""
         last = {}
 
         def matches():

@@ -41,7 +41,7 @@ def all_stand_still(s, pid, kind):
 
 
 def moves(s, name, count, pid=None):
-    """Does it answer?"""
+    """Wait until the probe answers: its process runs."""
     s.tell(name, f"echo={count}", pid)
     s.until(lambda: any(line.more == str(count) for line in s.lines("E", name)),
             f"{name} to answer {count}")

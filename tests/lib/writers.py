@@ -56,7 +56,7 @@ def readers(s):
 
 
 class Follower:
-    """supctl logs -f, and the lines that it prints."""
+    """A running supctl logs -f, and its lines."""
 
     def __init__(self, box, s, *arguments):
         self.process = box.popen(SUPCTL, "-s", s.socket, "logs", "-f", *arguments,

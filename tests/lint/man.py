@@ -22,7 +22,7 @@ def page(name):
 
 
 def words(name):
-    """What a page marks up: words of its macro lines, not of its prose."""
+    """The words in the macro lines of a page, without its prose."""
     marked = "\n".join(line for line in page(name).splitlines() if line.startswith("."))
     return set(re.findall(r"[A-Za-z0-9_][A-Za-z0-9_-]*", marked.replace(r"\-", "-")))
 

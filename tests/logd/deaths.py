@@ -14,7 +14,7 @@ from logd import Log, alive, check, children, comment, equal, logd_test, main, p
 
 LINES = int(os.environ.get("LINES_EACH", "100000"))
 KILLS = int(os.environ.get("KILLS", "150"))
-# Every so many system calls; one in a run of all of them.
+# A kill at every 17th system call; STEP=1 kills at all.
 STEP = int(os.environ.get("STEP", "17"))
 KILLER = program("killer", "tests/lib")
 WRITER = """
@@ -73,7 +73,7 @@ def complete(path, lines, strip=None, first=0):
 
 
 def storm(logd, streams, most, lines=LINES, least=20):
-    """Kill it while they write, until all is written."""
+    """Kill the log process again and again while writers write, until all is written."""
     writers = [writer(stream, lines, most) for stream in streams]
     chance = random.Random(len(streams))
     kills = 0
@@ -151,7 +151,7 @@ def _(logd, place):
 
 
 def at_each_call(logd, stream, strip=None, each=400):
-    """Kill it at its n-th system call from its birth on, and its successor, for many n."""
+    """Kill the log process at its n-th system call, and its successors, for many n."""
     lines = kills = survived = 0
     n = 60
     # Five rounds in a row without a kill: each had fewer than n calls to make.

@@ -162,7 +162,7 @@ class Place:
             self.pack(f"{name}.1")
 
 
-# ---- what there is ------------------------------------------------------------------
+# ---- lines that are there -----------------------------------------------------------
 
 
 @test("lines have their path, time, stream and text")
@@ -362,7 +362,7 @@ def shorter(p):
     log = p.write("a.log", timed((1, "one"), (2, "two")))
     reader = Reader(("/user/a", log), follow=True)
     equal(reader.texts(2), ["one", "two"])
-    # What the log process does when it was killed before it was done.
+    # The successor of a killed log process cuts off unfinished lines and writes them again.
     os.truncate(log, len(timed((1, "one"))))
     p.append("a.log", timed((5, "two"), (6, "three")))
     equal(reader.texts(1), ["three"])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""What the log process makes of what actors print."""
+"""The log process writes the output of actors."""
 import errno
 import gzip
 import json
@@ -509,7 +509,7 @@ def _(logd, place):
                 logd.settle()
             total, tail = logd.tail(stream)
             if total != len(said):
-                # Between two steps: some of it may be there twice.
+                # Between two steps lines may be there twice.
                 logd.settle()
                 total, tail = logd.tail(stream)
             equal(total, len(said), "how much was said")

@@ -62,7 +62,7 @@ def read_list():
 
 
 def chosen(mutants, wanted):
-    """Those wanted, each with its number in the whole list."""
+    """The faults to try, each with its number in the whole list."""
     span = re.fullmatch(r"(\d+)(-(\d*))?", wanted)
     if not span:
         return [(n, one) for n, one in enumerate(mutants, 1) if wanted in one.title]
@@ -77,7 +77,7 @@ def strip(text):
 
 
 def changed(text, changes):
-    """The file with all these places changed; None: one is not there, or twice."""
+    """The file with all places changed; None: a place is missing, or there twice."""
     for old, new in changes:
         lines, wanted = text.splitlines(), strip(old)
         places = [i for i in range(len(lines) - len(wanted) + 1)

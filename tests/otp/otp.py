@@ -91,7 +91,7 @@ class Script:
                 self.lines.append(f"worker {parent} {name} {restart}{weight}")
 
     def several(self, up):
-        """Some of one group that die together, in start order."""
+        """A line with two children of one group that die together, in start order."""
         parent = self.parents[self.random.choice(up)]
         those = [name for name in up if self.parents[name] == parent]
         if self.strategies[parent] == "one_for_one" or len(those) < 2:
@@ -167,7 +167,7 @@ def disagrees(lines, otp, supd):
 
 
 def shortest(lines, otp, supd):
-    """As few of these lines as still make them disagree."""
+    """The script without the lines that OTP and supd do not need to disagree."""
     at = 0
     boot = lines.index("boot")
     while at < len(lines):

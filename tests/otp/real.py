@@ -94,7 +94,7 @@ class Real:
             path = f"{name}/{path}"
         return "/user/" + path
 
-    # ---- what is done ----------------------------------------------------------------
+    # ---- steps -----------------------------------------------------------------------
 
     def on_broken(self, name, n):
         with open(os.path.join(self.dir, f"broken.{name}"), "w", encoding="utf8") as out:
@@ -167,7 +167,7 @@ class Real:
             self.s.until(self.ended, "the end")
         return "ok"
 
-    # ---- what came of it -----------------------------------------------------------------
+    # ---- results of a step ---------------------------------------------------------------
 
     def ended(self):
         self.s.pump(0)

@@ -27,7 +27,7 @@ def alone(name, slow=0, more=""):
 
 
 def doubles(m):
-    """Whose lives overlapped."""
+    """The actors with two processes at the same time."""
     return m.run("cat", "/srv/doubles").stdout
 
 

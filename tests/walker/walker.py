@@ -272,7 +272,7 @@ def lock(box):
       root=True)
 def closed_lock(box):
     os.chmod(box.dir, 0o755)
-    # One before may have left it open to all.
+    # An earlier supd may have left the file open to all users.
     box.file("supd.lock")
     os.chmod(box.path("supd.lock"), 0o644)
     w = Walker(box)
@@ -715,7 +715,7 @@ def watchdog(box):
 
 
 def descendants(pid):
-    """By their pids in there."""
+    """pid in the innermost namespace → pid outside, for the descendants of a process."""
     found, todo = {}, [pid]
     while todo:
         more = children(todo.pop())
@@ -969,7 +969,7 @@ def hang_at_start(box):
     equal(guardian.hello["status"], signal.SIGKILL, "what the deaf one died of")
     equal(guardian.hello["attempts"], 2, "attempts")
     has(w.said(), "hangs: it is killed")
-    # Whatever it tells the service manager is no proof.
+    # A message to the service manager does not prove that the guardian works.
     guardian.do("notify WATCHDOG=1")
     guardian = w.guardian()
     equal(guardian.hello["attempts"], 3, "attempts")
