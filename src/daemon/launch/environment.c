@@ -60,16 +60,25 @@ is_protocol(const char *var)
 	return false;
 }
 
-/* Take supd's own environment as the base; -ENOMEM. */
+/* A variable, from this number of variables on. */
+static char **
+find(const struct environment *environment, size_t from, const char *key, size_t len)
+{
+	for (size_t i = from; i < environment->n; i++)
+		if (environment->vars[i][0] == key[0] &&
+		    strncmp(environment->vars[i], key, len) == 0 &&
+		    environment->vars[i][len] == '=')
+			return &environment->vars[i];
+	return NULL;
+}
+
+/* Take supd's own environment as the base; -ENOMEM.  Of a variable that is there twice
+ * the first counts, as in getenv(3). */
 int
 environment_init(struct environment *environment, char **own)
 {
-	size_t n = 0;
-
-	while (own[n] != NULL)
-		n++;
 	*environment = (struct environment){
-	    .base = calloc(n + 1, sizeof(char *)),
+	    .base = malloc(ENVIRONMENT_VARS_MAX * sizeof(char *)),
 	    .vars = malloc((ENVIRONMENT_VARS_MAX + 1) * sizeof(char *)),
 	    .bytes = malloc(ENVIRONMENT_BYTES_MAX),
 	    .room = malloc(ENVFILE_BYTES_MAX + 1),
@@ -79,9 +88,12 @@ environment_init(struct environment *environment, char **own)
 		environment_done(environment);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < n; i++)
-		if (!is_protocol(own[i]))
-			environment->base[environment->n_base++] = own[i];
+	for (size_t i = 0; own[i] != NULL && environment->n < ENVIRONMENT_VARS_MAX; i++)
+		if (!is_protocol(own[i]) &&
+		    find(environment, 0, own[i], key_length(own[i])) == NULL)
+			environment->vars[environment->n++] = own[i];
+	environment->n_base = environment->n;
+	memcpy(environment->base, environment->vars, environment->n * sizeof(char *));
 	return 0;
 }
 
@@ -96,18 +108,6 @@ environment_done(struct environment *environment)
 	*environment = (struct environment){0};
 }
 
-/* A variable, from this number of variables on. */
-static char **
-find(const struct environment *environment, size_t from, const char *key, size_t len)
-{
-	for (size_t i = from; i < environment->n; i++)
-		if (environment->vars[i][0] == key[0] &&
-		    strncmp(environment->vars[i], key, len) == 0 &&
-		    environment->vars[i][len] == '=')
-			return &environment->vars[i];
-	return NULL;
-}
-
 static void
 put(struct environment *environment, size_t from, char *var, size_t key_len)
 {
@@ -119,16 +119,6 @@ put(struct environment *environment, size_t from, char *var, size_t key_len)
 		environment->vars[environment->n++] = var;
 	else
 		environment->failed = -E2BIG;
-}
-
-static void
-inherit(struct environment *environment)
-{
-	environment->n = environment->n_base < ENVIRONMENT_VARS_MAX
-	                     ? environment->n_base
-	                     : ENVIRONMENT_VARS_MAX;
-	memcpy(environment->vars, environment->base,
-	       environment->n * sizeof(environment->vars[0]));
 }
 
 static void
@@ -184,11 +174,10 @@ add_user(struct environment *environment, const struct conf_process *process)
 void
 environment_begin(struct environment *environment, const struct conf_process *process)
 {
-	environment->n = 0;
+	environment->n = process->world.clear_environment ? 0 : environment->n_base;
 	environment->used = 0;
 	environment->failed = 0;
-	if (!process->world.clear_environment)
-		inherit(environment);
+	memcpy(environment->vars, environment->base, environment->n * sizeof(char *));
 	add_user(environment, process);
 	environment->n_inherited = environment->n;
 	for (char **var = process->world.environment; var != NULL && *var != NULL; var++)

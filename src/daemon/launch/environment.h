@@ -15,7 +15,7 @@
 
 /* Built anew for each spawn, in memory that is kept. */
 struct environment {
-	char **base; /* supd's own without its protocol variables; borrowed strings */
+	char **base; /* supd's own, each once, without those of its protocols; borrowed */
 	size_t n_base;
 	char **vars; /* ENVIRONMENT_VARS_MAX + 1 */
 	size_t n;
