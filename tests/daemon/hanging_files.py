@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """Files of an actor that do not answer: its start fails, and nothing else waits for it."""
+import contextlib
 import os
 import re
 import signal
@@ -475,6 +476,33 @@ def configuration(box):
     others_work(s)
     os.rename(s.file + ".good", s.file)
     s.ctl_ok("apply")
+
+
+@test("the process that reads a configuration is killed: the reply says so, and nothing changes",
+      root=True)
+def reader_killed(box):
+    command, answer, _ = in_silence(box)
+    s = box.supd({"a": {}, **OTHERS}, wait=False, command=command)
+    s.started("a")
+    s.write({"a": {}, "b": {"user": "daemon"}, **OTHERS})
+    guardian = s.guardian()
+    before = set(children(guardian))
+    apply = box.popen(SUPCTL, "-s", s.socket, "apply", stdout=subprocess.DEVNULL,
+                      stderr=subprocess.PIPE, text=True)
+
+    def kill_reader():
+        for child in set(children(guardian)) - before:
+            with contextlib.suppress(OSError):
+                os.kill(child, signal.SIGKILL)
+        return apply.poll() is not None
+    s.until(kill_reader, "the end of apply")
+    err = apply.communicate()[1]
+    equal(apply.returncode, 1, "the exit status of apply")
+    has(err, r"supd.yaml was not read: the process that reads it was killed", "the error")
+    others_work(s)
+    answer(s)
+    s.ctl_ok("apply")
+    s.started("b")
 
 
 @test("SIGHUP with a file that does not answer yet: clients are answered meanwhile; and once more "

@@ -63,7 +63,7 @@ take_head(int fd, struct conf **ret_conf, struct err *err)
 	ssize_t n = pass_receive(fd, MSG_DONTWAIT, &head, sizeof(head), &fds);
 
 	if (n != sizeof(head))
-		return n < 0 ? (int)n : -ENOMEM; /* it has died */
+		return n < 0 ? (int)n : -EPIPE; /* it has died */
 	*err = head.err;
 	if (fds.n == 0)
 		return head.code;
@@ -157,7 +157,7 @@ map_wait(void)
 	return wait == MAP_FAILED ? NULL : wait;
 }
 
-/* Name the file or database that does not answer, or the error, if there is one. */
+/* Name the file or database that does not answer, or the error, or the child's end. */
 static void
 conclude(const struct load *load, int r, struct conf_reports *reports, struct err *err)
 {
@@ -168,6 +168,13 @@ conclude(const struct load *load, int r, struct conf_reports *reports, struct er
 		               load->options.wait->what);
 		reports_add(reports, CONF_ERROR, &(struct spot){.file = load->file}, "",
 		            message);
+	} else if (r == -EPIPE) {
+		err_say(
+		    err, 0,
+		    "%s was not read: the process that reads it was killed, or had too "
+		    "little memory; see the kernel's log, then try again",
+		    load->file);
+		err->code = EPIPE;
 	} else if (r < 0) {
 		err_set(err, -r, "read %s", load->file);
 	}
