@@ -474,8 +474,15 @@ class Supd:
             return False
 
     def brood(self):
-        """The guardian's children that are actors."""
-        return [pid for pid in children(self.guardian()) if not self.is_own(pid)]
+        """The guardian's children that are actors.  A process of supd that ends meanwhile has no
+        program any more, but its name, until it is reaped."""
+        def is_actor(pid):
+            try:
+                with open(f"/proc/{pid}/comm", encoding="utf8") as name:
+                    return name.read() != "supd\n" and not self.is_own(pid)
+            except OSError:
+                return False
+        return [pid for pid in children(self.guardian()) if is_actor(pid)]
 
     def slay(self):
         """Kill all of supd, and nothing else."""
