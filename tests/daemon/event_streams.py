@@ -3,11 +3,12 @@
 """Events and death watch: nothing missing, nothing twice, no reader can hurt."""
 import json
 import os
+import signal
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import INSTRUMENTED, SUPCTL, Skip, check, equal, has, main, test
+from harness import INSTRUMENTED, SUPCTL, Skip, alive, check, equal, has, main, test
 from varlink import Closed, Varlink, VarlinkError
 
 RFC3339_US = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)$"
@@ -191,6 +192,27 @@ def failed(box):
         s.tell(name, f"exit={code}")
         end = terminated(watcher)
         equal((end["cause"]["kind"], end["cause"]["code"]), ("exit", code), f"{name}'s cause")
+
+
+@test("a watch that is read together with the end of its actor tells of that end")
+def together(box):
+    names = [f"a{n}" for n in range(10)]
+    s = box.supd({name: {} for name in names}, decider="stopping")
+    s.started(names[-1])
+    watchers = [Varlink(s.socket) for _ in names]
+    for watcher in watchers:
+        watcher.call("Ping")
+    pids = [s.actor(name)["pid"] for name in names]
+    guardian = s.guardian()
+    for watcher, name, pid in zip(watchers, names, pids):
+        os.kill(guardian, signal.SIGSTOP)
+        try:
+            watcher.send("Watch", {"names": ["/user/" + name]}, more=True)
+            os.kill(pid, signal.SIGKILL)
+            s.until(lambda pid=pid: not alive(pid), "the end")
+        finally:
+            os.kill(guardian, signal.SIGCONT)
+        equal(terminated(watcher)["path"], "/user/" + name, "what is terminated")
 
 
 @test("the dead and the unknown are terminated at once, not confirmed")

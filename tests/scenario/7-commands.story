@@ -475,3 +475,14 @@ expect t a, x a
 report failure a killed stop
 reply start b superseded
 expect nothing
+
+story a watch that comes behind the end in one turn is told of that end
+tree
+  a
+boot
+expect S a
+stop a
+expect t a, x a
+reply stop a done
+wait a terminated
+reply wait a done

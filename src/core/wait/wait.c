@@ -230,15 +230,17 @@ wait_add(struct turn *turn, struct node *node, uint64_t token, enum wait_for wai
 	    .ref = node_ref(core, node),
 	};
 	node->waiters = i;
+	/* Watched when it was still ending, and the end came first in this turn. */
+	if (wait_for == WAIT_TERMINATED && node_is_down(node) && !node_has_begun(node))
+		fire(core, node, i, REPLY_DONE, node_final_cause(node));
 	wait_state_changed(core, node);
 }
 
 static bool
 is_removed(const struct waiter *waiter, uint64_t token)
 {
-	if (token == TOKEN_OTHERS)
-		return (waiter->token & TOKEN_KEPT) == 0;
-	return token == TOKEN_ALL || waiter->token == token;
+	return token == TOKEN_OTHERS ? (waiter->token & TOKEN_KEPT) == 0
+	                             : token == TOKEN_ALL || waiter->token == token;
 }
 
 /* The caller went away, or all did (TOKEN_ALL, TOKEN_OTHERS).  Linear in the bound on
