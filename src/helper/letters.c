@@ -29,8 +29,8 @@
 /* What a client has sent is read up to here, so that it sees an end and no reset. */
 #define DRAIN_MAX (64 * 1024)
 /* A client that got a reply has so long to read it; so many are waited for. */
-#define LINGER_S      2.
-#define LINGERERS_MAX 64
+#define DRAIN_S      2.
+#define DRAINING_MAX 64
 /* How long a mailbox is left alone after it blocked or had no client, or when there are
  * no descriptors. */
 #define PAUSE_MS 1000
@@ -38,7 +38,7 @@
 #define TELL_AGAIN_S 0.1
 
 /* A client that got a reply: closed when it closes, or when its time is over. */
-struct lingerer {
+struct draining {
 	struct ev_loop *loop;
 	int fd; /* -1: free */
 	ev_io io;
@@ -65,8 +65,8 @@ struct letters {
 	struct ev_loop *loop;
 	struct helper_leases *leases;
 	struct lent_mailbox *at[HELPER_MAILBOXES_MAX];
-	struct lingerer lingerers[LINGERERS_MAX];
-	uint32_t next_lingerer; /* the oldest, or a free one */
+	struct draining drains[DRAINING_MAX];
+	uint32_t next_drain; /* the oldest, or a free one */
 };
 
 /* What came of one client. */
@@ -97,44 +97,44 @@ drain(int fd)
 }
 
 static void
-let_go(struct lingerer *lingerer)
+drain_end(struct draining *draining)
 {
-	if (lingerer->fd < 0)
+	if (draining->fd < 0)
 		return;
-	ev_io_stop(lingerer->loop, &lingerer->io);
-	ev_timer_stop(lingerer->loop, &lingerer->timeout);
-	fd_close(&lingerer->fd);
+	ev_io_stop(draining->loop, &draining->io);
+	ev_timer_stop(draining->loop, &draining->timeout);
+	fd_close(&draining->fd);
 }
 
 static void
 on_more(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 {
-	struct lingerer *lingerer = io->data;
+	struct draining *draining = io->data;
 
-	if (!drain(lingerer->fd))
-		let_go(lingerer);
+	if (!drain(draining->fd))
+		drain_end(draining);
 }
 
 static void
-on_lingered(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
+on_drain_timeout(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
-	let_go(timer->data);
+	drain_end(timer->data);
 }
 
 /* Closed at once it might be reset before the client has read what was sent. */
 static void
-linger(struct letters *letters, int take_fd)
+drain_and_close(struct letters *letters, int take_fd)
 {
-	struct lingerer *lingerer = &letters->lingerers[letters->next_lingerer];
+	struct draining *draining = &letters->drains[letters->next_drain];
 
-	letters->next_lingerer = (letters->next_lingerer + 1) % LINGERERS_MAX;
-	let_go(lingerer);
-	lingerer->fd = take_fd;
-	ev_io_init(&lingerer->io, on_more, take_fd, EV_READ);
-	ev_timer_init(&lingerer->timeout, on_lingered, LINGER_S, 0.);
-	lingerer->io.data = lingerer->timeout.data = lingerer;
-	ev_io_start(letters->loop, &lingerer->io);
-	ev_timer_start(letters->loop, &lingerer->timeout);
+	letters->next_drain = (letters->next_drain + 1) % DRAINING_MAX;
+	drain_end(draining);
+	draining->fd = take_fd;
+	ev_io_init(&draining->io, on_more, take_fd, EV_READ);
+	ev_timer_init(&draining->timeout, on_drain_timeout, DRAIN_S, 0.);
+	draining->io.data = draining->timeout.data = draining;
+	ev_io_start(letters->loop, &draining->io);
+	ev_timer_start(letters->loop, &draining->timeout);
 }
 
 /* ---- one client -------------------------------------------------------------------- */
@@ -218,7 +218,7 @@ give_reply(const struct lent_mailbox *mailbox, struct served *client)
 	    shutdown(client->fd, SHUT_WR) < 0) {
 		client->outcome = IS_DEAD_LETTER;
 	} else {
-		linger(mailbox->letters, client->fd);
+		drain_and_close(mailbox->letters, client->fd);
 		client->fd = -1;
 	}
 }
@@ -451,8 +451,8 @@ start(struct helper *helper)
 	if (letters == NULL)
 		return NULL;
 	letters->loop = helper->loop;
-	for (size_t i = 0; i < LINGERERS_MAX; i++)
-		letters->lingerers[i] = (struct lingerer){helper->loop, -1, {0}, {0}};
+	for (size_t i = 0; i < DRAINING_MAX; i++)
+		letters->drains[i] = (struct draining){helper->loop, -1, {0}, {0}};
 	return letters;
 }
 

@@ -27,11 +27,11 @@ enum step { STEP_TURN, STEP_BEGIN, STEP_READY, STEP_ALL_BEGIN, STEP_ALL_READY, S
 struct search {
 	struct reader *reader;
 	const struct conf *conf;
-	uint32_t *elder;   /* by actor: the sibling before it in the sequence */
-	uint32_t *sibling; /* … the next one */
-	uint32_t *first;   /* … its first child */
-	uint32_t *at;      /* by step: the child or replica that is next */
-	struct way way;    /* its places are steps */
+	uint32_t *previous; /* by actor: the sibling before it in the sequence */
+	uint32_t *sibling;  /* … the next one */
+	uint32_t *first;    /* … its first child */
+	uint32_t *at;       /* by step: the child or replica that is next */
+	struct way way;     /* its places are steps */
 };
 
 static const struct conf_actor *
@@ -52,7 +52,7 @@ line_up(struct search *search)
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const uint32_t parent = conf->actors[i].parent;
 
-		search->first[i] = search->sibling[i] = search->elder[i] = CONF_NONE;
+		search->first[i] = search->sibling[i] = search->previous[i] = CONF_NONE;
 		last[i] = enabled[i] = CONF_NONE;
 		if (parent == CONF_NONE)
 			continue;
@@ -64,7 +64,7 @@ line_up(struct search *search)
 		if (!conf->actors[i].spec.enabled)
 			continue;
 		if (!conf->actors[parent].spec.policy.start_parallel)
-			search->elder[i] = enabled[parent];
+			search->previous[i] = enabled[parent];
 		enabled[parent] = i;
 	}
 }
@@ -112,8 +112,8 @@ next_edge(void *data, uint32_t step, uint32_t n, uint32_t *ret)
 	if (kind == STEP_TURN) {
 		if (n == 0 && actor->parent != CONF_NONE)
 			*ret = STEP_OF(actor->parent, STEP_BEGIN);
-		else if (n == 1 && search->elder[index] != CONF_NONE)
-			*ret = STEP_OF(search->elder[index], STEP_READY);
+		else if (n == 1 && search->previous[index] != CONF_NONE)
+			*ret = STEP_OF(search->previous[index], STEP_READY);
 		return n < 2;
 	}
 	if (kind == STEP_BEGIN) {
@@ -186,7 +186,7 @@ add_link(const struct search *search, uint32_t step, struct strbuf *sb)
 		            search->conf->actors[actor->parent].path);
 	else if (step % STEPS == STEP_TURN)
 		strbuf_addf(sb, "%s%s starts after %s", comma, actor->path,
-		            search->conf->actors[search->elder[step / STEPS]].path);
+		            search->conf->actors[search->previous[step / STEPS]].path);
 	else if (step % STEPS == STEP_READY && search->way.tried[step] > 1)
 		strbuf_addf(sb, "%s%s is ready when %s is", comma, actor->path,
 		            search->conf->actors[search->at[step]].path);
@@ -233,7 +233,7 @@ needs_circles(struct reader *reader)
 	struct search search = {
 	    .reader = reader,
 	    .conf = conf,
-	    .elder = arena_alloc(reader->scratch, n, sizeof(uint32_t)),
+	    .previous = arena_alloc(reader->scratch, n, sizeof(uint32_t)),
 	    .sibling = arena_alloc(reader->scratch, n, sizeof(uint32_t)),
 	    .first = arena_alloc(reader->scratch, n, sizeof(uint32_t)),
 	    .at = arena_alloc(reader->scratch, n * STEPS, sizeof(uint32_t)),

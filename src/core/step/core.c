@@ -106,7 +106,7 @@ run_deadlines(struct turn *turn)
  * then supd's own actors are restarted as ever: /user's last words need the log.
  */
 static void
-shut_down(struct turn *turn, bool brutal)
+shut_down(struct turn *turn, bool at_once)
 {
 	struct core *core = turn->core;
 	struct node *root = node_at(core, CORE_ROOT);
@@ -115,7 +115,7 @@ shut_down(struct turn *turn, bool brutal)
 	if (core->exited)
 		return;
 	core->shutting_down = true;
-	if (brutal) {
+	if (at_once) {
 		goal_kill(root);
 	} else if (node_is_live(root) && root->goal != GOAL_DOWN && !node_is_down(user)) {
 		command_want_down(turn, user);

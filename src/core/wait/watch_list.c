@@ -344,12 +344,12 @@ watch_node_freed(struct core *core, struct node *node)
 	unname_node(core, node);
 	while (node->watch.watchers != NONE) {
 		struct watch *of = watch_at(core, node->watch.watchers);
-		struct node *heir = watch_find_named(core, of->name);
+		struct node *successor = watch_find_named(core, of->name);
 
 		if (of->state == WATCH_ARMED)
 			watch_fall_due(core, of, false);
 		unbind(core, of);
-		if (heir != NULL)
-			bind(core, of, heir);
+		if (successor != NULL)
+			bind(core, of, successor);
 	}
 }

@@ -74,17 +74,18 @@ add_group(struct strbuf *sb, gid_t gid)
 static int
 complain_closed(const struct ctl *ctl)
 {
-	CLEANUP(strbuf_done) struct strbuf who = STRBUF(LINE_BYTES_MAX / 8);
+	CLEANUP(strbuf_done) struct strbuf groups = STRBUF(LINE_BYTES_MAX / 8);
 	struct stat st;
 
 	if (stat(ctl->socket, &st) == 0 && st.st_gid != 0 && (st.st_mode & 0060) == 0060)
-		add_group(&who, st.st_gid);
+		add_group(&groups, st.st_gid);
 	return complain_of(
 	    ctl, CTL_DENIED, NULL,
 	    "%s: permission denied (allowed are root, the user of supd, and the "
 	    "members of %s)",
 	    ctl->socket,
-	    who.len > 0 ? strbuf_str(&who) : "its control.group and control.observers");
+	    groups.len > 0 ? strbuf_str(&groups)
+	                   : "its control.group and control.observers");
 }
 
 /* There is no connection to be had: which socket, why, and what to do. */
@@ -301,18 +302,18 @@ say_denied(const struct ctl *ctl, const char *name, const json_t *parameters)
 	const json_t *observers = json_object_get(parameters, "observers");
 	const bool may_observe = json_is_true(json_object_get(parameters, "observing")) &&
 	                         json_is_integer(observers);
-	CLEANUP(strbuf_done) struct strbuf who = STRBUF(LINE_BYTES_MAX / 8);
+	CLEANUP(strbuf_done) struct strbuf groups = STRBUF(LINE_BYTES_MAX / 8);
 
 	if (json_is_integer(control))
-		add_group(&who, (gid_t)json_integer_value(control));
+		add_group(&groups, (gid_t)json_integer_value(control));
 	if (may_observe) {
-		strbuf_adds(&who, who.len > 0 ? " and of " : "");
-		add_group(&who, (gid_t)json_integer_value(observers));
+		strbuf_adds(&groups, groups.len > 0 ? " and of " : "");
+		add_group(&groups, (gid_t)json_integer_value(observers));
 	}
 	complain(ctl, name[0] != '\0' ? name : NULL,
 	         "permission denied (allowed are root, the user of supd%s%s)",
-	         who.len > 0 ? ", and members of " : "; its control.group is not set",
-	         strbuf_str(&who));
+	         groups.len > 0 ? ", and members of " : "; its control.group is not set",
+	         strbuf_str(&groups));
 }
 
 static void

@@ -45,7 +45,7 @@ reply_taken_back(struct conn *conn, const struct trial_result *result)
 
 	(void)clock_format(result->since_wall_us, 3, since);
 	if (result->has_failed)
-		reply_start_failed(conn, result->path, &result->cause, result->who,
+		reply_start_failed(conn, result->path, &result->cause, result->ref,
 		                   since);
 	else
 		reply_error(conn, CONTROL_INTERFACE ".Timeout",
@@ -74,7 +74,7 @@ on_trial_end(void *user, const struct trial_result *result)
 		reply_taken_back(conn, result);
 		break;
 	case TRIAL_STUCK:
-		reply_invalid_state(conn, result->who,
+		reply_invalid_state(conn, result->ref,
 		                    "it is not ready, and the configuration before "
 		                    "could not be put back: the log says why");
 		break;

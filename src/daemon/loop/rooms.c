@@ -40,8 +40,8 @@
 #include "daemon/report/systemd.h"
 #include "daemon/server/server.h"
 #include "daemon/sockets/control_file.h"
-#include "daemon/sockets/given.h"
 #include "daemon/sockets/helpers.h"
+#include "daemon/sockets/inherited.h"
 #include "daemon/sockets/mailbox.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
@@ -129,8 +129,8 @@ open_sockets(struct supd *supd, struct err *err)
 	    .keeper = supd->keeper,
 	    .additions = supd->additions,
 	    .bounded = &supd->bounded,
-	    .given =
-	        given_new(supd->keeper, supd->origin.environ, supd->origin.walker_pid),
+	    .inherited = inherited_new(supd->keeper, supd->origin.environ,
+	                               supd->origin.walker_pid),
 	};
 	return sockets_open(supd->sockets, kill_process, supd, err);
 }
@@ -353,7 +353,7 @@ rooms_close(struct supd *supd, const struct start *start)
 		mailboxes_close(supd->sockets, &supd->sockets->mailboxes);
 	additions_close(supd->additions, supd->sockets);
 	standin_free(supd->sockets->standin);
-	given_free(supd->sockets->given);
+	inherited_free(supd->sockets->inherited);
 	processes_free(supd->processes);
 	proctable_free(supd->proctable);
 	messages_free(supd->messages);

@@ -17,9 +17,9 @@
 #include "base/assert.h"
 #include "base/log_pace.h"
 #include "daemon/messages/messages.h"
+#include "daemon/messages/notification.h"
 #include "daemon/messages/readables.h"
 #include "daemon/messages/readiness.h"
-#include "daemon/messages/said.h"
 #include "daemon/messages/stores.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
@@ -225,7 +225,7 @@ take_main_pid(struct notify *notify, struct actor *actor,
 {
 	pid_t pid;
 
-	if (!said_main_pid(actor, message, &pid))
+	if (!notification_main_pid(actor, message, &pid))
 		return;
 	if (pid > 1 && proctable_contains(notify->messages->proctable, actor->ref, pid,
 	                                  actors_uid(actor)))
@@ -241,7 +241,7 @@ static bool
 take_message(struct notify *notify, struct actor *actor)
 {
 	const struct notify_message *message = &notify->message;
-	struct event events[SAID_MAX];
+	struct event events[NOTIFICATION_EVENTS_MAX];
 
 	/* Its start is told first. */
 	if (proctable_is_coming(notify->messages->proctable, actor->ref)) {
@@ -258,13 +258,13 @@ take_message(struct notify *notify, struct actor *actor)
 	if (!take_descriptors(notify, actor))
 		return false;
 	take_main_pid(notify, actor, message);
-	size_t n = said_take(notify->messages, actor, message, events);
+	size_t n = notification_take(notify->messages, actor, message, events);
 	/* Once in a life, and once a turn: for these there always is room. */
-	if (said_is(message, "READY", "1") &&
+	if (notification_is(message, "READY", "1") &&
 	    actor->conf->process->readiness.sign == READY_BY_NOTIFY &&
 	    record_ready(notify->messages->recording, actor->ref))
 		post(notify, actor, EVENT_READY);
-	if (said_is(message, "WATCHDOG", "1"))
+	if (notification_is(message, "WATCHDOG", "1"))
 		post_ping(notify, actor);
 	if (n > 0 && !post_surely(notify->messages->post, events, n))
 		return false;

@@ -72,12 +72,12 @@ free_place(const struct births *births)
 
 /* A start is under way at this place. */
 static void
-enter(struct procs *procs, uint8_t place, uint32_t who, pid_t pid, bool is_slow)
+enter(struct procs *procs, uint8_t place, uint32_t owner, pid_t pid, bool is_slow)
 {
 	struct births *births = &procs->births;
 	struct birth *birth = &births->at[place];
 
-	birth->who = who;
+	birth->owner = owner;
 	birth->pid = pid;
 	birth->ledger = procs->room->recording->ledger;
 	birth->is_slow = is_slow;
@@ -86,7 +86,7 @@ enter(struct procs *procs, uint8_t place, uint32_t who, pid_t pid, bool is_slow)
 }
 
 static void
-begin_birth(struct procs *procs, uint32_t who)
+begin_birth(struct procs *procs, uint32_t owner)
 {
 	struct births *births = &procs->births;
 	const uint8_t place = free_place(births);
@@ -100,13 +100,13 @@ begin_birth(struct procs *procs, uint32_t who)
 
 	intent->trace = (struct spawn_trace){0};
 	intent->begun_ms = clock_mono_ms();
-	int r = births->ways->begin(procs, who, &launching);
+	int r = births->ways->begin(procs, owner, &launching);
 	if (r < 0) {
-		births->ways->over(procs, who, r, &launching.result);
+		births->ways->over(procs, owner, r, &launching.result);
 		atomic_store(&intent->life, 0);
 	} else {
 		birth->start = launching.place;
-		enter(procs, place, who, launching.result.pid, false);
+		enter(procs, place, owner, launching.result.pid, false);
 	}
 }
 
@@ -115,7 +115,7 @@ begin_birth(struct procs *procs, uint32_t who)
  * ledger: its child is another process's, which tells of its end.  0 or -errno.
  */
 int
-births_adopt(struct procs *procs, uint8_t place, uint32_t who)
+births_adopt(struct procs *procs, uint8_t place, uint32_t owner)
 {
 	struct ledger_spawn *intent = ledger_spawn(procs->room->recording->ledger, place);
 	const pid_t pid = intent->trace.pid;
@@ -123,7 +123,7 @@ births_adopt(struct procs *procs, uint8_t place, uint32_t who)
 	                       &intent->trace, &procs->births.at[place].start);
 
 	if (r == 0)
-		enter(procs, place, who, pid, true);
+		enter(procs, place, owner, pid, true);
 	return r;
 }
 
@@ -141,7 +141,7 @@ end(struct procs *procs, unsigned int i)
 	memmove(births->order + i, births->order + i + 1, births->n - i);
 	birth->start = NULL;
 	int r = os_spawn_end(procs->room->spawner, start, &result);
-	births->ways->over(procs, birth->who, r, &result);
+	births->ways->over(procs, birth->owner, r, &result);
 	atomic_store(&ledger_spawn(procs->room->recording->ledger, place)->life, 0);
 	if (birth->ledger != procs->room->recording->ledger)
 		procs_drop_ledger(procs, birth->ledger);
@@ -189,14 +189,14 @@ begin_waiting(struct procs *procs)
 	struct births *births = &procs->births;
 
 	while (births->n_waiting > 0 && births->n < LEDGER_SPAWNS) {
-		const uint32_t who = births->waiting[births->first];
+		const uint32_t owner = births->waiting[births->first];
 
 		prepare(procs);
 		if (births->n_prepared > 0)
 			births->n_prepared--;
 		births->first = (births->first + 1) % births->cap;
 		births->n_waiting--;
-		begin_birth(procs, who);
+		begin_birth(procs, owner);
 	}
 	if (births->n_waiting == 0)
 		leaves_end(procs);
@@ -219,12 +219,12 @@ procs_look(struct procs *procs)
 /* Start a process, now or when there is a place: of the actor in a slot, or, with
  * PROCS_TASK, the task at this place. */
 void
-births_order(struct procs *procs, uint32_t who)
+births_order(struct procs *procs, uint32_t owner)
 {
 	struct births *births = &procs->births;
 
 	ASSERT(births->n_waiting < births->cap);
-	births->waiting[(births->first + births->n_waiting++) % births->cap] = who;
+	births->waiting[(births->first + births->n_waiting++) % births->cap] = owner;
 	procs_look(procs);
 }
 

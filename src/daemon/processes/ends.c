@@ -99,12 +99,12 @@ ends_take_exit(struct procs *procs)
 {
 	struct exits *exits = procs->exits;
 	struct reap reap;
-	uint32_t who;
+	uint32_t owner;
 
 	if (!exits_peek(exits, &reap))
 		return false;
 	/* An earlier process of this pid comes first. */
-	if (!map_get(&procs->table->by_pid, (uint64_t)reap.pid, &who))
+	if (!map_get(&procs->table->by_pid, (uint64_t)reap.pid, &owner))
 		births_meet(procs, reap.pid);
 	struct proc *proc = proc_by_pid(procs->table, reap.pid);
 	struct task *task = task_by_pid(procs->room->tasks, reap.pid);

@@ -59,16 +59,16 @@ end_unknown(pid_t pid)
 	return (struct reap){.pid = pid, .kind = REAP_SIGNALED, .status = SIGKILL};
 }
 
-/* Hold a process by a pidfd; the epoll reports `who` when it ends.  -1: it has ended, or
- * there is no memory. */
+/* Hold a process by a pidfd; the epoll reports `owner` when it ends.  -1: it has ended,
+ * or there is no memory. */
 int
-held_open(const struct procs *procs, pid_t pid, uint32_t who)
+held_open(const struct procs *procs, pid_t pid, uint32_t owner)
 {
 	int fd = fd_raise((int)syscall(SYS_pidfd_open, pid, 0));
 
 	if (fd >= 0 &&
 	    epoll_ctl(procs->epoll_fd, EPOLL_CTL_ADD, fd,
-	              &(struct epoll_event){.events = EPOLLIN, .data.u32 = who}) < 0)
+	              &(struct epoll_event){.events = EPOLLIN, .data.u32 = owner}) < 0)
 		fd_close(&fd);
 	return fd;
 }
@@ -76,9 +76,9 @@ held_open(const struct procs *procs, pid_t pid, uint32_t who)
 /* Hold a process of the walker, to wait for its end by ourselves.  -1: the process has
  * ended with an unknown status. */
 int
-held_take(struct procs *procs, pid_t pid, uint32_t who)
+held_take(struct procs *procs, pid_t pid, uint32_t owner)
 {
-	int fd = held_open(procs, pid, who);
+	int fd = held_open(procs, pid, owner);
 
 	/* The pid belongs to another process by now, or is free. */
 	if (fd >= 0 && getsid(pid) != pid)

@@ -46,12 +46,12 @@ make_all(int fd UNUSED, void *data)
 
 	for (uint32_t i = NEXT; i < procs->births.n_waiting; i++, (void)sched_yield()) {
 		const uint32_t at = (procs->births.first + i) % procs->births.cap;
-		const uint32_t who = procs->births.waiting[at];
+		const uint32_t owner = procs->births.waiting[at];
 
 		/* A leaf that exists already may have been killed: it is not counted. */
-		if ((who & PROCS_TASK) == 0 && lacks(procs, who, leaf) &&
+		if ((owner & PROCS_TASK) == 0 && lacks(procs, owner, leaf) &&
 		    cgroup_leaf_make(procs->cgroups, leaf) == 1)
-			atomic_store(&procs->leaves.made[who], true);
+			atomic_store(&procs->leaves.made[owner], true);
 	}
 }
 

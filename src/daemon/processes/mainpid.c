@@ -43,12 +43,12 @@ procs_take_main(struct procs *procs, struct ref ref, pid_t pid)
 	struct actor *actor = actors_get(procs->actors, ref);
 	uint64_t start = 0;
 	pid_t parent;
-	uint32_t who;
+	uint32_t owner;
 
 	if (proc == NULL || actor == NULL || proc->child.pid == 0 ||
 	    proc->child.pid == pid)
 		return;
-	int fd = map_get(&procs->table->by_pid, (uint64_t)pid, &who)
+	int fd = map_get(&procs->table->by_pid, (uint64_t)pid, &owner)
 	             ? -1
 	             : held_open(procs, pid, ref.slot);
 	if (fd < 0 || proc_look(pid, &parent, &start) < 0 || proc_is_ending(pid) ||

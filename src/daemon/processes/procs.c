@@ -126,16 +126,16 @@ begin_process(struct procs *procs, struct proc *proc, struct launching *launchin
 }
 
 static void
-on_prepare(struct procs *procs, const uint32_t *who, size_t n)
+on_prepare(struct procs *procs, const uint32_t *owners, size_t n)
 {
 	const struct actor *actors[BIRTHS_PREPARED_MAX];
 	size_t n_actors = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct actor *actor =
-		    (who[i] & PROCS_TASK) != 0
+		    (owners[i] & PROCS_TASK) != 0
 		        ? NULL
-		        : actors_get(procs->actors, procs->table->at[who[i]].ref);
+		        : actors_get(procs->actors, procs->table->at[owners[i]].ref);
 
 		if (actor != NULL && actor->conf_owner == NULL)
 			actors[n_actors++] = actor;
@@ -144,13 +144,13 @@ on_prepare(struct procs *procs, const uint32_t *who, size_t n)
 }
 
 static int
-on_begin(struct procs *procs, uint32_t who, struct launching *launching)
+on_begin(struct procs *procs, uint32_t owner, struct launching *launching)
 {
 	struct tasks *tasks = procs->room->tasks;
 
-	return (who & PROCS_TASK) != 0
-	           ? task_begin(tasks, &tasks->at[who & ~PROCS_TASK], launching)
-	           : begin_process(procs, &procs->table->at[who], launching);
+	return (owner & PROCS_TASK) != 0
+	           ? task_begin(tasks, &tasks->at[owner & ~PROCS_TASK], launching)
+	           : begin_process(procs, &procs->table->at[owner], launching);
 }
 
 /* Say in the log what is wrong with a file of variables, if that is why it failed. */
@@ -164,12 +164,12 @@ log_said(const struct procs *procs, struct ref ref, const struct spawn_result *r
 
 /* A start is over: the core is told. */
 static void
-on_over(struct procs *procs, uint32_t who, int r, const struct spawn_result *result)
+on_over(struct procs *procs, uint32_t owner, int r, const struct spawn_result *result)
 {
 	struct tasks *tasks = procs->room->tasks;
-	const bool is_task = (who & PROCS_TASK) != 0;
-	struct task *task = is_task ? &tasks->at[who & ~PROCS_TASK] : NULL;
-	struct proc *proc = is_task ? NULL : &procs->table->at[who];
+	const bool is_task = (owner & PROCS_TASK) != 0;
+	struct task *task = is_task ? &tasks->at[owner & ~PROCS_TASK] : NULL;
+	struct proc *proc = is_task ? NULL : &procs->table->at[owner];
 
 	log_said(procs, is_task ? task->order.ref : proc->ref, result);
 	if (is_task) {

@@ -10,7 +10,7 @@
  *	ends.c    ended, as a child or as the walker tells; signalled
  *	gone.c    gone with all that they forked
  *	adopt.c   taken over from a guardian before us
- *	help.c    helped by commands of its own (tasks.h)
+ *	own_commands.c  stopped, reloaded by commands of its own (tasks.h)
  *	foster.c  children of a guardian that was left behind
  *	mainpid.c   another process takes its place (MAINPID=)
  *	strays.c  left of a supd that died, and not to be killed
@@ -41,7 +41,7 @@
 struct birth {
 	struct launch launch;
 	struct spawn_place *start; /* NULL: this place is free */
-	uint32_t who;              /* a slot, or PROCS_TASK and the place of a task */
+	uint32_t owner;            /* a slot, or PROCS_TASK and the place of a task */
 	pid_t pid;
 	struct ledger *ledger; /* where its intent is */
 	unsigned int waited_us;
@@ -53,11 +53,11 @@ struct birth {
 
 struct birth_ways {
 	/* These, BIRTHS_PREPARED_MAX at most, will begin next. */
-	void (*prepare)(struct procs *procs, const uint32_t *who, size_t n);
+	void (*prepare)(struct procs *procs, const uint32_t *owners, size_t n);
 	/* Begin: the intent is put down first.  As launch_begin(). */
-	int (*begin)(struct procs *procs, uint32_t who, struct launching *launching);
+	int (*begin)(struct procs *procs, uint32_t owner, struct launching *launching);
 	/* The start is over: 0, or -errno as of os_spawn() or of begin(). */
-	void (*over)(struct procs *procs, uint32_t who, int r,
+	void (*over)(struct procs *procs, uint32_t owner, int r,
 	             const struct spawn_result *result);
 };
 
@@ -118,13 +118,13 @@ struct procs {
 void proc_post(struct procs *procs, const struct proc *proc, struct event event);
 void proc_record(struct procs *procs, const struct proc *proc);
 void proc_post_failed(struct procs *procs, const struct proc *proc);
-int held_open(const struct procs *procs, pid_t pid, uint32_t who);
-int held_take(struct procs *procs, pid_t pid, uint32_t who);
+int held_open(const struct procs *procs, pid_t pid, uint32_t owner);
+int held_take(struct procs *procs, pid_t pid, uint32_t owner);
 void held_let_go(const struct procs *procs, int *pidfd);
 struct reap end_unknown(pid_t pid);
 void child_ended(struct procs *procs, struct spawned *child);
 
-/* help.c */
+/* own_commands.c */
 void procs_order_again(struct procs *procs, struct proc *proc);
 bool procs_ask_by_command(struct procs *procs, struct proc *proc,
                           const struct actor *actor);
@@ -133,8 +133,8 @@ bool procs_ask_by_command(struct procs *procs, struct proc *proc,
 int births_init(struct procs *procs, const struct birth_ways *ways, struct err *err);
 void births_done(struct procs *procs);
 int births_reserve(struct births *births, uint32_t slots);
-void births_order(struct procs *procs, uint32_t who);
-int births_adopt(struct procs *procs, uint8_t place, uint32_t who);
+void births_order(struct procs *procs, uint32_t owner);
+int births_adopt(struct procs *procs, uint8_t place, uint32_t owner);
 void births_meet(struct procs *procs, pid_t pid);
 void births_on_turn(struct procs *procs);
 

@@ -114,12 +114,12 @@ task_is_over(const struct task *task)
 struct task *
 task_by_pid(struct tasks *tasks, pid_t pid)
 {
-	uint32_t who;
+	uint32_t owner;
 
-	if (!map_get(&tasks->room->procs->table->by_pid, (uint64_t)pid, &who) ||
-	    (who & PROCS_TASK) == 0)
+	if (!map_get(&tasks->room->procs->table->by_pid, (uint64_t)pid, &owner) ||
+	    (owner & PROCS_TASK) == 0)
 		return NULL;
-	return &tasks->at[who & ~PROCS_TASK];
+	return &tasks->at[owner & ~PROCS_TASK];
 }
 
 /* When something is to be looked at next, in ms from now; UINT64_MAX: never. */

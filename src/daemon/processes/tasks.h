@@ -16,8 +16,8 @@
  * takes the place of the one that waits.  LEDGER_TASKS_MAX run at once, the rest waits
  * for its turn.  A timeout counts from the start of the process.
  *
- * A new kind says in tasks_start.c where its command is, and in tasks.c (tell) or help.c
- * (procs_task_done) what is told of its result.
+ * A new kind says in tasks_start.c where its command is, and in tasks.c (tell) or
+ * own_commands.c (procs_task_done) what is told of its result.
  */
 #ifndef DAEMON_TASKS_H
 #define DAEMON_TASKS_H

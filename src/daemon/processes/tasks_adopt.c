@@ -107,7 +107,7 @@ tasks_adopt_start(struct tasks *tasks, uint8_t place)
 
 /* The core waits for what was never started, or was killed as it waited. */
 static void
-adopt_wishes(struct tasks *tasks)
+adopt_queued(struct tasks *tasks)
 {
 	struct processes *room = tasks->room;
 	struct action action;
@@ -159,7 +159,7 @@ tasks_adopt(struct tasks *tasks)
 		    actors_get(tasks->actors, task->order.ref) == NULL)
 			task_kill(tasks, task, task->result.is_late);
 	}
-	adopt_wishes(tasks);
+	adopt_queued(tasks);
 	tasks_check(tasks);
 	/* The timeouts of running tasks go on. */
 	tasks_arm(tasks);

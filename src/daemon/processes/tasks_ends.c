@@ -171,13 +171,13 @@ tasks_hold_adopted(struct tasks *tasks, bool only_fosters)
 {
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
 		struct task *task = &tasks->at[place];
-		const uint32_t who = PROCS_TASK | place;
+		const uint32_t owner = PROCS_TASK | place;
 
 		if (!task_is_used(task) || !task->child.adopted || task->child.pid == 0 ||
 		    task->child.pidfd >= 0 ||
 		    (only_fosters && !foster_is(tasks->room->procs, task->child.pid)))
 			continue;
-		task->child.pidfd = held_take(tasks->room->procs, task->child.pid, who);
+		task->child.pidfd = held_take(tasks->room->procs, task->child.pid, owner);
 		if (task->child.pidfd < 0) {
 			const struct reap reap = end_unknown(task->child.pid);
 

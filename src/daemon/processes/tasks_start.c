@@ -280,9 +280,9 @@ task_begin(struct tasks *tasks, struct task *task, struct launching *launching)
 }
 
 static void
-born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
+note_spawned(struct tasks *tasks, struct task *task, const struct spawn_result *result)
 {
-	const uint32_t who = PROCS_TASK | (uint32_t)(task - tasks->at);
+	const uint32_t owner = PROCS_TASK | (uint32_t)(task - tasks->at);
 	struct procs *procs = tasks->room->procs;
 
 	task->child.pid = result->pid;
@@ -293,11 +293,11 @@ born(struct tasks *tasks, struct task *task, const struct spawn_result *result)
 	if (!task->child.adopted)
 		ends_take_exits(procs);
 	/* There is room: procs_reserve(). */
-	(void)map_put(&procs->table->by_pid, (uint64_t)result->pid, who);
+	(void)map_put(&procs->table->by_pid, (uint64_t)result->pid, owner);
 	if (task->child.pidfd >= 0)
 		(void)epoll_ctl(
 		    procs->epoll_fd, EPOLL_CTL_ADD, task->child.pidfd,
-		    &(struct epoll_event){.events = EPOLLIN, .data.u32 = who});
+		    &(struct epoll_event){.events = EPOLLIN, .data.u32 = owner});
 	if (task->order.timeout_ms != DURATION_INFINITE)
 		task->deadline_ms = clock_due_ms(task->order.timeout_ms);
 	task_record(tasks, task);
@@ -311,7 +311,7 @@ task_over(struct tasks *tasks, struct task *task, int r,
 {
 	task->is_coming = false;
 	if (r == 0 || result->pid > 0) {
-		born(tasks, task, result);
+		note_spawned(tasks, task, result);
 		/* A failed start counts when the process is gone: its containment is not
 		 * empty. */
 		if (r < 0 || task->child.killing)

@@ -86,21 +86,21 @@ keep(struct reloader *reloader, const struct reload *reload,
 		core_restart(reloader->engine->core, ref, reloader->engine->now_ms);
 }
 
-/* Put an actor that came behind this elder sibling, CONF_NONE: before all others. */
+/* Put an actor that came behind this sibling, CONF_NONE: before all others. */
 static void
 place_behind(struct reloader *reloader, const struct conf *conf,
-             const struct conf_actor *actor, uint32_t elder)
+             const struct conf_actor *actor, uint32_t previous)
 {
 	const struct ref ref = actors_find_static(reloader->actors, actor->path);
 	struct ref before;
 
-	if (elder == CONF_NONE)
+	if (previous == CONF_NONE)
 		before = core_first_child(reloader->engine->core,
 		                          core_parent(reloader->engine->core, ref));
 	else
 		before = core_next_sibling(
 		    reloader->engine->core,
-		    actors_find_static(reloader->actors, conf->actors[elder].path));
+		    actors_find_static(reloader->actors, conf->actors[previous].path));
 	if (before.slot != ref.slot)
 		core_place_before(reloader->engine->core, ref, before);
 }

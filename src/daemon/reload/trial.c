@@ -210,7 +210,7 @@ log_back(const struct trial *trial, const struct trial_result *result)
 	if (result->has_failed)
 		cause_text(
 		    &why, &result->cause,
-		    cause_about(trial->reloader->actors, &result->cause, result->who));
+		    cause_about(trial->reloader->actors, &result->cause, result->ref));
 	else
 		strbuf_adds(&why, "was not ready in time");
 	log_line(LOG_LEVEL_WARNING, "%s %s: back to the configuration of %s",
@@ -224,7 +224,7 @@ take_back(struct trial *trial, struct trial_result *result, const struct node_vi
 	struct reloader *reloader = trial->reloader;
 	struct err err = {.text = "out of memory"};
 
-	result->who = trial->refs[trial->next];
+	result->ref = trial->refs[trial->next];
 	result->state = view->state;
 	result->since_wall_us = reloader->recording->facts.before_wall_us;
 	log_back(trial, result);

@@ -31,7 +31,7 @@ enum trial_end {
 /* How a trial ended, and because of which actor. */
 struct trial_result {
 	enum trial_end end;
-	struct ref who;
+	struct ref ref;
 	enum node_state state; /* before anything was taken back */
 	bool has_failed;       /* for this cause; else it was not ready in time */
 	struct cause cause;

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/sum.h"
-#include "daemon/sockets/given.h"
 #include "daemon/sockets/grown.h"
+#include "daemon/sockets/inherited.h"
 #include "daemon/sockets/sockets.h"
 #include "daemon/sockets/standin.h"
 #include "daemon/state/actors.h"
@@ -62,7 +62,7 @@ adjust(struct sockwork *work, const struct mailbox *mailbox, const struct mailbo
 	const struct conf_socket *socket = mailbox->socket;
 	struct err err;
 
-	if (mailbox->is_given)
+	if (mailbox->is_inherited)
 		return;
 	if (socket_accepts(socket->kind) && listen(mailbox->fd, socket->backlog) < 0)
 		(void)log_errno(-errno, "backlog of %s", socket->address);
@@ -162,9 +162,9 @@ open_one(struct opening *opening, struct mailbox *mailbox, struct err *err)
 	const struct mailbox *before = find_old(opening->old, mailbox);
 	struct keeper *keeper = opening->sockets->keeper;
 
-	if (mailbox->is_given)
+	if (mailbox->is_inherited)
 		return 0;
-	mailbox->is_kept = before != NULL && !before->is_given;
+	mailbox->is_kept = before != NULL && !before->is_inherited;
 	int fd = mailbox->is_kept ? before->fd : keeper_take(keeper, mailbox->key);
 	if (fd >= 0) {
 		mailbox->fd = fd;
@@ -310,7 +310,7 @@ mailboxes_open(struct sockets *sockets, struct mailboxes *ret, const struct conf
 
 	if (r < 0)
 		return r;
-	given_assign(sockets->given, ret);
+	inherited_assign(sockets->inherited, ret);
 	return open_all(&(struct opening){.sockets = sockets, .old = old}, ret, conf,
 	                err);
 }
@@ -333,7 +333,7 @@ close_one(struct sockets *sockets, struct sockwork *work, struct mailbox *mailbo
 	struct err err;
 
 	standin_forget(mailbox);
-	if (mailbox->fd < 0 || mailbox->is_given)
+	if (mailbox->fd < 0 || mailbox->is_inherited)
 		return;
 	if (mailbox_do_file(work, mailbox, SOCKWORK_REMOVE, &err) < 0)
 		log_line(LOG_LEVEL_WARNING, "%s: its file is left", err.text);

@@ -28,8 +28,8 @@ struct mailbox {
 	const struct conf_socket *socket; /* borrowed from the configuration */
 	uint32_t actor;                   /* index of the owner in the configuration */
 	uint64_t key;                     /* in the walker's vault */
-	bool is_kept;  /* it was taken over from the configuration before */
-	bool is_given; /* supd was started with it, and does not close it */
+	bool is_kept;      /* it was taken over from the configuration before */
+	bool is_inherited; /* supd was started with it, and does not close it */
 	/* standin.c: the listener while the actor has no process */
 	struct letterbox *letterbox;
 };

@@ -64,7 +64,7 @@ mailboxes_mend(struct sockets *sockets, const struct actor *actor)
 		const struct conf_socket *socket = mailbox->socket;
 
 		/* Mostly the file is there: that is seen without a child. */
-		if (mailbox->fd < 0 || mailbox->is_given ||
+		if (mailbox->fd < 0 || mailbox->is_inherited ||
 		    socket_has_port(socket->kind) || sockfile_is_there(socket->address))
 			continue;
 		int r = mailbox_do_file(&work, mailbox, SOCKWORK_RESTORE, &err);

@@ -20,9 +20,9 @@ struct sockets {
 	const struct additions *additions;
 	struct bounded *bounded; /* files of sockets are touched in these children */
 	/* Its own. */
-	struct mailboxes mailboxes; /* of the configuration in force */
-	struct given *given;        /* sockets that supd was started with, or NULL */
-	struct helpers *helpers;    /* processes that touch the objects of others */
+	struct mailboxes mailboxes;  /* of the configuration in force */
+	struct inherited *inherited; /* sockets that supd was started with, or NULL */
+	struct helpers *helpers;     /* processes that touch the objects of others */
 	struct standin *standin;
 };
 

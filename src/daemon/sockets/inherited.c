@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* given.c - the sockets that supd was started with, as by a systemd socket unit. */
+/* inherited.c - the sockets that supd was started with, as by a systemd socket unit. */
 #include "config.h"
 
-#include "daemon/sockets/given.h"
+#include "daemon/sockets/inherited.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -19,29 +19,29 @@
 #include "os/socket/listen.h"
 #include "os/socket/sock.h"
 
-struct given_one {
+struct inherited_socket {
 	int fd;
 	const char *name; /* so many bytes of the environment */
 	size_t name_len;
 	struct sock_name is; /* what it is */
 };
 
-struct given {
+struct inherited {
 	size_t n;
-	struct given_one at[LISTEN_FDS_MAX];
+	struct inherited_socket at[LISTEN_FDS_MAX];
 };
 
 /* What supd was started with, of what the walker kept; NULL: nothing, or no memory. */
-struct given *
-given_new(struct keeper *keeper, char **variables, pid_t walker_pid)
+struct inherited *
+inherited_new(struct keeper *keeper, char **variables, pid_t walker_pid)
 {
 	const size_t n = listen_fds(variables, walker_pid);
-	struct given *given = n == 0 ? NULL : calloc(1, sizeof(*given));
+	struct inherited *inherited = n == 0 ? NULL : calloc(1, sizeof(*inherited));
 
-	if (given == NULL)
+	if (inherited == NULL)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		struct given_one *one = &given->at[given->n];
+		struct inherited_socket *one = &inherited->at[inherited->n];
 
 		one->fd = keeper_take(keeper, VAULT_KEY(VAULT_GIVEN, i));
 		one->name_len = listen_name(variables, i, &one->name);
@@ -52,23 +52,23 @@ given_new(struct keeper *keeper, char **variables, pid_t walker_pid)
 			         "descriptor %zu that supd was started with (%.*s) is "
 			         "neither a socket nor a fifo",
 			         i, (int)one->name_len, one->name);
-		given->n++;
+		inherited->n++;
 	}
-	return given;
+	return inherited;
 }
 
 void
-given_free(struct given *given)
+inherited_free(struct inherited *inherited)
 {
-	if (given == NULL)
+	if (inherited == NULL)
 		return;
-	for (size_t i = 0; i < given->n; i++)
-		fd_close(&given->at[i].fd);
-	free(given);
+	for (size_t i = 0; i < inherited->n; i++)
+		fd_close(&inherited->at[i].fd);
+	free(inherited);
 }
 
 static bool
-is_kind(const struct given_one *one, enum socket_kind kind)
+is_kind(const struct inherited_socket *one, enum socket_kind kind)
 {
 	switch (kind) {
 	case SOCKET_TCP:
@@ -90,7 +90,7 @@ is_kind(const struct given_one *one, enum socket_kind kind)
 }
 
 static bool
-is_called(const struct given_one *one, const struct conf_socket *socket)
+is_called(const struct inherited_socket *one, const struct conf_socket *socket)
 {
 	return strlen(socket->name) == one->name_len &&
 	       strncmp(socket->name, one->name, one->name_len) == 0;
@@ -98,7 +98,7 @@ is_called(const struct given_one *one, const struct conf_socket *socket)
 
 /* A fifo does not tell its name. */
 static bool
-is_at(const struct given_one *one, const struct conf_socket *socket)
+is_at(const struct inherited_socket *one, const struct conf_socket *socket)
 {
 	return !one->is.is_fifo && strcmp(one->is.address, socket->address) == 0 &&
 	       one->is.port == socket->port;
@@ -107,7 +107,8 @@ is_at(const struct given_one *one, const struct conf_socket *socket)
 enum pass { BY_BOTH, BY_NAME, BY_ADDRESS, PASSES };
 
 static bool
-matches(const struct given_one *one, const struct conf_socket *socket, enum pass pass)
+matches(const struct inherited_socket *one, const struct conf_socket *socket,
+        enum pass pass)
 {
 	if (!is_kind(one, socket->kind))
 		return false;
@@ -117,34 +118,35 @@ matches(const struct given_one *one, const struct conf_socket *socket, enum pass
 }
 
 static void
-assign(const struct given_one *one, struct mailboxes *mailboxes, enum pass pass,
+assign(const struct inherited_socket *one, struct mailboxes *mailboxes, enum pass pass,
        bool *is_used)
 {
 	for (uint32_t i = 0; i < mailboxes->n && !*is_used; i++) {
 		struct mailbox *mailbox = &mailboxes->at[i];
 
-		if (mailbox->is_given || !matches(one, mailbox->socket, pass))
+		if (mailbox->is_inherited || !matches(one, mailbox->socket, pass))
 			continue;
 		mailbox->fd = one->fd;
-		mailbox->is_given = true;
+		mailbox->is_inherited = true;
 		*is_used = true;
 	}
 }
 
 void
-given_assign(const struct given *given, struct mailboxes *mailboxes)
+inherited_assign(const struct inherited *inherited, struct mailboxes *mailboxes)
 {
 	bool is_used[LISTEN_FDS_MAX] = {false};
 
-	if (given == NULL)
+	if (inherited == NULL)
 		return;
 	for (int pass = 0; pass < PASSES; pass++)
-		for (size_t i = 0; i < given->n; i++)
-			assign(&given->at[i], mailboxes, (enum pass)pass, &is_used[i]);
-	for (size_t i = 0; i < given->n; i++)
+		for (size_t i = 0; i < inherited->n; i++)
+			assign(&inherited->at[i], mailboxes, (enum pass)pass,
+			       &is_used[i]);
+	for (size_t i = 0; i < inherited->n; i++)
 		if (!is_used[i])
 			log_line(LOG_LEVEL_WARNING,
 			         "no actor has a socket of the kind and the name of "
 			         "`%.*s`, with which supd was started",
-			         (int)given->at[i].name_len, given->at[i].name);
+			         (int)inherited->at[i].name_len, inherited->at[i].name);
 }

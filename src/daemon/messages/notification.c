@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* said.c - what one notification says, line by line. */
+/* notification.c - what one notification says, line by line. */
 #include "config.h"
 
-#include "daemon/messages/said.h"
+#include "daemon/messages/notification.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 
 /* Does the message have this line? */
 bool
-said_is(const struct notify_message *message, const char *key, const char *value)
+notification_is(const struct notify_message *message, const char *key, const char *value)
 {
 	size_t len;
 	const char *found = notify_value(message, key, &len);
@@ -52,36 +52,37 @@ take_status(struct recording *recording, struct actor *actor,
 /* ---- what has to reach the core, exactly once -------------------------------------- */
 
 /* The events of one message. */
-struct said {
+struct notification {
 	struct actor *actor;
 	const struct notify_message *message;
 	uint32_t life;
-	struct event *at; /* room for SAID_MAX */
+	struct event *at; /* room for NOTIFICATION_EVENTS_MAX */
 	size_t n;
 };
 
 static struct event *
-add(struct said *said, enum event_kind kind)
+add(struct notification *notification, enum event_kind kind)
 {
-	struct event *event = &said->at[said->n++];
+	struct event *event = &notification->at[notification->n++];
 
-	ASSERT(said->n <= SAID_MAX);
+	ASSERT(notification->n <= NOTIFICATION_EVENTS_MAX);
 	*event = (struct event){
 	    .kind = kind,
-	    .ref = said->actor->ref,
-	    .life = said->life,
+	    .ref = notification->actor->ref,
+	    .life = notification->life,
 	    .code = -1,
-	    .stamp = said->message->stamp_ns,
+	    .stamp = notification->message->stamp_ns,
 	};
 	return event;
 }
 
 /* The decimal number behind this key, at most max; false: no such line, or no number. */
 static bool
-number_of(const struct said *said, const char *name, uint64_t max, uint64_t *ret)
+number_of(const struct notification *notification, const char *name, uint64_t max,
+          uint64_t *ret)
 {
 	size_t len;
-	const char *text = notify_value(said->message, name, &len);
+	const char *text = notify_value(notification->message, name, &len);
 	uint64_t n = 0;
 
 	if (text == NULL)
@@ -93,10 +94,10 @@ number_of(const struct said *said, const char *name, uint64_t max, uint64_t *ret
 			n = n * 10 + (uint64_t)(text[i] - '0');
 	}
 	if (len == 0 || n > max) {
-		log_paced(&said->actor->pace, LOG_LEVEL_WARNING,
+		log_paced(&notification->actor->pace, LOG_LEVEL_WARNING,
 		          "%s: %s= in a notification is no number up to %llu, and is "
 		          "ignored",
-		          said->actor->path, name, (unsigned long long)max);
+		          notification->actor->path, name, (unsigned long long)max);
 		return false;
 	}
 	*ret = n;
@@ -104,11 +105,12 @@ number_of(const struct said *said, const char *name, uint64_t max, uint64_t *ret
 }
 
 bool
-said_main_pid(struct actor *actor, const struct notify_message *message, pid_t *ret)
+notification_main_pid(struct actor *actor, const struct notify_message *message,
+                      pid_t *ret)
 {
 	uint64_t pid;
 
-	if (!number_of(&(const struct said){.actor = actor, .message = message},
+	if (!number_of(&(const struct notification){.actor = actor, .message = message},
 	               "MAINPID", PID_MAX, &pid))
 		return false;
 	*ret = (pid_t)pid;
@@ -120,18 +122,20 @@ said_main_pid(struct actor *actor, const struct notify_message *message, pid_t *
  * it was; STOPPING=1: it ends by itself, and need not say that it lives any more.
  */
 static void
-take_phases(struct said *said, struct actor *actor)
+take_phases(struct notification *notification, struct actor *actor)
 {
 	uint64_t since_us;
 
-	if (said_is(said->message, "RELOADING", "1")) {
+	if (notification_is(notification->message, "RELOADING", "1")) {
 		actor->reloading_us = clock_mono_ns() / 1000;
-		if (number_of(said, "MONOTONIC_USEC", UINT64_MAX / 16, &since_us) &&
+		if (number_of(notification, "MONOTONIC_USEC", UINT64_MAX / 16,
+		              &since_us) &&
 		    since_us < actor->reloading_us)
 			actor->reloading_us = since_us;
 		log_paced(&actor->pace, LOG_LEVEL_INFO,
 		          "%s: reads its configuration again", actor->path);
-	} else if (said_is(said->message, "READY", "1") && actor->reloading_us > 0) {
+	} else if (notification_is(notification->message, "READY", "1") &&
+	           actor->reloading_us > 0) {
 		log_paced(
 		    &actor->pace, LOG_LEVEL_INFO,
 		    "%s: has read its configuration again, within %llu ms", actor->path,
@@ -139,18 +143,18 @@ take_phases(struct said *said, struct actor *actor)
 		        1000);
 		actor->reloading_us = 0;
 	}
-	if (said_is(said->message, "STOPPING", "1"))
-		(void)add(said, EVENT_WATCHDOG_EVERY);
+	if (notification_is(notification->message, "STOPPING", "1"))
+		(void)add(notification, EVENT_WATCHDOG_EVERY);
 }
 
 /* A period: microseconds in the message, for the core milliseconds, never shorter. */
 static void
-add_period(struct said *said, const char *name, enum event_kind kind)
+add_period(struct notification *notification, const char *name, enum event_kind kind)
 {
 	uint64_t us;
 
-	if (number_of(said, name, DURATION_MS_MAX * 1000, &us))
-		add(said, kind)->period_ms = (us + 999) / 1000;
+	if (number_of(notification, name, DURATION_MS_MAX * 1000, &us))
+		add(notification, kind)->period_ms = (us + 999) / 1000;
 }
 
 /* The name of a failure as the process has it: cut off, and in one line. */
@@ -168,17 +172,17 @@ copy_key(char to[CAUSE_KEY_MAX], const char *text, size_t len)
 
 /* ERRNO= and X_SUPD_FAIL=: together they are one failure.  ERRNO=0 alone is none. */
 static void
-add_failure(struct said *said)
+add_failure(struct notification *notification)
 {
 	size_t len = 0;
-	const char *key = notify_value(said->message, "X_SUPD_FAIL", &len);
+	const char *key = notify_value(notification->message, "X_SUPD_FAIL", &len);
 	uint64_t error = 0;
 
-	if (!number_of(said, "ERRNO", ERRNO_MAX, &error) || error > ERRNO_MAX)
+	if (!number_of(notification, "ERRNO", ERRNO_MAX, &error) || error > ERRNO_MAX)
 		error = 0;
 	if (len == 0 && error == 0)
 		return;
-	struct event *event = add(said, EVENT_SELF_REPORT);
+	struct event *event = add(notification, EVENT_SELF_REPORT);
 	event->error = (int32_t)error;
 	if (len == 0) {
 		key = err_name(event->error);
@@ -188,27 +192,29 @@ add_failure(struct said *said)
 }
 
 static void
-take_down(struct said *said)
+take_down(struct notification *notification)
 {
-	add_period(said, "EXTEND_TIMEOUT_USEC", EVENT_EXTEND);
-	add_period(said, "WATCHDOG_USEC", EVENT_WATCHDOG_EVERY);
-	if (said_is(said->message, "BACKOFF_RESET", "1"))
-		(void)add(said, EVENT_BACKOFF_RESET);
-	if (said_is(said->message, "WATCHDOG", "trigger"))
-		(void)add(said, EVENT_WATCHDOG_TRIGGER);
-	add_failure(said);
+	add_period(notification, "EXTEND_TIMEOUT_USEC", EVENT_EXTEND);
+	add_period(notification, "WATCHDOG_USEC", EVENT_WATCHDOG_EVERY);
+	if (notification_is(notification->message, "BACKOFF_RESET", "1"))
+		(void)add(notification, EVENT_BACKOFF_RESET);
+	if (notification_is(notification->message, "WATCHDOG", "trigger"))
+		(void)add(notification, EVENT_WATCHDOG_TRIGGER);
+	add_failure(notification);
 }
 
 size_t
-said_take(const struct messages *messages, struct actor *actor,
-          const struct notify_message *message, struct event ret[SAID_MAX])
+notification_take(const struct messages *messages, struct actor *actor,
+                  const struct notify_message *message,
+                  struct event ret[NOTIFICATION_EVENTS_MAX])
 {
-	struct said said = {.actor = actor, .message = message, .at = ret};
+	struct notification notification = {
+	    .actor = actor, .message = message, .at = ret};
 
 	take_status(messages->recording, actor, message);
 	/* The message is of the present process. */
-	said.life = proctable_life(messages->proctable, actor->ref);
-	take_down(&said);
-	take_phases(&said, actor);
-	return said.n;
+	notification.life = proctable_life(messages->proctable, actor->ref);
+	take_down(&notification);
+	take_phases(&notification, actor);
+	return notification.n;
 }

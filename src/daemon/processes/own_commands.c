@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* help.c - processes that are stopped, or told to reload, by commands of their own. */
+/* own_commands.c - processes stopped, or told to reload, by commands of their own. */
 #include "config.h"
 
 #include <errno.h>
