@@ -38,7 +38,7 @@ is_look(int value)
 	       (value >= 90 && value <= 107 && (value < 98 || value > 99));
 }
 
-/* Do the parameters only choose colours and weights? */
+/* True if the parameters only choose colours and weights. */
 static bool
 are_looks(const int *values, size_t n)
 {
@@ -87,7 +87,7 @@ ansi_colour_length(const char *p, const char *end)
 	return (size_t)(p - start) + 1;
 }
 
-/* Is it the sequence that takes all looks back? */
+/* True if the sequence takes all looks back. */
 static bool
 is_reset(const char *p, size_t len)
 {

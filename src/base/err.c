@@ -111,8 +111,8 @@ err_code(const char *name)
 }
 
 /*
- * Is this for want of descriptors or of memory, ours or the machine's?  Then it says
- * nothing about what was asked for, and may go well a little later.
+ * True if this is for want of descriptors or of memory, ours or the machine's.  Then it
+ * says nothing about what was asked for, and may go well a little later.
  */
 bool
 err_is_shortage(int code)

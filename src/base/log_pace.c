@@ -6,8 +6,8 @@
 #include "base/log_pace.h"
 
 /*
- * May it be told now, as one of at most `max` in a period?  Then ret_held says how many
- * were not told since the last one; else it is counted among them.
+ * True if it may be told now, as one of at most `max` in a period.  Then ret_held says
+ * how many were not told since the last one; else it is counted among them.
  */
 bool
 log_pace_admit(struct log_pace *pace, uint64_t period_ms, uint64_t max, uint64_t now_ms,

@@ -246,7 +246,7 @@ forget_looks(struct pattern *pattern)
 	pattern->regex = fresh;
 }
 
-/* Is there a match in this line, which needs no NUL and has no newline? */
+/* True if there is a match in this line, which needs no NUL and has no newline. */
 bool
 pattern_matches(struct pattern *pattern, const char *line, size_t len)
 {

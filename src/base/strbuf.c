@@ -270,9 +270,7 @@ strbuf_add_json_bytes(struct strbuf *sb, const char *text, size_t len)
 	strbuf_addc(sb, '"');
 }
 
-/*
- * Is the text such that strbuf_add_json_bytes() keeps every byte of it?
- */
+/* True if strbuf_add_json_bytes() keeps every byte of the text. */
 bool
 strbuf_is_json_text(const char *text, size_t len)
 {

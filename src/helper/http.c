@@ -100,7 +100,7 @@ http_answer_figures(struct http_client *client, struct figures *text)
 	http_watch(client, EV_WRITE, SEND_SECONDS);
 }
 
-/* Is it this path, alone or before a query? */
+/* True if it is this path, alone or before a query. */
 static bool
 is_path(const char *target, const char *path)
 {

@@ -177,7 +177,7 @@ exits_fd(const struct exits *exits)
 	return exits->fd;
 }
 
-/* Walker: is there no room for a record? */
+/* Walker: true if there is no room for a record. */
 bool
 exits_is_full(const struct exits *exits)
 {

@@ -146,7 +146,7 @@ entry_sum(const struct journal_entry *entry, uint32_t epoch, uint32_t i)
 	    sum_bytes(entry, offsetof(struct journal_entry, sum), commit_of(epoch, i)));
 }
 
-/* Does so much more fit in before a checkpoint is needed? */
+/* True if so many more fit in before a checkpoint is needed. */
 bool
 ledger_has_room(const struct ledger *ledger, uint32_t entries)
 {

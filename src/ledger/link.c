@@ -90,7 +90,7 @@ bytes_of(uint32_t kind, uint32_t n)
 	}
 }
 
-/* Does a message of this kind come with so many descriptors? */
+/* True if a message of this kind may come with so many descriptors. */
 static bool
 may_have(const struct link_message *message, size_t n_fds)
 {

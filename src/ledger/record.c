@@ -51,7 +51,7 @@ ledger_write(struct ledger *ledger, uint32_t slot, const struct ledger_record *r
 	copies_write(record_at(ledger, slot), record, sizeof(*record));
 }
 
-/* Could a guardian have written this about the slot? */
+/* True if a guardian could have written this about the slot. */
 static bool
 is_possible(const struct ledger_record *record, uint32_t slot)
 {
@@ -106,7 +106,7 @@ ledger_read_task(const struct ledger *ledger, uint32_t place, struct ledger_task
 	return r < 0 || is_possible_task(ledger, ret) ? r : -EBADMSG;
 }
 
-/* Are they all such as a guardian can have written? */
+/* True if a guardian can have written all records. */
 bool
 records_are_possible(const struct ledger *ledger)
 {

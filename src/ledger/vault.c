@@ -143,7 +143,7 @@ in_use(const struct vault *vault)
 	return vault->n + vault->n_waiting;
 }
 
-/* Is there room for n more, and for a few vital ones? */
+/* True if there is room for n more, and for a few vital ones. */
 bool
 vault_has_room(const struct vault *vault, size_t n)
 {

@@ -103,7 +103,7 @@ leave(struct walker *walker)
 	guardian_died(walker, &end);
 }
 
-/* Is this the end of a guardian that was left behind?  Then it is noted. */
+/* True if this is the end of a guardian that was left behind.  Then it is noted. */
 bool
 guardian_is_left(struct walker *walker, const struct reap *news)
 {
@@ -167,8 +167,8 @@ guardian_watch(struct walker *walker)
 	}
 }
 
-/* Is supd to end while its first guardian begins?  That one may wait for a file that does
- * not answer, and has started hardly anything yet. */
+/* True if supd is to end while its first guardian begins.  That one may wait for a file
+ * that does not answer, and has started hardly anything yet. */
 static bool
 is_early(const struct walker *walker)
 {

@@ -137,7 +137,7 @@ watchdog_hurry(struct watchdog *watchdog, uint64_t now_ms)
 	return is_proved;
 }
 
-/* Was what is watched now aborted or killed for its silence? */
+/* True if what is watched now was aborted or killed for its silence. */
 bool
 watchdog_has_bitten(const struct watchdog *watchdog)
 {

@@ -7,6 +7,7 @@ comments in tests (docstrings, too), the titles of tests (stories, Python, Check
 the README, INDEX and INVARIANTS below tests that have six words or more, only as many as LIMITS says may
 consist of pronouns to a quarter or more, and may have a pronoun of persons: "it is done when that is what
 it waits for" leaves the reader to guess; phrases such as "so that" and "there is" are none.
+The comment of a function that returns bool asks nothing: it begins "True if ...".
 Prints TAP; every offence is a comment, so that the worst can be mended first.
 
     comments.py FILE...     looks at these files alone, without a limit
@@ -50,6 +51,14 @@ def comments(path):
     for node in ast.walk(ast.parse(text)) if path.endswith(".py") else []:
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
             yield node.body[0].lineno, re.sub(r"`[^`]*`", " code ", ast.get_docstring(node))
+
+
+def questions(path):
+    """Line and text of each comment of a function that returns bool that begins with a question."""
+    text = read(path)
+    begin = r"(Am|Are|Can|Could|Did|Do|Does|Had|Has|Have|Is|May|Might|Must|Shall|Should|Was|Were|Will|Would)"
+    for match in re.finditer(rf"/\*[\s*]*({begin} [^?/]*\?)(?:[^*]|\*(?!/))*\*/\s*(?:static |inline )*bool\b", text):
+        yield text.count("\n", 0, match.start()) + 1, match[1].replace("*", " ")
 
 
 def messages(path):
@@ -128,7 +137,7 @@ def gather():
 
 def main():
     number, failed = 0, False
-    print("1..12")
+    print("1..13")
     for kind, (total, *offences) in gather():
         names = (f"{kind} name the things", f"{kind}: only persons are somebody")
         for name, found, limit in zip(names, offences, LIMITS[kind]):
@@ -139,7 +148,12 @@ def main():
                 print(f"# {place}")
             print(f"# {len(found)} of {total} {kind}, at most {limit}")
             print(f"{'not ok' if over else 'ok'} {number} - {name}")
-    return failed
+    asked = [(path, *found) for path in sys.argv[1:] or sorted(files("src", ".c", ".h"))
+             if path.endswith((".c", ".h")) for found in questions(path)]
+    for path, line, text in asked:
+        print(f"# {os.path.relpath(path, TOP)}:{line}: {' '.join(text.split())[:100]}")
+    print(f"{'not ok' if asked else 'ok'} 13 - the comment of a function that returns bool begins \"True if\"")
+    return failed or bool(asked)
 
 
 if __name__ == "__main__":

@@ -216,7 +216,7 @@ add_groups(struct reader *reader, const struct yaml *node, struct conf_identity 
 	}
 }
 
-/* Has supd itself all groups that were asked for? */
+/* True if supd itself has all groups that were asked for. */
 static bool
 groups_are_own(struct reader *reader, const struct conf_identity *id)
 {

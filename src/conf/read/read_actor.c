@@ -299,7 +299,7 @@ settle_ready(struct reader *reader, const struct yaml *good, const struct trail 
 		            who_is_late(actor));
 }
 
-/* Does anything of it wait for what the process says: a report, or BACKOFF_RESET=1? */
+/* True if a rule waits for what the process says: a report, or BACKOFF_RESET=1. */
 static bool
 asks_for_reports(const struct decider *decider)
 {

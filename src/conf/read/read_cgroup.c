@@ -151,7 +151,7 @@ read_cgroup(struct reader *reader, const struct yaml *node, void *target,
 	}
 }
 
-/* Does a rule speak of want of memory?  `any` names no cause. */
+/* True if a rule speaks of want of memory.  `any` names no cause. */
 static bool
 asks_for_oom(const struct decider *decider)
 {

@@ -226,7 +226,7 @@ read_rule(struct reader *reader, const struct yaml *node, struct rule *rule,
 
 /* ---- what is doubtful ---- */
 
-/* Are all the names of this rule among those that the earlier rules have? */
+/* True if all the names of this rule are among those of the earlier rules. */
 static bool
 keys_are_done(const struct rule *rule, const struct rule *seen)
 {

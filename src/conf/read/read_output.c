@@ -162,7 +162,7 @@ read_actor_log(struct reader *reader, const struct yaml *node, void *target,
 		            size_format(log->max_size, buf[1]));
 }
 
-/* Does what goes there pass through the log process? */
+/* True if the output passes through the log process. */
 bool
 conf_output_is_captured(const struct conf_output *output)
 {

@@ -248,7 +248,7 @@ read_health(struct reader *reader, const struct yaml *node, void *target,
 
 /* ---- what is probably not meant ---- */
 
-/* Does supd hold the very socket that is connected to? */
+/* True if supd holds the very socket that is connected to. */
 static bool
 is_own_socket(const struct conf_socket *socket, const struct conf_probe *probe)
 {

@@ -68,7 +68,7 @@ read_reaction(struct reader *reader, const struct conf_actor *actor,
 	return false;
 }
 
-/* Are these the same command, or both none? */
+/* True if these are the same command, or both none. */
 static bool
 same_words(char **a, char **b)
 {

@@ -292,7 +292,7 @@ claim_address(struct claims *claims, uint32_t index, const struct conf_socket *s
 		       is_six ? "]" : "", port, conf->actors[owner].path);
 }
 
-/* Is the one a supervisor of the other? */
+/* True if `above` is a supervisor of the actor. */
 static bool
 is_above(const struct conf *conf, uint32_t above, uint32_t actor)
 {

@@ -174,8 +174,9 @@ operator_length(const char *begin, const char *text)
 }
 
 /*
- * Does the command look as if it were meant for a shell?  Then the first that only a
- * shell understands is in ret_what, as far as it fits.  What is quoted stands for itself.
+ * True if the command looks as if it were meant for a shell.  Then the first that only a
+ * shell understands is in ret_what, as far as it fits.  What is quoted stands for
+ * itself.
  */
 bool
 words_want_shell(const char *text, char *ret_what, size_t size)

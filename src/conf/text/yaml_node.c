@@ -42,7 +42,7 @@ node_key(const struct yaml *map, const char *key)
 	return pair != NULL ? pair->key : NULL;
 }
 
-/* Was nothing written behind the colon (or YAML's words for nothing)? */
+/* True if nothing was written behind the colon (or YAML's words for nothing). */
 bool
 node_is_empty(const struct yaml *node)
 {
@@ -66,7 +66,8 @@ node_is_unindented(const struct yaml *map, const char *name)
 	        node_get(value, "use") != NULL || node_get(value, "children") != NULL);
 }
 
-/* Can a text be the name of an actor?  Names become parts of paths and of files. */
+/* True if a text can be the name of an actor.  Names become parts of paths and of
+ * files. */
 bool
 node_is_name(const struct yaml *node)
 {

@@ -136,7 +136,7 @@ count_replicas(struct builder *builder, const struct brood *brood, struct child 
 	}
 }
 
-/* Does a child have replicas, by itself or by its template? */
+/* True if a child has replicas, by itself or by its template. */
 static bool
 is_replicated(struct builder *builder, const struct yaml *own)
 {

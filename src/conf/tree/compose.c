@@ -306,7 +306,7 @@ conf_has_template(const struct conf *conf, const char *name)
 	return has_recipe(conf, RECIPE_TEMPLATES, name);
 }
 
-/* Is there an actor with `replicas` of this path, "@N" left out? */
+/* True if there is an actor with `replicas` of this path, "@N" left out. */
 bool
 conf_has_replicas(const struct conf *conf, const char *path)
 {

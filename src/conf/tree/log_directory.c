@@ -40,8 +40,9 @@ log_directory_set(struct reader *reader)
 }
 
 /*
- * Can a file be made in this directory?  One without a name tells, where the file system
- * has such; of the others those of the kernel take none, whatever their modes say.
+ * True if a file can be made in this directory.  One without a name tells, where the
+ * file system has such; of the others those of the kernel take none, whatever their
+ * modes say.
  */
 static bool
 takes_files(const char *directory)
@@ -62,7 +63,8 @@ takes_files(const char *directory)
 	return true;
 }
 
-/* May files be made there, or in what there is of the way to it?  A path is absolute. */
+/* True if files may be made there, or in the part of the way that exists.  A path is
+ * absolute. */
 static bool
 is_writable(const char *directory)
 {

@@ -209,7 +209,7 @@ add_mapping(struct strbuf *out, const struct schema_type *type)
 	strbuf_adds(out, "}");
 }
 
-/* Is there any key in this view of the table, or would the object always be empty? */
+/* True if there is any key in this view of the table; else the object is always empty. */
 static bool
 has_properties(const struct schema_type *type)
 {

@@ -94,7 +94,7 @@ blocker_ended(const struct core *core, const struct node *node)
 	           : find_ended(core, node_in(core, node_slot(core, at)));
 }
 
-/* Does it keep younger siblings waiting that would not wait for a start that failed? */
+/* True if it keeps younger siblings waiting that would not wait for a failed start. */
 static bool
 holds_up_others(const struct core *core, const struct node *node)
 {

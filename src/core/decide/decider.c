@@ -19,9 +19,9 @@ static const char *const steps_to_come[] = {"open socket", "find user", "find gr
 enum { NO_FILE = 2 }; /* ENOENT */
 
 /*
- * Was it the machine that was short of something, rather than the actor that is wrong?
- * Linux numbers: the core knows no <errno.h>.  EAGAIN, ENOMEM, EBUSY, ENFILE, EMFILE,
- * ETXTBSY, ENOSPC.
+ * True if the machine was short of something, rather than the actor wrong.  Linux
+ * numbers: the core knows no <errno.h>.  EAGAIN, ENOMEM, EBUSY, ENFILE, EMFILE, ETXTBSY,
+ * ENOSPC.
  */
 bool
 cause_is_shortage(const struct cause *cause)
@@ -55,7 +55,7 @@ default_preset(const struct cause *cause, bool first, enum strategy strategy)
 	return strategy == STRATEGY_ONE_FOR_ONE ? DIRECTIVE_STOP : DIRECTIVE_ESCALATE;
 }
 
-/* Did a start fail, rather than something that ran? */
+/* True if a start failed, rather than something that ran. */
 bool
 cause_is_init(const struct cause *cause)
 {
@@ -200,7 +200,8 @@ list_names_normal(const struct decider *decider, const struct rule *rules)
 	return false;
 }
 
-/* Does a rule for this node name `normal`?  Only then is a normal end decided upon. */
+/* True if a rule for this node names `normal`.  Only then is a normal end decided
+ * upon. */
 bool
 decider_names_normal(const struct core *core, const struct node *node)
 {
@@ -221,7 +222,8 @@ list_names_errno(const struct decider *decider, const struct rule *rules, int32_
 	return false;
 }
 
-/* Does a rule for this node name this errno?  Only then is a shortage decided upon. */
+/* True if a rule for this node names this errno.  Only then is a shortage decided
+ * upon. */
 bool
 decider_names_errno(const struct core *core, const struct node *node, int32_t error)
 {

@@ -52,7 +52,7 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 		limits_admit_restart(turn, node, ret);
 }
 
-/* Does the start of the supervisor fail, with children that it has started already? */
+/* True if the start of the supervisor fails with children started already. */
 static bool
 has_started_others(const struct node *supervisor, const struct node *child,
                    const struct cause *cause)

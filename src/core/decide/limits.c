@@ -6,7 +6,8 @@
 
 #include "core/pure.h"
 
-/* May this child be restarted once more, as far as its own `limit` goes?  Counts it. */
+/* True if this child may be restarted once more, as far as its own `limit` goes.  Counts
+ * it. */
 static bool
 admit_child(const struct core *core, struct node *child, const struct limit_spec *limit,
             uint64_t now_ms)
@@ -22,7 +23,8 @@ admit_child(const struct core *core, struct node *child, const struct limit_spec
 	return true;
 }
 
-/* May this supervisor restart something once more?  Counts it; OTP's add_restart. */
+/* True if this supervisor may restart something once more.  Counts it; OTP's
+ * add_restart. */
 static bool
 admit_intensity(struct turn *turn, struct node *supervisor)
 {
@@ -50,8 +52,8 @@ limits_in_use(const struct core *core, const struct node *supervisor, uint64_t n
 }
 
 /*
- * May a dead process be resumed once more?  Counts it.  The sixth resume within a minute
- * is a restart (SEMANTICS 1).
+ * True if a dead process may be resumed once more.  Counts it.  The sixth resume within
+ * a minute is a restart (SEMANTICS 1).
  */
 bool
 limits_admit_resume(struct node *node, uint64_t now_ms)

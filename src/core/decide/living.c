@@ -229,8 +229,8 @@ living_continued(struct core *core, struct node *node)
 }
 
 /*
- * Was this very message taken in before?  The daemon reads it again when it died after
- * the journal had it and before its queue had lost it.
+ * True if this very message was taken in before.  The daemon reads it again when it died
+ * after the journal had it and before its queue had lost it.
  */
 static bool
 is_repeated(struct node *node, const struct event *event)

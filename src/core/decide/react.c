@@ -28,7 +28,7 @@ react_cause(const struct event *event)
 	return cause;
 }
 
-/* Does the watcher have a process that can be told, or need none? */
+/* True if the watcher has a process that can be told, or needs none. */
 static bool
 is_there(const struct node *node)
 {

@@ -254,8 +254,8 @@ significant_settled(struct turn *turn, struct node *top)
 }
 
 /*
- * Has the named node, which waits or has ended, no start to come?  ret_ended: for what it
- * waits in vain; NULL: it has ended itself.
+ * True if the named node, which waits or has ended, has no start to come.  ret_ended:
+ * for what it waits in vain; NULL: it has ended itself.
  */
 static bool
 is_in_vain(const struct core *core, const struct node *named, struct node **ret_ended)

@@ -11,7 +11,8 @@
 
 #include "core/pure.h"
 
-/* Is the sibling concerned when this child is restarted or stopped (OTP O-17 to O-19)? */
+/* True if the sibling is concerned when this child is restarted or stopped (OTP O-17 to
+ * O-19). */
 bool
 strategy_in_scope(const struct core *core, const struct node *child,
                   const struct node *sibling)
@@ -180,8 +181,8 @@ strategy_stop(struct turn *turn, struct node *node)
 }
 
 /*
- * A group is on its way down: does a node that is down and is to start now belong to it,
- * and wait until all of the group are gone?
+ * While a group is on its way down: true if a node that is down and is to start now
+ * belongs to it, and waits until all of the group are gone.
  */
 bool
 strategy_joins(const struct core *core, const struct node *node)

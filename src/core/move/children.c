@@ -8,7 +8,8 @@
 
 #include "core/pure.h"
 
-/* Did it fail, and live on while the failure climbed? Then that is what it ends of. */
+/* True if the child failed, and lived on while the failure climbed.  Then that is what it
+ * ends of. */
 static bool
 has_failed_alive(const struct node *child)
 {

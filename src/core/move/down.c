@@ -302,7 +302,7 @@ down_step(struct turn *turn, struct node *node)
 	}
 }
 
-/* Is there nothing to be stopped, and nothing to be waited for? */
+/* True if there is nothing to be stopped, and nothing to be waited for. */
 static bool
 is_over(const struct node *node)
 {

@@ -219,7 +219,7 @@ core_post(struct core *core, uint64_t now_ms, const struct event *event,
 	}
 }
 
-/* Has it said ACTION_EXIT, and with which status? */
+/* True if the core has said ACTION_EXIT, with this status. */
 bool
 core_exited(const struct core *core, int32_t *ret_status)
 {

@@ -7,7 +7,7 @@
 
 #include "core/pure.h"
 
-/* Is the process dead by such a cause? */
+/* True if the process is dead by such a cause. */
 static bool
 cause_is_end(const struct cause *cause)
 {

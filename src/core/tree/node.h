@@ -359,7 +359,7 @@ node_is_ending(const struct node *node)
 	return node->ending.as != ENDING_NOT;
 }
 
-/* Is nothing left at the origin of a failure that could go on as it is? */
+/* True if nothing is left at the origin of a failure that could go on as it is. */
 static inline bool
 node_is_finished(const struct node *origin)
 {

@@ -103,7 +103,7 @@ core_shared_bytes(void)
 	return sizeof(struct shared_spec);
 }
 
-/* Do nodes with these two specs share one in the pool? */
+/* True if nodes with these two specs share one in the pool. */
 bool
 core_spec_is_shared(const struct spec *a, const struct spec *b)
 {

@@ -48,7 +48,7 @@ visible(const struct core *core, const struct node *node)
 	return node == NULL ? REF_NONE : node_ref(core, node);
 }
 
-/* Is there an actor of that name and tenancy? */
+/* True if there is an actor of that name and tenancy. */
 bool
 core_valid(const struct core *core, struct ref ref)
 {
@@ -133,8 +133,8 @@ core_compare_order(const struct core *core, struct ref a, struct ref b)
 /* ---- what is above, below and around a node ---------------------------------------- */
 
 /*
- * May this node be started?  Not below a supervisor that is down or going down, however
- * far above: no start after the stop of an ancestor was begun.
+ * True if this node may be started.  Not below a supervisor that is down or going down,
+ * however far above: no start after the stop of an ancestor was begun.
  */
 bool
 node_takes_starts(const struct core *core, const struct node *node)
@@ -150,8 +150,9 @@ node_takes_starts(const struct core *core, const struct node *node)
 }
 
 /*
- * Does the node go down, or stay down, together with a supervisor above?  Not below a
- * supervisor with children that outlive its restart: there a failure is decided as usual.
+ * True if the node goes down, or stays down, together with a supervisor above.  Not
+ * below a supervisor with children that outlive its restart: there a failure is decided
+ * as usual.
  */
 bool
 node_is_doomed(const struct core *core, const struct node *node)
@@ -172,7 +173,8 @@ node_is_doomed(const struct core *core, const struct node *node)
 	return false;
 }
 
-/* Will a group restart start this member again?  Finished and stopped ones too (O-18). */
+/* True if a group restart will start this member again.  Finished and stopped ones too
+ * (O-18). */
 bool
 node_revives(const struct node *member)
 {

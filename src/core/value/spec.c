@@ -80,7 +80,7 @@ exit_set_add(struct exit_set *set, unsigned int from, unsigned int to)
 		set->bits[code / 64] |= UINT64_C(1) << (code % 64);
 }
 
-/* Is this exit code in the set?  -1 (no exit code) is in none. */
+/* True if this exit code is in the set.  -1 (no exit code) is in none. */
 bool
 exit_set_has(const struct exit_set *set, int code)
 {
@@ -96,7 +96,7 @@ signal_set_add(struct signal_set *set, int signo)
 	set->bits |= UINT64_C(1) << (signo - 1);
 }
 
-/* Is this signal in the set?  0 (no signal) is in none. */
+/* True if this signal is in the set.  0 (no signal) is in none. */
 bool
 signal_set_has(const struct signal_set *set, int signo)
 {

@@ -9,7 +9,7 @@
 #include "core/pure.h"
 
 /*
- * Would one more restart be granted?  Counts nothing.
+ * True if one more restart would be granted.  Counts nothing.
  *
  * The rule is supervisor:add_restart/1 of Erlang/OTP, in exact milliseconds: refuse when
  * `cap` restarts already happened within [now - period, now], both ends included.  Only

@@ -60,7 +60,7 @@ needs_of(const struct core *core, const struct node *node)
 	return core_block(core, core->at.pool + node->pool.needs_at);
 }
 
-/* Is the node as far as that? */
+/* True if the node is as far as the need asks. */
 static bool
 is_as_far(const struct node *node, enum need need)
 {
@@ -292,8 +292,8 @@ gate_end_standby(struct node *node)
 }
 
 /*
- * May a node start now that its turn has come? false: a need is unmet; the node waits,
- * and is looked at again when that may have changed.
+ * True if a node may start now that its turn has come; else a need is unmet: the node
+ * waits, and is looked at again when that may have changed.
  */
 bool
 gate_admits(struct core *core, struct node *node)
@@ -318,8 +318,8 @@ gate_admits(struct core *core, struct node *node)
 }
 
 /*
- * Is it held up by nothing but its needs?  Its turn in a sequence has come once, but
- * there may be a group that has to be gone, or another order, since then.
+ * True if the node is held up by nothing but its needs.  Its turn in a sequence has come
+ * once, but there may be a group that has to be gone, or another order, since then.
  */
 bool
 gate_is_next(const struct core *core, const struct node *node)

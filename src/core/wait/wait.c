@@ -133,7 +133,7 @@ judge(const struct core *core, const struct waiter *waiter, const struct node *n
 	return 0;
 }
 
-/* Is it a process that cannot be killed that keeps the wish from coming true? */
+/* True if only a process that cannot be killed keeps the wish from coming true. */
 static bool
 is_kept_by_one(const struct core *core, const struct waiter *waiter,
                const struct node *node)

@@ -97,7 +97,7 @@ watch_fall_due(struct core *core, struct watch *watch, bool confirmed)
 	watch_set_state(core, watch, WATCH_DUE);
 }
 
-/* Has the supervisor begun to start, and will this child be started with it? */
+/* True if the supervisor has begun to start, and will start this child with it. */
 static bool
 is_about_to_open(const struct node *supervisor, const struct node *child)
 {

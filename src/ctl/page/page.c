@@ -57,7 +57,7 @@ note_absence(struct page *page)
 		page->away_ms = client_now_ms();
 }
 
-/* Can it be better at the next look? */
+/* True if the next look can be better. */
 static bool
 may_come_back(const struct page *page, int status)
 {

@@ -191,14 +191,14 @@ actors_status(struct ctl *ctl, const char *name, enum actors_depth depth, on_act
 	return r;
 }
 
-/* Has it children? */
+/* True if the actor has children. */
 bool
 actor_is_supervisor(const struct actor_view *actor)
 {
 	return span_is(actor->kind, "supervisor") || span_is(actor->kind, "both");
 }
 
-/* Is it the path of this actor, or of an actor below it? */
+/* True if the path is that of this actor, or of an actor below it. */
 bool
 actor_is_within(struct span path, const char *top)
 {
@@ -210,7 +210,7 @@ actor_is_within(struct span path, const char *top)
 	       (path.len == len || path.at[len] == '/');
 }
 
-/* Is something wrong with the actor itself, not only with those below it? */
+/* True if something is wrong with the actor itself, not only with those below it. */
 bool
 actor_is_unwell(const struct actor_view *actor)
 {
@@ -276,7 +276,7 @@ waits_for_others(const struct actor_view *actor)
 	return scan_element(&scan);
 }
 
-/* Does it wait for others, or, as ready as can be, for a client? */
+/* True if the actor waits for others, or, as ready as can be, for a client. */
 bool
 actor_waits(const struct actor_view *actor)
 {

@@ -188,7 +188,7 @@ parse(struct journal *journal, const char *text, size_t len)
 	return journal->has_line;
 }
 
-/* Is there a line, in journal->line?  Waits until that is known. */
+/* True if there is a line, in journal->line.  Waits until that is known. */
 bool
 journal_peek(struct journal *journal)
 {

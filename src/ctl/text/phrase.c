@@ -262,7 +262,7 @@ say_what(const struct phrase *phrase)
 	return say_text(phrase, what);
 }
 
-/* Is it a member that every event has, and that is printed elsewhere? */
+/* True if every event has this member, which is printed elsewhere. */
 static bool
 is_common(const char *key)
 {

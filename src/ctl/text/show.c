@@ -265,7 +265,7 @@ show_failure(struct out *out, const struct actor_view *actor)
 	strbuf_addc(&out->buf, '\n');
 }
 
-/* Is `path` that of a child of `parent`? */
+/* True if `path` is that of a child of `parent`. */
 static bool
 is_child(struct span path, struct span parent)
 {

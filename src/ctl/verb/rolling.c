@@ -30,7 +30,8 @@ note_named(void *user, const struct actor_view *actor)
 	strbuf_add(&rolling->named, "", 1);
 }
 
-/* Does a path stand for an actor below one that is named?  The path is cut at that. */
+/* True if a path stands for an actor below one that is named.  The path is cut at
+ * that. */
 static bool
 is_below_named(const struct rolling *rolling, char *path)
 {

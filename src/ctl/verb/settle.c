@@ -117,7 +117,7 @@ copy_span(struct span span)
 	return strbuf_take(&text);
 }
 
-/* Has the process lived for long enough, or is there none to wait for? */
+/* True if the process has lived for long enough, or there is none to wait for. */
 static bool
 is_settled(const struct settle *settle, const struct actor_view *actor)
 {

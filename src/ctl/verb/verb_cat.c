@@ -43,7 +43,7 @@ add_origin(struct strbuf *sb, const json_t *origins, const char *key, const char
 	}
 }
 
-/* Would YAML read this word as a string, without quotes? */
+/* True if YAML would read this word as a string, without quotes. */
 static bool
 is_plain(const char *text)
 {
@@ -130,7 +130,7 @@ add_elements(struct ctl *ctl, const char *key, const json_t *array, const json_t
 	}
 }
 
-/* Is the key, or a part of it, in a file? */
+/* True if the key, or a part of it, is in a file. */
 static bool
 is_set(const json_t *origins, const char *key)
 {

@@ -47,7 +47,7 @@ note_gap(const struct event_stream *stream, int64_t seq)
 		         (long long)(seq - stream->since - 1));
 }
 
-/* Do kind, number and time fit the options? */
+/* True if kind, number and time fit the options. */
 static bool
 is_wanted(const struct event_stream *stream, const json_t *event, int64_t seq)
 {

@@ -69,7 +69,7 @@ places_done(struct log_stream *stream)
 	map_done(&stream->by_path);
 }
 
-/* Does the call filter lines, so that supd cannot count those to print? */
+/* True if the call filters lines, so that supd cannot count those to print. */
 static bool
 selects(const struct log_stream *stream)
 {
@@ -242,7 +242,7 @@ drop_name(struct log_stream *stream, const struct reply *reply)
 	return dropped;
 }
 
-/* May an error of a call that follows be answered with another call? */
+/* True if an error of a call that follows may be answered with another call. */
 static bool
 goes_on(struct log_stream *stream, const struct reply *reply)
 {

@@ -135,7 +135,8 @@ watch_parameters(const struct targets *targets)
 	return json_pack("{s:o, s:o}", "names", names, "since", since);
 }
 
-/* Is the path that of this name?  Of an actor that was unknown only the name is known. */
+/* True if the path is that of this name.  Of an actor that was unknown only the name is
+ * known. */
 static bool
 is_answer(const struct watch_target *target, const char *path)
 {

@@ -369,7 +369,7 @@ client_next(struct client *client, struct reply *ret, struct err *err)
 	}
 }
 
-/* Is there a reply that client_next() gives without waiting? */
+/* True if client_next() gives a reply without waiting. */
 bool
 client_has_next(const struct client *client)
 {

@@ -122,7 +122,8 @@ text_of(const json_t *parameters, const char *key)
 	return text != NULL ? text : "";
 }
 
-/* Do all candidates end in the name?  Then it is ambiguous, else they are guesses. */
+/* True if all candidates end in the name.  Then it is ambiguous, else they are
+ * guesses. */
 static bool
 is_ambiguous(const json_t *candidates, const char *name)
 {

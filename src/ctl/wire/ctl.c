@@ -49,7 +49,7 @@ ctl_done(struct ctl *ctl)
 	free(ctl->socket);
 }
 
-/* After a failure with one name, is there any use in trying the next? */
+/* True if there is any use in trying the next name after a failure with one. */
 bool
 ctl_may_go_on(const struct ctl *ctl)
 {
@@ -175,7 +175,8 @@ ctl_connect(struct ctl *ctl)
 	return complain_unreachable(ctl, r);
 }
 
-/* Was it refused for a parameter that supd does not know yet?  Then it is left out. */
+/* True if it was refused for a parameter that supd does not know yet.  Then it is left
+ * out. */
 static bool
 dispense(const struct call *call, const struct reply *reply)
 {

@@ -16,7 +16,7 @@
 #include "base/moment.h"
 #include "base/units.h"
 
-/* Does the locale's name say UTF-8?  Read by hand: setlocale() would load files. */
+/* True if the locale's name says UTF-8.  Read by hand: setlocale() would load files. */
 static bool
 locale_is_utf8(void)
 {

@@ -70,7 +70,8 @@ accept_null(struct scan *scan)
 	return !scan->bad;
 }
 
-/* Is the quote at p escaped, by an odd number of backslashes?  Not before start. */
+/* True if the quote at p is escaped, by an odd number of backslashes.  Not before
+ * start. */
 static bool
 is_escaped(const char *start, const char *p)
 {
@@ -142,7 +143,7 @@ scan_array(struct scan *scan)
 	(void)expect(scan, '[');
 }
 
-/* Is there another element, to be read next? */
+/* True if there is another element, to be read next. */
 bool
 scan_element(struct scan *scan)
 {

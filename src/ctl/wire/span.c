@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Is this value an object, rather than null or nothing? */
+/* True if this value is an object, rather than null or nothing. */
 bool
 span_is_object(struct span span)
 {

@@ -17,7 +17,7 @@ struct span {
 	size_t len;
 };
 
-/* Is the span exactly this text?  Asked for each member of each actor. */
+/* True if the span is exactly this text.  Asked for each member of each actor. */
 static inline bool
 span_is(struct span span, const char *text)
 {

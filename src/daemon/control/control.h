@@ -30,7 +30,7 @@ void control_on_turn(struct control *control);
 
 bool control_has_clients(const struct control *control);
 
-/* Is another turn wanted although nothing has happened? */
+/* True if another turn is wanted although nothing has happened. */
 bool control_is_waiting(const struct control *control);
 
 /* Between two turns: make room for the new binary, if that was agreed upon; or forget it,

@@ -86,7 +86,8 @@ grow_path(const struct control_uses *uses, struct ref parent, const char *name)
 	return strbuf_take(&sb);
 }
 
-/* Is the name taken?  Then an error is replied (OTP's already_started and _present). */
+/* True if the name is taken.  Then an error is replied (OTP's already_started and
+ * _present). */
 static bool
 reply_if_taken(struct conn *conn, const char *path)
 {

@@ -144,7 +144,7 @@ logs_free_all(struct control *control)
 	}
 }
 
-/* Does what it has answered end with the mark that it is all?  The mark is no answer. */
+/* True if the answer ends with the mark that it is all.  The mark is no answer. */
 static bool
 is_whole(struct logs *logs)
 {

@@ -95,7 +95,7 @@ is_below_a_change(const struct forecast *forecast, struct ref ref)
 	return false;
 }
 
-/* Is all over that was to be shown? */
+/* True if all is over that was to be shown. */
 static bool
 is_at_rest(const struct forecast *forecast, const struct node_view *view)
 {

@@ -97,7 +97,7 @@ answer_spawn(struct forecast *forecast, struct ref ref, uint32_t life)
 		answer_end(forecast, ref, life, 0, 0);
 }
 
-/* Does this start fail?  Then how is settled in the next turn, by fail_start(). */
+/* True if this start fails.  Then how is settled in the next turn, by fail_start(). */
 static bool
 start_fails(const struct forecast *forecast, struct ref ref)
 {

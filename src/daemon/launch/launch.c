@@ -282,7 +282,7 @@ fill_spawn(struct launch *launch, const struct actor *actor,
 	ASSERT(process->identity.unknown == NULL);
 }
 
-/* Do the processes of this actor live in a cgroup of its own? */
+/* True if the processes of this actor live in a cgroup of its own. */
 bool
 launch_in_cgroup(const struct cgroup_root *cgroups, const struct actor *actor)
 {

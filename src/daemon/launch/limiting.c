@@ -15,8 +15,8 @@
 #define TEXT_BYTES 64
 
 /*
- * Is it to live in a cgroup with controllers?  For its limits; or because a rule asks
- * whether it was killed for want of memory, where the kernel can tell.
+ * True if the actor is to live in a cgroup with controllers.  For its limits; or because
+ * a rule asks whether it was killed for want of memory, where the kernel can tell.
  */
 bool
 limiting_is_wanted(struct cgroup_root *root, const struct actor *actor)

@@ -81,7 +81,8 @@ leave_terminal(const struct own_log *own_log, const char *address)
 	return -1;
 }
 
-/* Has the supd with this pid sent READY=1?  Takes all messages that the socket has. */
+/* True if the supd with this pid has sent READY=1.  Takes all messages that the socket
+ * has. */
 static bool
 is_ready(int notify_fd, pid_t pid)
 {

@@ -177,7 +177,7 @@ note(struct converted *actor, const char *key, const char *value)
 	strbuf_addc(&actor->notes, '\n');
 }
 
-/* Has the actor this key already?  A second one would be an error of the file. */
+/* True if the actor has this key already.  A second one would be an error of the file. */
 static bool
 has_key(const struct converted *actor, const char *key)
 {

@@ -215,8 +215,8 @@ hunt(struct supd *supd, const struct conf *conf, pid_t *ret_owner, bool *ret_non
 	return r;
 }
 
-/* Does a process answer at our control socket?  If the path does not answer, none does.
- */
+/* True if a process answers at our control socket.  If the path does not answer, none
+ * does. */
 static bool
 is_control_live(struct supd *supd)
 {
@@ -342,7 +342,7 @@ boot(struct supd *supd, const struct start *start)
 	return 0;
 }
 
-/* Does it run the same binary as we do? */
+/* True if the process runs the same binary as we do. */
 static bool
 is_same_binary(pid_t pid)
 {

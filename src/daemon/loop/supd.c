@@ -81,7 +81,7 @@ supd_default_conf(char buf[SUPD_PATH_MAX])
 	return n >= 0 && n < SUPD_PATH_MAX ? buf : NULL;
 }
 
-/* May we make files there? */
+/* True if we may make files there. */
 static bool
 is_usable(const char *directory)
 {

@@ -21,7 +21,7 @@
 /* Nor pids beyond this. */
 #define PID_MAX 4194304
 
-/* Does the message have this line? */
+/* True if the message has this line. */
 bool
 notification_is(const struct notify_message *message, const char *key, const char *value)
 {

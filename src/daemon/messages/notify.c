@@ -66,9 +66,9 @@ struct notify {
 };
 
 /*
- * May this process speak for the actor?  The main process may, whatever user it has
- * become; every other one is to be in the actor's containment, where a session of a user
- * of its own (a job of cron, a login) may be as well, so its user is compared: the
+ * True if this process may speak for the actor.  The main process may, whatever user it
+ * has become; every other one is to be in the actor's containment, where a session of a
+ * user of its own (a job of cron, a login) may be as well, so its user is compared: the
  * actor's, root, or supd's.  A process that is gone is known by its user alone.
  */
 static bool

@@ -290,7 +290,7 @@ output_get(struct output *output, const char *path, unsigned int name,
 	return 0;
 }
 
-/* Does the log process have to know of each new life? */
+/* True if the log process has to know of each new life. */
 bool
 output_is_told_of_lives(const struct output *output, const struct conf_process *process)
 {

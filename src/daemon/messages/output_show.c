@@ -50,7 +50,7 @@ output_look(const struct supd_options *options, const struct conf *conf)
 	                                      : FEED_LOOK_TEXT;
 }
 
-/* Does what goes to this target stand on supd's standard output, too? */
+/* True if the output to this target stands on supd's standard output, too. */
 bool
 output_is_shown(const struct output *output, const struct conf_output *target)
 {

@@ -28,7 +28,7 @@ int stores_reserve(struct stores *stores, uint32_t slots);
 /* Go on with what this actor has put down under a guardian before us. */
 void stores_adopt(struct stores *stores, struct ref ref);
 
-/* Does this actor put down the descriptors that are with the message? */
+/* True if this actor puts down the descriptors that are with the message. */
 bool stores_wants(const struct actor *actor, const struct notify_message *message);
 
 /* Do what the message says about the store.  Stored descriptors are -1 in the message

@@ -16,7 +16,7 @@
 #include "daemon/state/options.h"
 #include "ledger/handover.h"
 
-/* While we take over: is the parent of this process a guardian that was left behind? */
+/* While we take over: true if the parent of this process is a guardian left behind. */
 bool
 foster_is(const struct procs *procs, pid_t pid)
 {

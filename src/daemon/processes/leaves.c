@@ -74,7 +74,7 @@ leaves_make(struct procs *procs)
 	                  &(struct bounded_task){BOUNDED_LEAVES, make_all, procs});
 }
 
-/* Was a cgroup made for the actor in this slot?  Then it is the caller's. */
+/* True if a cgroup was made for the actor in this slot.  Then it is the caller's. */
 bool
 leaves_take(struct procs *procs, uint32_t slot)
 {

@@ -102,7 +102,7 @@ task_record(struct tasks *tasks, const struct task *task)
 	                  &record);
 }
 
-/* Has its main process ended, or did it never begin, and may something be left of it? */
+/* True if its main process has ended or never began, and something may be left of it. */
 bool
 task_is_over(const struct task *task)
 {

@@ -100,7 +100,7 @@ void tasks_keep_only(struct tasks *tasks, struct ref ref, enum task_kind kind,
  * stop command, which may have something left to do. */
 void tasks_end_life(struct tasks *tasks, struct ref ref);
 
-/* Does one still run of those that belong to a process of the actor? */
+/* True if a task still runs that belongs to a process of the actor. */
 bool tasks_hold(const struct tasks *tasks, struct ref ref);
 
 /* True if a task of this kind runs. */

@@ -59,7 +59,7 @@ add_values(struct strbuf *out, const struct reloader *reloader,
 	strbuf_addc(out, ']');
 }
 
-/* Does an actor below a supervisor that is down wait for it? */
+/* True if an actor below a supervisor that is down waits for it. */
 static bool
 is_below_down(const struct reloader *reloader, struct ref ref)
 {

@@ -46,7 +46,7 @@ struct trial {
 	void *user;
 };
 
-/* Is there a trial?  NULL is none. */
+/* True if there is a trial.  NULL is none. */
 bool
 trial_is_on(const struct trial *trial)
 {

@@ -182,7 +182,7 @@ find_beginning(struct story *story)
 	return found > 0 ? found : seq;
 }
 
-/* Does this event belong to the story? */
+/* True if this event belongs to the story. */
 static bool
 belongs(const struct story *story, uint64_t seq, const struct event_view *event)
 {

@@ -27,7 +27,7 @@ is_about_processes(const char *verb)
 	return names_find(verbs, ARRAY_SIZE(verbs), verb) >= 0;
 }
 
-/* Is it the path of the actor, or of a supervisor above it? */
+/* True if the path is that of the actor, or of a supervisor above it. */
 bool
 explain_is_above(const char *top, const char *path)
 {
@@ -55,7 +55,7 @@ planned(const struct event_view *event, const char *path)
 	return found;
 }
 
-/* Did the process end normally, without having been told to stop? */
+/* True if the process ended normally, without having been told to stop. */
 static bool
 ended_by_itself(const struct events *events, uint64_t seq,
                 const struct event_view *exited)
@@ -78,7 +78,7 @@ ended_by_itself(const struct events *events, uint64_t seq,
 	return true;
 }
 
-/* Was the event something that was done to the actor of this path? */
+/* True if the event was something that was done to the actor of this path. */
 bool
 explain_is_change(const struct events *events, uint64_t seq,
                   const struct event_view *event, const char *path)

@@ -25,8 +25,9 @@ report_begin(const struct reporter *reporter, const struct action *action)
 }
 
 /*
- * Is it for the stream?  That tells of what `status` lists: everything below /user.  Of
- * supd's own actors the failures are told as well, so that they can be explained.
+ * True if the report is for the stream.  That tells of what `status` lists: everything
+ * below /user.  Of supd's own actors the failures are told as well, so that they can be
+ * explained.
  */
 bool
 report_is_for_stream(const struct reporter *reporter, struct ref ref, enum report what)

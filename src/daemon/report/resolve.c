@@ -17,7 +17,7 @@
 #include "daemon/state/glob.h"
 #include "daemon/state/system.h"
 
-/* Is it the reference to no actor? */
+/* True if the reference is to no actor. */
 bool
 ref_is_none(struct ref ref)
 {

@@ -104,7 +104,7 @@ reply_start_failed(struct conn *conn, const char *name, const struct cause *caus
 	reply_end(conn, false);
 }
 
-/* Is the actor to run by this call? */
+/* True if the actor is to run by this call. */
 static bool
 wants_up(const struct conn *conn)
 {

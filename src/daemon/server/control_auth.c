@@ -8,9 +8,9 @@
 #include "daemon/state/actors.h"
 
 /*
- * May this client do what needs `access`?  Asked for each call, with the present
- * configuration: control is uid 0, supd's own uid and members of control.group; these and
- * members of observers may look; introspection is for all users.
+ * True if this client may do what needs `access`.  Asked for each call, with the present
+ * configuration: control is uid 0, supd's own uid and members of control.group; these
+ * and members of observers may look; introspection is for all users.
  */
 bool
 auth_allows(const struct conn *conn, enum access access)

@@ -16,7 +16,7 @@ find_method(const struct method *methods, const char *name)
 	return methods->name != NULL ? methods : NULL;
 }
 
-/* Is the interface of a qualified name this one? */
+/* True if the interface of a qualified name is this one. */
 static bool
 is_interface(const char *name, size_t len, const char *interface)
 {

@@ -56,7 +56,7 @@ conn_read(struct conn *conn)
 
 /* ---- hang-ups -------------------------------------------------------------------- */
 
-/* Did the client close its end altogether, not only for writing? */
+/* True if the client closed its end altogether, not only for writing. */
 static bool
 has_hung_up(const struct conn *conn)
 {
@@ -339,7 +339,7 @@ progress(struct conn *conn)
 	return true;
 }
 
-/* Does the call only end when something happens? */
+/* True if the call only ends when something happens. */
 static bool
 waits(const struct conn *conn)
 {

@@ -13,7 +13,7 @@
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-/* Do the replies that observers do not read leave room for one more? */
+/* True if the replies that observers do not read leave room for one more. */
 static bool
 has_bytes(const struct conn *conn)
 {
@@ -33,8 +33,8 @@ has_bytes(const struct conn *conn)
 }
 
 /*
- * May the next call of this connection be begun?  Not while replies wait that were not
- * read, its own or those of other observers; share_freed() lets it go on.
+ * True if the next call of this connection may be begun.  Not while replies wait that
+ * were not read, its own or those of other observers; share_freed() lets it go on.
  */
 bool
 share_may_begin(struct conn *conn)
@@ -53,7 +53,7 @@ share_may_begin(struct conn *conn)
 
 /* ---- waiting and streams ----------------------------------------------------------- */
 
-/* May this call wait for n more actors? */
+/* True if this call may wait for n more actors. */
 bool
 share_has_waiters(const struct conn *conn, size_t n)
 {
@@ -75,8 +75,8 @@ share_has_waiters(const struct conn *conn, size_t n)
 	return own <= CONTROL_WAITERS_UID && all <= CONTROL_WAITERS_OBSERVED;
 }
 
-/* May this observer have another call of that kind, below `max`?  Other clients always
- * may. */
+/* True if this observer may have another call of that kind, below `max`.  Other clients
+ * always may. */
 bool
 share_has_stream(const struct conn *conn, enum call_state kind, size_t max)
 {

@@ -15,7 +15,7 @@
 
 #include "daemon/server/control_private.h"
 
-/* Is the token too long, or was it that of another method?  Then that is replied. */
+/* True if the token is too long, or was that of another method.  Then that is replied. */
 static bool
 is_wrong(struct conn *conn, const char *token, const struct remembered *memory)
 {
@@ -158,9 +158,9 @@ progress(struct conn *conn)
 }
 
 /*
- * Was this call made before?  Then it is answered as that one: here, or when all has come
- * that it began, by these as in struct served_call.  Ask before looking at what the call
- * would change: it may be changed.
+ * True if this call was made before.  Then it is answered as that one: here, or when all
+ * has come that it began, by these as in struct served_call.  Ask before looking at what
+ * the call would change: it may be changed.
  */
 bool
 token_resumes(struct conn *conn, void (*finish)(struct conn *conn),
@@ -177,7 +177,7 @@ token_resumes(struct conn *conn, void (*finish)(struct conn *conn),
 	return true;
 }
 
-/* Did the core refuse a target, rather than that it did not come to what was wanted? */
+/* True if the core refused a target, rather than that it did not come to its goal. */
 static bool
 is_refused(const struct remembered *memory)
 {

@@ -221,7 +221,7 @@ helpers_sent(const struct helpers *helpers, enum helper_name name)
 	return helpers->at[name].sent;
 }
 
-/* Has the process of now acted upon that message? */
+/* True if the process of now has acted upon that message. */
 bool
 helpers_has_done(const struct helpers *helpers, enum helper_name name, uint64_t number)
 {

@@ -44,7 +44,7 @@ release(struct mailboxes *mailboxes)
 	mailboxes_init(mailboxes);
 }
 
-/* Has its file another mode or owner now, as far as that is known? */
+/* True if its file has another mode or owner now, as far as that is known. */
 static bool
 has_other_file(const struct conf_socket *socket, const struct conf_socket *before)
 {
@@ -433,7 +433,7 @@ mailboxes_reopen(struct sockets *sockets, const struct actor *actor)
 	return r;
 }
 
-/* Is one of the sockets of this actor of the configuration not open? */
+/* True if one of the sockets of this actor of the configuration is not open. */
 bool
 mailboxes_are_missing(const struct mailboxes *mailboxes, uint32_t actor)
 {

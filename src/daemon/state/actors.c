@@ -106,7 +106,7 @@ actors_assign(struct actors *actors, struct ref ref, const struct conf *conf,
 	actor->conf_index = index;
 }
 
-/* Does the path mean this actor, and not a younger one of the same name? */
+/* True if the path means this actor, and not a younger one of the same name. */
 bool
 actors_has_name(const struct actors *actors, struct ref ref)
 {

@@ -68,7 +68,7 @@ add_normal(struct strbuf *sb, const struct cause *cause)
 		strbuf_adds(sb, ", which is a success");
 }
 
-/* Is the failed step one that takes a file of the actor's choice? */
+/* True if the failed step takes a file of the actor's choice. */
 static bool
 is_about_file(const struct cause *cause)
 {

@@ -59,7 +59,7 @@ next_text(const struct event_value *value, const char *text)
 	return next < value->data + value->len ? next : NULL;
 }
 
-/* Are the texts of the value pairs, each of a path and a change? */
+/* True if the texts of the value are pairs, each of a path and a change. */
 static bool
 is_changes(const struct event_value *value)
 {
@@ -149,7 +149,7 @@ event_number(const struct event_view *view, enum field field)
 	return number;
 }
 
-/* Is it said, and true? */
+/* True if the event has this flag, and it is set. */
 bool
 event_flag(const struct event_view *view, enum field field)
 {
@@ -196,7 +196,7 @@ event_cause(const struct event_view *view, struct cause *ret, const char **ret_a
 	return true;
 }
 
-/* Is the text the path of the event, or a text of its fields? */
+/* True if the text is the path of the event, or a text of its fields. */
 bool
 event_mentions(const struct event_view *view, const char *text)
 {

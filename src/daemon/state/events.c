@@ -356,7 +356,7 @@ events_view_newest(struct events *events, struct event_view *ret)
 	view_at(&events->record, events->text.data, ret);
 }
 
-/* Is the event still there, and does its path match?  See glob_filters(). */
+/* True if the event is still there, and its path matches.  See glob_filters(). */
 bool
 events_match(const struct events *events, uint64_t seq, const char *glob)
 {

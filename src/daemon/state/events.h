@@ -104,7 +104,7 @@ void events_pass_line(struct events *events);
 /* How many events came since the oldest of those. */
 uint64_t events_behind(const struct events *events);
 uint64_t events_by(const struct events *events, uint64_t seq);
-/* Does the path of this record match the glob?  NULL matches everything. */
+/* True if the path of this record matches the glob.  NULL matches everything. */
 bool events_match(const struct events *events, uint64_t seq, const char *glob);
 
 /* event_view.c: what a record says */

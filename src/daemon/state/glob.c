@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Does the text have a wildcard in it: a star, '?' or '['?  No name of an actor has one.
- */
+/* True if the text has a wildcard in it: a star, '?' or '['.  No name of an actor has
+ * one. */
 bool
 glob_is_pattern(const char *text)
 {
@@ -32,8 +32,8 @@ glob_last_name(const char *path)
 }
 
 /*
- * Is c in the set that begins behind a '['?  *ret_end is what follows the set; a set
- * without an end matches nothing.
+ * True if c is in the set that begins behind a '['.  *ret_end is what follows the set; a
+ * set without an end matches nothing.
  */
 static bool
 set_has(const char *set, char c, const char **ret_end)
@@ -58,7 +58,8 @@ set_has(const char *set, char c, const char **ret_end)
 	return found != negated;
 }
 
-/* Does one element of the pattern match the character?  *glob moves behind it then. */
+/* True if one element of the pattern matches the character.  *glob moves behind it
+ * then. */
 static bool
 match_one(const char **glob, char c, bool within_level)
 {

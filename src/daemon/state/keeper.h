@@ -55,8 +55,8 @@ void keeper_beat_of(void *keeper);
  */
 uint32_t keeper_count(const struct conf *conf);
 
-/* Can the walker keep so many more, and what must be kept in any case?  To be asked
- * before anything is changed that relies on it. */
+/* True if the walker can keep so many more, and what must be kept in any case.  To be
+ * asked before anything is changed that relies on it. */
 bool keeper_has_room(struct keeper *keeper, uint32_t n);
 
 /* Have the walker hold this lock of the runtime directory instead of the one before. */

@@ -177,7 +177,7 @@ log_close(void)
 	sink.target = LOG_TARGET_STDERR;
 }
 
-/* Would a line of this level be written? */
+/* True if a line of this level would be written. */
 bool
 log_wants(enum log_level level)
 {

@@ -144,7 +144,8 @@ struct proc *proc_by_pid(const struct proctable *table, pid_t pid);
 /* The process that the actor has now, until nothing is left of it; else NULL. */
 struct proc *proc_now(const struct proctable *table, struct ref ref);
 
-/* Is it the actor's main process, or one in its containment?  The actor runs as `uid`. */
+/* True if it is the actor's main process, or one in its containment.  The actor runs as
+ * `uid`. */
 bool proctable_contains(const struct proctable *table, struct ref ref, pid_t pid,
                         uid_t uid);
 bool proctable_is_main(const struct proctable *table, struct ref ref, pid_t pid);
@@ -156,7 +157,7 @@ uint32_t proctable_life(const struct proctable *table, struct ref ref);
 /* 1 + how much was said on this stream before its process began; 0: not known. */
 uint64_t proctable_match_from(const struct proctable *table, struct ref ref,
                               bool is_stderr);
-/* Has its main process ended, or begun to? */
+/* True if its main process has ended, or begun to. */
 bool proctable_is_ending(const struct proctable *table, struct ref ref);
 
 /* The pid that the newest process of this actor has or had; 0: there was none. */

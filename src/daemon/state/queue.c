@@ -51,7 +51,7 @@ queue_has_room(const struct queue *queue, size_t n_said)
 	return queue->n_said + n_said <= QUEUE_SAID_MAX;
 }
 
-/* Did a client command it? */
+/* True if a client commanded it. */
 bool
 queue_is_command(const struct event *event)
 {

@@ -151,7 +151,7 @@ system_is_helper(const struct system *system, const struct actor *actor,
 	return true;
 }
 
-/* Is it to be spared, as supd is, when memory runs out?  Helpers are replaced. */
+/* True if it is to be spared, as supd is, when memory runs out.  Helpers are replaced. */
 bool
 system_is_spared(const struct system *system, const struct actor *actor)
 {

@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Is it a time as supd writes it into logs?  Two of them compare as texts. */
+/* True if it is a time as supd writes it into logs.  Two of them compare as texts. */
 bool
 reader_time_is(const char *text, size_t len)
 {
@@ -25,7 +25,7 @@ reader_time_is(const char *text, size_t len)
 
 /* ---- lines that are JSON ----------------------------------------------------------- */
 
-/* Is `text` at *p?  Then move behind it. */
+/* True if `text` is at *p.  Then move behind it. */
 static bool
 take(const char **p, const char *end, const char *text)
 {
@@ -46,7 +46,7 @@ are_hex(const char *p)
 	return true;
 }
 
-/* Is "\uXXXX" at p a half of a pair, by its second digit? */
+/* True if "\uXXXX" at p is a half of a pair, by its second digit. */
 static bool
 is_surrogate(const char *p, const char *digits)
 {

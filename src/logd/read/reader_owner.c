@@ -15,7 +15,7 @@
 /* Of more supplementary groups it has the first ones: fewer rights, never more. */
 enum { GROUPS_MAX = 256 };
 
-/* Is that an owner? */
+/* True if that is an owner. */
 bool
 reader_owner_is(const char *text)
 {

@@ -386,7 +386,7 @@ check_shorter(struct source *source, const struct stat *st)
 	return reader_file_seek(file, file->offset);
 }
 
-/* At the end of the file: is it the newest? */
+/* At the end of the file: true if it is the newest. */
 static bool
 is_newest(const struct source *source, struct stat *ret)
 {
@@ -428,7 +428,7 @@ next_line(struct source *source, bool follow, const char **text, size_t *len)
 	}
 }
 
-/* Is the line before what is asked for?  Then so are those of the same time. */
+/* True if the line is before what is asked for.  Then so are those of the same time. */
 static bool
 is_skipped(struct source *source, const char *since)
 {

@@ -75,7 +75,7 @@ find_entry(const struct tail *tail, struct tail_stream *stream)
 	return NULL;
 }
 
-/* Does what was read of a stream since it was at `turns` agree? */
+/* True if what was read of a stream since it was at `turns` agrees. */
 static bool
 is_settled(const struct state_entry *entry, uint32_t turns)
 {

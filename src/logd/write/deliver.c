@@ -290,7 +290,7 @@ whole_lines(const char *data, size_t len)
 	return last != NULL ? (size_t)(last - data) + 1 : 0;
 }
 
-/* Was something of the stream dropped that its file has no line about? */
+/* True if something of the stream was dropped that its file has no line about. */
 bool
 deliver_owes(const struct delivery *delivery, const struct stream *stream)
 {

@@ -92,7 +92,7 @@ feed_send(int fd, const struct feed_message *message, int pipe_fd)
 	return r == -ETOOMANYREFS || r == -ENOBUFS ? -EAGAIN : r;
 }
 
-/* Do the texts of a message end where they should? */
+/* True if the texts of a message end where they should. */
 static bool
 is_well_formed(const struct feed_message *message, size_t len)
 {

@@ -246,7 +246,8 @@ go_on(struct logd *logd, struct stream *stream, size_t fill, size_t taken)
 	}
 }
 
-/* Is it no use to try again in a few seconds?  Sockets and full disks come round. */
+/* True if it is no use to try again in a few seconds.  Sockets and full disks come
+ * round. */
 static bool
 is_hopeless(const struct sink *sink)
 {
@@ -268,7 +269,8 @@ wait_for_sink(const struct logd *logd, struct stream *stream)
 		stream->done = true;
 }
 
-/* Is output dropped while the file is in this trouble?  A shortage of ours passes. */
+/* True if output is dropped while the file is in this trouble.  A shortage of ours
+ * passes. */
 static bool
 drops(const struct sink *sink)
 {

@@ -129,7 +129,7 @@ take_events(struct logd *logd, uint64_t until_ns)
 	}
 }
 
-/* Are we to end, and is all written that is to be? */
+/* True if we are to end, and all is written that is to be. */
 static bool
 is_over(const struct logd *logd)
 {

@@ -68,8 +68,8 @@ keep_part(struct stream *stream, const char *data, size_t len)
 }
 
 /*
- * Does the end of a line complete one that matches?  Where a process ended in the midst
- * of a line its successor's begins at one of the parts.
+ * True if the end of a line completes one that matches.  Where a process ended in the
+ * midst of a line its successor's begins at one of the parts.
  */
 static bool
 completes(struct stream *stream, const char *data, size_t len)

@@ -137,7 +137,7 @@ tell_stream(struct logd *logd, struct sink *sink, const struct stream *stream)
 	return r;
 }
 
-/* Is it written again, and not for long? */
+/* True if the sink is written again, and not for long. */
 static bool
 is_calming(const struct sink *sink)
 {

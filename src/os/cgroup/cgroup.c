@@ -138,8 +138,8 @@ open_actors(struct cgroup_root *root)
 	return 0;
 }
 
-/* Is this the name of a directory of a supd that has died?  One that has just been made
- * is not locked yet: so its pid decides first. */
+/* True if this is the name of a directory of a supd that has died.  One that has just
+ * been made is not locked yet: so its pid decides first. */
 static bool
 is_stale(const char *name)
 {

@@ -182,7 +182,7 @@ cgroup_leaf_watch(struct cgroup_root *root, int events_fd, uint64_t token)
 	           : 0;
 }
 
-/* Is this process in the leaf, or below? */
+/* True if this process is in the leaf, or below. */
 bool
 cgroup_leaf_has(const struct cgroup_root *root, const char *leaf, pid_t pid)
 {

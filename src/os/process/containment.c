@@ -234,7 +234,7 @@ containment_told(struct containment *c, pid_t pid)
 	c->told = pid;
 }
 
-/* Does the process that was the main process still live, as a child of ours? */
+/* True if the process that was the main process still lives, as a child of ours. */
 static bool
 leader_lives(const struct containment *c)
 {
@@ -260,9 +260,9 @@ containment_needs_sweep(const struct containment *c)
 }
 
 /*
- * Is everything gone that the actor's process ever forked?  With a cgroup `sweep` is not
- * looked at; else it must have been taken after the last event that matters, the reaping
- * or the last kill.  In doubt it is not empty.
+ * True if everything is gone that the actor's process ever forked.  With a cgroup
+ * `sweep` is not looked at; else it must have been taken after the last event that
+ * matters, the reaping or the last kill.  In doubt it is not empty.
  */
 bool
 containment_is_empty(struct containment *c, const struct cgroup_root *root,
@@ -445,9 +445,9 @@ has_mark(const struct containment *c, pid_t pid, uid_t uid)
 }
 
 /*
- * Is this living process one of the actor's, which runs as `uid`?  For a message that
- * claims to be from it.  Without a cgroup a process in another session is recognised by
- * its mark and its user: the actor's, root, or ours.
+ * True if this living process is one of the actor's, which runs as `uid`.  For a message
+ * that claims to be from it.  Without a cgroup a process in another session is
+ * recognised by its mark and its user: the actor's, root, or ours.
  */
 bool
 containment_has(const struct containment *c, const struct cgroup_root *root, pid_t pid,

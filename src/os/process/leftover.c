@@ -51,7 +51,7 @@ beat(const struct leftover_hunt *of)
 		of->beat(of->arg);
 }
 
-/* Could this child run, if a processor were free for it? */
+/* True if this child could run, if a processor were free for it. */
 static bool
 waits_for_processor(pid_t child)
 {

@@ -57,7 +57,7 @@ look_at(const struct hunt *hunt, pid_t pid)
 	return true;
 }
 
-/* Is the process one of the users'? */
+/* True if the process is one of the users'. */
 static bool
 is_of_user(const struct hunt *hunt, pid_t pid)
 {
@@ -87,7 +87,7 @@ value_of(const struct hunt *hunt, const char *name)
 	return NULL;
 }
 
-/* Is a process with an empty environment in the midst of an exec? */
+/* True if a process with an empty environment is in the midst of an exec. */
 static bool
 is_executing(pid_t pid)
 {
@@ -211,7 +211,7 @@ kill_one(struct hunt *hunt, pid_t pid)
 	}
 }
 
-/* Does this process run a program of our name?  Others cannot be a walker. */
+/* True if this process runs a program of our name.  Others cannot be a walker. */
 static bool
 is_of_our_name(pid_t pid)
 {

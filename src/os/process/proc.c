@@ -19,8 +19,8 @@
 
 enum { MARK_TRIES = 3 };
 
-/* Does this process carry the mark, which is not empty, in its environment?  In the midst
- * of an exec it has none for a moment: look again. */
+/* True if this process carries the mark, which is not empty, in its environment.  In the
+ * midst of an exec it has none for a moment: look again. */
 bool
 proc_has_mark(pid_t pid, const char *mark)
 {
@@ -53,7 +53,7 @@ proc_is_stopped(pid_t pid)
 	       (line.state == 'T' || line.state == 't');
 }
 
-/* Has this process begun to end?  Then it has closed its descriptors, or does. */
+/* True if this process has begun to end.  Then it has closed its descriptors, or does. */
 bool
 proc_is_ending(pid_t pid)
 {
@@ -63,8 +63,8 @@ proc_is_ending(pid_t pid)
 	       (line.flags & PROC_IS_EXITING) != 0;
 }
 
-/* May processes of one pid, which started at these times, be one process?  0: the kernel
- * did not tell the time. */
+/* True if processes of one pid, which started at these times, may be one process.  0:
+ * the kernel did not tell the time. */
 bool
 proc_same_start(uint64_t start, uint64_t other)
 {
@@ -114,7 +114,7 @@ proc_is_gone(pid_t pid, uint64_t since)
 	return r == -ENOENT || r == -ESRCH || (r == 0 && line.start > since);
 }
 
-/* May we see what /proc says of this process to its owner only? */
+/* True if we may see what /proc says of this process to its owner only. */
 static bool
 is_open_to_us(pid_t pid)
 {

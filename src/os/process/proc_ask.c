@@ -85,7 +85,7 @@ answer(int fd, void *data UNUSED)
 	}
 }
 
-/* Is this process not to be asked about now? */
+/* True if this process is not to be asked about now. */
 static bool
 is_silent(pid_t pid)
 {

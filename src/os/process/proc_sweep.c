@@ -213,8 +213,8 @@ look_at_orphan(pid_t pid, struct swept *ret)
 	return r == -EAGAIN ? EXECUTES : LIVES;
 }
 
-/* Is it a guardian that was left behind?  Its environment may be out of reach for as long
- * as it sleeps, and its children are looked at by themselves. */
+/* True if the process is a guardian that was left behind.  Its environment may be out of
+ * reach for as long as it sleeps, and its children are looked at by themselves. */
 static bool
 is_left(const struct proc_sweep *sweep, pid_t pid)
 {
@@ -350,8 +350,8 @@ belongs(const struct swept *swept, pid_t session, const char *mark)
 }
 
 /*
- * Did the sweep find anything that belongs to this session, in whatever group, or to
- * this mark?  "" is no mark.  In doubt it did.
+ * True if the sweep found anything that belongs to this session, in whatever group, or
+ * to this mark.  "" is no mark.  In doubt it did.
  */
 bool
 proc_sweep_has(const struct proc_sweep *sweep, pid_t session, const char *mark)

@@ -198,8 +198,8 @@ os_reap_text(const struct reap *end, char buf[REAP_TEXT_MAX])
 	return buf;
 }
 
-/* Is this child of ours stopped by a signal, and was that not told by os_reap_any() yet?
- */
+/* True if this child of ours is stopped by a signal that os_reap_any() has not told
+ * yet. */
 bool
 os_reap_is_stopped(int pidfd)
 {

@@ -126,14 +126,14 @@ find_place(struct bounded *bounded, uint64_t owner)
 	return n_own < BOUNDED_OWN_MAX ? place : -EAGAIN;
 }
 
-/* Could a child be started for this owner now, as far as that is known? */
+/* True if a child could be started for this owner now, as far as that is known. */
 bool
 bounded_has_room(struct bounded *bounded, uint64_t owner)
 {
 	return find_place(bounded, owner) >= 0;
 }
 
-/* Was a child late that is still there, or was it a moment ago? */
+/* True if a child was late that is still there, or was a moment ago. */
 static bool
 is_late(struct bounded *bounded, int id, uint64_t now_ms)
 {
@@ -141,8 +141,8 @@ is_late(struct bounded *bounded, int id, uint64_t now_ms)
 	       (rests(bounded, id, now_ms) || bounded_works(bounded, id));
 }
 
-/* Was a child of this owner late, and is still there, or was it a moment ago?  Then what
- * it was about need not be tried. */
+/* True if a child of this owner was late, and is still there, or was a moment ago.  Then
+ * what it was about need not be tried. */
 bool
 bounded_hangs(struct bounded *bounded, uint64_t owner)
 {

@@ -53,8 +53,8 @@ fsuser_return(void)
 	(void)setgroups(0, NULL);
 }
 
-/* Does our user namespace know this number?  The kernel shows what it does not know as
- * the user that owns nothing. */
+/* True if our user namespace knows this number.  The kernel shows what it does not know
+ * as the user that owns nothing. */
 bool
 fsuser_exists(uid_t uid)
 {

@@ -22,7 +22,8 @@
 #define PRIORITY_ERROR   3
 #define PRIORITY_WARNING 4
 
-/* Is this what the journal gave to us?  JOURNAL_STREAM names its device and inode. */
+/* True if this is what the journal gave to us.  JOURNAL_STREAM names its device and
+ * inode. */
 bool
 say_is_journal(int fd)
 {

@@ -112,9 +112,9 @@ harmless_has_mount(FILE *mountinfo, unsigned long mount_id)
 }
 
 /*
- * Can neither holding nor closing this descriptor, which another program has chosen, keep
- * us?  So with sockets and pipes, memory (memfd_create(2)), what is no file, and files on
- * local file systems that are mounted where we see them.  In doubt it can.
+ * True if neither holding nor closing this descriptor, which another program has chosen,
+ * can keep us.  So with sockets and pipes, memory (memfd_create(2)), what is no file,
+ * and files on local file systems that are mounted where we see them.  In doubt it can.
  */
 bool
 fd_is_harmless(int fd)

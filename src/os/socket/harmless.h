@@ -9,7 +9,8 @@
 bool fd_is_socket_or_pipe(int fd);
 bool fd_is_harmless(int fd);
 
-/* For tests: is the file system of this mount, as in /proc/PID/mountinfo, a local one? */
+/* For tests: true if the file system of this mount, as in /proc/PID/mountinfo, is
+ * local. */
 bool harmless_has_mount(FILE *mountinfo, unsigned long mount_id);
 
 #endif

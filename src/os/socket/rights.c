@@ -28,8 +28,8 @@ rights_refuse(int socket_fd)
 }
 
 /*
- * Could descriptors come with the data of this connection?  Then it is to be read with
- * rights_receive(), and rights_may_wait() is asked before it is closed.
+ * True if descriptors could come with the data of this connection.  Then it is to be
+ * read with rights_receive(), and rights_may_wait() is asked before it is closed.
  */
 bool
 rights_may_come(int socket_fd)
@@ -68,8 +68,8 @@ rights_receive(int socket_fd, void *ret, size_t size)
 }
 
 /*
- * May descriptors wait to be read at this connection of rights_may_come(), so that
- * closing it would close them?  Nothing can be sent to it any more.
+ * True if descriptors may wait to be read at this connection of rights_may_come(), so
+ * that closing it would close them.  Nothing can be sent to it any more.
  */
 bool
 rights_may_wait(int socket_fd)

@@ -386,8 +386,8 @@ sock_peer(int fd, struct sock_peer *ret)
 }
 
 /*
- * Is gid the peer's group, or one of its supplementary groups?  SO_PEERGROUPS has only
- * the latter.  What cannot be found out is a no.
+ * True if gid is the peer's group, or one of its supplementary groups.  SO_PEERGROUPS
+ * has only the latter.  What cannot be found out is a no.
  */
 bool
 sock_peer_has_group(const struct sock_peer *peer, gid_t gid)

@@ -22,7 +22,8 @@ fifo_has_reader(const char *path)
 	return true;
 }
 
-/* Is there certainly a unix socket that no process holds, or a fifo that none reads? */
+/* True if there is certainly a unix socket that no process holds, or a fifo that none
+ * reads. */
 bool
 sock_is_left(const char *path)
 {
@@ -55,8 +56,8 @@ make_fifo(const struct sock_file *file, const char *path)
 	return r;
 }
 
-/* Is this the fifo that was made, or that may be taken?  Another user's could be read by
- * that user. */
+/* True if this is the fifo that was made, or that may be taken.  Another user's could be
+ * read by that user. */
 static bool
 is_own_fifo(const struct stat *st, bool is_new)
 {

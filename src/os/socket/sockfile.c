@@ -87,7 +87,7 @@ sockfile_find(int fd, const char *path, bool may_decide)
 	return may_decide ? open_by_name(path) : -EPERM;
 }
 
-/* Is this a name of the file? */
+/* True if this is a name of the file. */
 static bool
 is_name(int file, const char *path)
 {

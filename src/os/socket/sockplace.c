@@ -36,7 +36,7 @@ is_root(uid_t uid)
 	return uid == 0 || (uid == DROP_UID && !fsuser_exists(uid));
 }
 
-/* Can no other user give the name in this directory to another file? */
+/* True if no other user can give the name in this directory to another file. */
 static bool
 is_root_s_alone(int dir_fd, const char *name)
 {

@@ -95,7 +95,7 @@ adjust(int at, const struct sock_file *file, struct err *err)
 	               file->path);
 }
 
-/* Has the file of the name all that it is to be given? */
+/* True if the file of the name has all that it is to be given. */
 static bool
 has_all(const struct sock_file *file)
 {

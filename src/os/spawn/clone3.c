@@ -121,7 +121,7 @@ call(long number, long a, long b, long c, long d, long e)
 
 #endif
 
-/* Does the kernel let us?  A filter of system calls may not, on any kernel. */
+/* True if the kernel lets us.  A filter of system calls may not, on any kernel. */
 bool
 os_clone3_exists(void)
 {

@@ -41,7 +41,7 @@ struct raw_sigaction {
 	uint64_t mask;
 };
 
-/* Is the signal ignored in this process, and so would be in its children? */
+/* True if the signal is ignored in this process, and so would be in its children. */
 bool
 spawn_signal_is_ignored(int signo)
 {
