@@ -238,14 +238,14 @@ put_summary(const struct page *page)
 	}
 	if (page->away_ms != 0) {
 		strbuf_adds(&sb, "supd does not answer since ");
-		rows_add_age(&sb, (int64_t)(client_now_ms() - page->away_ms));
+		print_age(&sb, client_now_ms() - page->away_ms);
 		strbuf_adds(&sb, "; trying again.  This is what was last seen:");
 	} else {
 		strbuf_addf(&sb, "%zu actors, %u running, %u failed; cpu ", now->n,
 		            now->running, now->down);
 		rows_add_share(&sb, cpu);
 		strbuf_adds(&sb, ", memory ");
-		rows_add_bytes(&sb, memory);
+		print_bytes(&sb, (uint64_t)memory);
 		strbuf_addf(&sb, "; by %s", rows_sort_names[page->top.sort]);
 		if (page->filter[0] != '\0' && page->mode != PAGE_FILTER)
 			strbuf_addf(&sb, "; only '%s'", page->filter);

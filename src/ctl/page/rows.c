@@ -22,69 +22,47 @@ const char *const rows_sort_names[SORT_MAX] = {"cpu", "memory", "restarts", "upt
 void
 rows_add_share(struct strbuf *sb, int64_t milli)
 {
-	if (milli < 0)
-		strbuf_addc(sb, '-');
-	else
-		strbuf_addf(sb, "%lld.%lld%%", (long long)milli / 10,
-		            (long long)milli % 10);
+	strbuf_addf(sb, "%lld.%lld%%", (long long)milli / 10, (long long)milli % 10);
 }
 
-/* A number of something. */
-static void
-add_number(struct strbuf *sb, int64_t n)
+static int64_t
+figure_of(const struct row *row, enum figure figure)
 {
-	if (n < 0)
-		strbuf_addc(sb, '-');
-	else
-		strbuf_add_number(sb, (uint64_t)n);
-}
-
-/* A size. */
-void
-rows_add_bytes(struct strbuf *sb, int64_t bytes)
-{
-	if (bytes < 0)
-		strbuf_addc(sb, '-');
-	else
-		print_bytes(sb, (uint64_t)bytes);
-}
-
-/* A duration in milliseconds. */
-void
-rows_add_age(struct strbuf *sb, int64_t ms)
-{
-	if (ms < 0)
-		strbuf_addc(sb, '-');
-	else
-		print_age(sb, (uint64_t)ms);
+	switch (figure) {
+	case FIGURE_PID:
+		return row->pid > 0 ? row->pid : -1;
+	case FIGURE_CPU:
+		return row->cpu_milli;
+	case FIGURE_MEMORY:
+		return row->memory;
+	case FIGURE_PROCS:
+		return row->processes;
+	case FIGURE_UPTIME:
+		return row->uptime_ms;
+	case FIGURE_RESTARTS:
+		return row->restarts;
+	case FIGURE_NONE:
+		break;
+	}
+	return -1;
 }
 
 /* A figure of a row, as its column has it. */
 void
 rows_add_figure(struct strbuf *sb, const struct row *row, enum figure figure)
 {
-	switch (figure) {
-	case FIGURE_PID:
-		add_number(sb, row->pid > 0 ? row->pid : -1);
-		break;
-	case FIGURE_CPU:
-		rows_add_share(sb, row->cpu_milli);
-		break;
-	case FIGURE_MEMORY:
-		rows_add_bytes(sb, row->memory);
-		break;
-	case FIGURE_PROCS:
-		add_number(sb, row->processes);
-		break;
-	case FIGURE_UPTIME:
-		rows_add_age(sb, row->uptime_ms);
-		break;
-	case FIGURE_RESTARTS:
-		add_number(sb, row->restarts);
-		break;
-	case FIGURE_NONE:
-		break;
-	}
+	const int64_t n = figure_of(row, figure);
+
+	if (n < 0)
+		strbuf_addc(sb, '-');
+	else if (figure == FIGURE_CPU)
+		rows_add_share(sb, n);
+	else if (figure == FIGURE_MEMORY)
+		print_bytes(sb, (uint64_t)n);
+	else if (figure == FIGURE_UPTIME)
+		print_age(sb, (uint64_t)n);
+	else
+		strbuf_add_number(sb, (uint64_t)n);
 }
 
 /* ---- a look ------------------------------------------------------------------------ */
@@ -195,34 +173,20 @@ on_actor_seen(void *user, const struct actor_view *actor)
 	seen->n++;
 }
 
-/* What the rows are ordered by; 0 where it is not a figure. */
-static int64_t
-figure_of(const struct row *row, enum sort_key sort)
-{
-	switch (sort) {
-	case SORT_CPU:
-		return row->cpu_milli;
-	case SORT_MEMORY:
-		return row->memory;
-	case SORT_RESTARTS:
-		return row->restarts;
-	case SORT_UPTIME:
-		return row->uptime_ms;
-	case SORT_PATH:
-	case SORT_MAX:
-		break;
-	}
-	return 0;
-}
-
 /* The greatest first, unknown values last; equal rows stay in the order of supd's reply.
  */
 static int
 compare_rows(const void *a, const void *b, void *user)
 {
+	static const enum figure figures[SORT_MAX] = {
+	    [SORT_CPU] = FIGURE_CPU,           [SORT_MEMORY] = FIGURE_MEMORY,
+	    [SORT_RESTARTS] = FIGURE_RESTARTS, [SORT_UPTIME] = FIGURE_UPTIME,
+	    [SORT_PATH] = FIGURE_NONE,
+	};
 	const struct top *top = user;
 	const struct row *left = a, *right = b;
-	const int64_t l = figure_of(left, top->sort), r = figure_of(right, top->sort);
+	const int64_t l = figure_of(left, figures[top->sort]);
+	const int64_t r = figure_of(right, figures[top->sort]);
 
 	if (l != r)
 		return l > r ? -1 : 1;

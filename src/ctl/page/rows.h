@@ -56,8 +56,6 @@ struct top {
 extern const char *const rows_sort_names[SORT_MAX];
 
 void rows_add_share(struct strbuf *sb, int64_t milli);
-void rows_add_bytes(struct strbuf *sb, int64_t bytes);
-void rows_add_age(struct strbuf *sb, int64_t ms);
 void rows_add_figure(struct strbuf *sb, const struct row *row, enum figure figure);
 
 int top_look(struct top *top);

@@ -5,28 +5,25 @@
 #include "ctl/page/terminal.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "ctl/wire/ctl.h"
 #include "paths.h"
 
-#define NAME "supctl-terminal"
-
-/* The path of supctl-terminal beside this program, as built; false: not known. */
-static bool
-find_beside(char path[PATH_MAX])
+/* The path of a program beside this one, as built; false: not known. */
+bool
+terminal_find_beside(char ret[PATH_MAX], const char *name)
 {
-	const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - sizeof(NAME));
+	const ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - strlen(name) - 1);
 
 	if (n <= 0)
 		return false;
-	path[n] = '\0';
-	char *name = strrchr(path, '/');
-	if (name == NULL)
+	ret[n] = '\0';
+	char *slash = strrchr(ret, '/');
+	if (slash == NULL)
 		return false;
-	memcpy(name + 1, NAME, sizeof(NAME));
+	strcpy(slash + 1, name);
 	return true;
 }
 
@@ -37,7 +34,7 @@ terminal_execute(const struct ctl *ctl)
 {
 	char beside[PATH_MAX];
 
-	if (find_beside(beside))
+	if (terminal_find_beside(beside, "supctl-terminal"))
 		(void)execv(beside, ctl->argv);
 	(void)execv(SUPCTL_TERMINAL, ctl->argv);
 	return complain_of(ctl, CTL_FAILED, NULL, "execute %s: %s", SUPCTL_TERMINAL,

@@ -8,6 +8,8 @@
 #ifndef CTL_TERMINAL_H
 #define CTL_TERMINAL_H
 
+#include <limits.h>
+
 #include "ctl/page/rows.h"
 
 /* What supctl-terminal has of the libraries it was built with. */
@@ -20,6 +22,7 @@ struct terminal {
 	void (*end_lines)(void);
 };
 
+bool terminal_find_beside(char ret[PATH_MAX], const char *name);
 int terminal_execute(const struct ctl *ctl);
 
 #endif

@@ -374,9 +374,21 @@ actor_print_remark(struct strbuf *sb, const struct actor_view *actor)
 	}
 }
 
-/* Add a path to the list, ended by a NUL. */
-static void
-note_path(void *user, const struct actor_view *actor)
+/* Visit the actors that the names select, in brief; 0, or the first status that is not.
+ */
+int
+actors_named(struct ctl *ctl, char **names, uint32_t n, on_actor visit, void *user)
+{
+	int status = 0;
+
+	for (uint32_t i = 0; i < n && status == 0; i++)
+		status = actors_status(ctl, names[i], ACTORS_BRIEF, visit, user);
+	return status;
+}
+
+/* Add the actor's path to a list, a strbuf, ended by a NUL. */
+void
+actor_note_path(void *user, const struct actor_view *actor)
 {
 	struct strbuf *paths = user;
 
@@ -401,8 +413,7 @@ actors_act(struct ctl *ctl, char **names, uint32_t n,
 		if (strpbrk(names[i], "*?[") == NULL)
 			strbuf_add(&paths, names[i], strlen(names[i]) + 1);
 		else
-			status =
-			    actors_status(ctl, names[i], ACTORS_BRIEF, note_path, &paths);
+			status = actors_named(ctl, &names[i], 1, actor_note_path, &paths);
 		if (paths.failed)
 			status = ctl_no_memory(ctl);
 		for (size_t at = 0; status == 0 && at < paths.len && ctl_may_go_on(ctl);

@@ -105,6 +105,7 @@ int actors_each(struct ctl *ctl, const struct call *call, const struct reply *re
 int actors_status(struct ctl *ctl, const char *name, enum actors_depth depth,
                   on_actor visit, void *user);
 
+int actors_named(struct ctl *ctl, char **names, uint32_t n, on_actor visit, void *user);
 int actors_act(struct ctl *ctl, char **names, uint32_t n,
                int (*act)(struct ctl *ctl, const char *name));
 
@@ -117,6 +118,7 @@ enum colour actor_state_colour(struct span state);
 void actor_print_window(struct strbuf *sb, const struct actor_view *actor);
 void actor_print_remark(struct strbuf *sb, const struct actor_view *actor);
 bool actor_waits(const struct actor_view *actor);
+void actor_note_path(void *user, const struct actor_view *actor);
 void actor_print_waits_for(struct strbuf *sb, const struct actor_view *actor);
 
 #endif

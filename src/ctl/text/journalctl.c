@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "ctl/text/phrase.h"
 
 #define TEXT_MAX (8 * 1024 * 1024)
 /* Words of the command besides the actors, with the NULL. */
@@ -151,21 +152,13 @@ keep_time(struct journal *journal, const char *microseconds)
 	return keep(journal, text, strlen(text));
 }
 
-static const char *
-text_of_entry(const json_t *entry, const char *key)
-{
-	const char *text = json_string_value(json_object_get(entry, key));
-
-	return text != NULL ? text : "";
-}
-
 /* Take an entry apart; false: it is none of an actor. */
 static bool
 parse(struct journal *journal, const char *text, size_t len)
 {
 	json_auto_t *entry = json_loadb(text, len, 0, NULL);
-	const char *path = text_of_entry(entry, "SUPD_PATH");
-	const char *stream = text_of_entry(entry, "SUPD_STREAM");
+	const char *path = phrase_text(entry, "SUPD_PATH");
+	const char *stream = phrase_text(entry, "SUPD_STREAM");
 	struct log_line *line = &journal->line;
 	struct span *spans[] = {&line->path, &line->time, &line->stream, &line->text};
 
@@ -175,7 +168,7 @@ parse(struct journal *journal, const char *text, size_t len)
 		*line = (struct log_line){
 		    .path = keep(journal, path, strlen(path)),
 		    .time =
-		        keep_time(journal, text_of_entry(entry, "__REALTIME_TIMESTAMP")),
+		        keep_time(journal, phrase_text(entry, "__REALTIME_TIMESTAMP")),
 		    .stream = keep(journal, stream, strlen(stream)),
 		    .text = keep_message(journal, json_object_get(entry, "MESSAGE")),
 		};

@@ -201,11 +201,12 @@ say_user(const struct phrase *phrase)
 }
 
 /* How many actors of a plan are in for what: "2 updated, 1 added, 12 unchanged". */
-static void
-print_plan(struct strbuf *sb, const json_t *plan)
+static bool
+say_plan(const struct phrase *phrase)
 {
 	static const char *const kinds[] = {"updated", "restarted", "added", "removed",
 	                                    "unchanged"};
+	const json_t *plan = json_object_get(phrase->event, "plan");
 	size_t counts[ARRAY_SIZE(kinds)] = {0};
 	const char *separator = "";
 	const json_t *change;
@@ -213,23 +214,20 @@ print_plan(struct strbuf *sb, const json_t *plan)
 
 	json_array_foreach(plan, i, change)
 	{
-		for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
-			counts[k] += strcmp(phrase_text(change, "change"), kinds[k]) == 0;
+		int kind =
+		    names_find(kinds, ARRAY_SIZE(kinds), phrase_text(change, "change"));
+
+		if (kind >= 0)
+			counts[kind]++;
 	}
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		if (counts[k] == 0)
 			continue;
-		strbuf_addf(sb, "%s%zu %s", separator, counts[k], kinds[k]);
+		strbuf_addf(phrase->sb, "%s%zu %s", separator, counts[k], kinds[k]);
 		separator = ", ";
 	}
 	if (separator[0] == '\0')
-		strbuf_adds(sb, "nothing to do");
-}
-
-static bool
-say_plan(const struct phrase *phrase)
-{
-	print_plan(phrase->sb, json_object_get(phrase->event, "plan"));
+		strbuf_adds(phrase->sb, "nothing to do");
 	return true;
 }
 
@@ -262,23 +260,13 @@ say_what(const struct phrase *phrase)
 	return say_text(phrase, what);
 }
 
-/* True if every event has this member, which is printed elsewhere. */
-static bool
-is_common(const char *key)
-{
-	static const char *const common[] = {"seq",  "time",        "mono",      "event",
-	                                     "path", "incarnation", "generation"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(common); i++)
-		if (strcmp(key, common[i]) == 0)
-			return true;
-	return false;
-}
-
 /* An event that is not known here: its own fields as they are; strings speak alone. */
 static void
 say_fields(const struct phrase *phrase)
 {
+	/* Members of every event, which are printed elsewhere. */
+	static const char *const common[] = {"seq",  "time",        "mono",      "event",
+	                                     "path", "incarnation", "generation"};
 	const char *separator = "";
 	/* jansson's iterators want to write; nothing is written here. */
 	json_auto_t *event = json_incref((json_t *)(uintptr_t)phrase->event);
@@ -287,7 +275,7 @@ say_fields(const struct phrase *phrase)
 
 	json_object_foreach(event, key, value)
 	{
-		if (is_common(key))
+		if (names_find(common, ARRAY_SIZE(common), key) >= 0)
 			continue;
 		strbuf_adds(phrase->sb, separator);
 		separator = ", ";

@@ -123,19 +123,18 @@ show_output(struct ctl *ctl, struct span path)
 	struct shown_output output = {&ctl->out, "output", "            ",
 	                              0,         &socket,  false};
 	CLEANUP(ctl_call_done) struct call call = {.method = "Logs", .more = true};
-	CLEANUP(strbuf_done) struct strbuf name = STRBUF(2 * path.len + 2);
+	CLEANUP_FREE char *name = span_copy(path);
 	struct stream_end end;
 
-	span_decode(path, &name);
-	strbuf_addc(&name, '\0');
 	/* With places, so that supd tells of the journal, too. */
-	call.parameters = json_pack("{s:[s], s:i, s:s}", "names", strbuf_str(&name),
-	                            "lines", LINES, "since", "@");
+	call.parameters =
+	    json_pack("{s:[s], s:i, s:s}", "names", name != NULL ? name : "", "lines",
+	              LINES, "since", "@");
 	int r = ctl_stream(ctl, &call, take_line, &output, &end);
 	if (r == 1)
 		show_elsewhere(&output, &end.reply);
-	if (output.in_journal && !name.failed)
-		show_journal(ctl, &output, name.data);
+	if (output.in_journal && name != NULL)
+		show_journal(ctl, &output, name);
 	/* The rest is worth more than these lines. */
 	if (r == -ECONNRESET)
 		r = client_reconnect(&ctl->client, &end.err);

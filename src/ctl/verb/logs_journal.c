@@ -122,11 +122,8 @@ logs_note_journal(struct log_stream *stream, struct log_place *place, struct spa
 
 	if (socket.len == 0)
 		return miss_journal(stream, place);
-	if (in->socket == NULL) {
-		strbuf_clear(&stream->text);
-		span_decode(socket, &stream->text);
-		in->socket = strdup(strbuf_str(&stream->text));
-	}
+	if (in->socket == NULL)
+		in->socket = span_copy(socket);
 	if (in->socket == NULL)
 		return ctl_no_memory(stream->ctl);
 	for (uint32_t i = 0; i < in->n; i++)

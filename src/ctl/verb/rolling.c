@@ -21,15 +21,6 @@ struct rolling {
 	struct strbuf path;  /* of the actor that is looked at */
 };
 
-static void
-note_named(void *user, const struct actor_view *actor)
-{
-	struct rolling *rolling = user;
-
-	span_decode(actor->path, &rolling->named);
-	strbuf_add(&rolling->named, "", 1);
-}
-
 /* True if a path stands for an actor below one that is named.  The path is cut at
  * that. */
 static bool
@@ -80,10 +71,8 @@ note_actor(void *user, const struct actor_view *actor)
 static int
 find_actors(struct ctl *ctl, char **names, uint32_t n, struct rolling *rolling)
 {
-	int status = 0;
+	int status = actors_named(ctl, names, n, actor_note_path, &rolling->named);
 
-	for (uint32_t i = 0; i < n && status == 0; i++)
-		status = actors_status(ctl, names[i], ACTORS_BRIEF, note_named, rolling);
 	for (size_t at = 0; status == 0 && at < rolling->named.len;
 	     at += strlen(rolling->named.data + at) + 1)
 		if (map_put_name(&rolling->tops, rolling->named.data + at, 0) < 0)

@@ -107,16 +107,6 @@ add(struct settle *settle, const char *path)
 	return entry;
 }
 
-static char *
-copy_span(struct span span)
-{
-	struct strbuf text = STRBUF(BYTES_MAX);
-
-	span_decode(span, &text);
-	strbuf_addc(&text, '\0');
-	return strbuf_take(&text);
-}
-
 /* True if the process has lived for long enough, or there is none to wait for. */
 static bool
 is_settled(const struct settle *settle, const struct actor_view *actor)
@@ -132,7 +122,7 @@ has_failed_since(const struct settle *settle, const struct actor_view *actor)
 
 	if (actor->failure.at.at == NULL)
 		return false;
-	CLEANUP_FREE char *at = copy_span(actor->failure.at);
+	CLEANUP_FREE char *at = span_copy(actor->failure.at);
 	return at != NULL && moment_parse(at, &us) == 0 && us >= settle->begin_us;
 }
 
@@ -147,7 +137,7 @@ settle_add(struct settle *settle, const struct actor_view *actor)
 	/* It may have failed before the answer was written: then it has no process. */
 	if (!is_below && is_settled(settle, actor) && !has_failed_since(settle, actor))
 		return;
-	CLEANUP_FREE char *path = copy_span(actor->path);
+	CLEANUP_FREE char *path = span_copy(actor->path);
 	struct settle_entry *entry = path != NULL ? add(settle, path) : NULL;
 	settle->failed = settle->failed || entry == NULL;
 	if (entry != NULL) {
@@ -186,7 +176,7 @@ mark_failed(struct settle_entry *entry, const struct actor_view *actor)
 		return;
 	entry->has_failed = true;
 	if (actor->failure.at.at != NULL)
-		entry->why = copy_span(actor->failure.cause.text);
+		entry->why = span_copy(actor->failure.cause.text);
 }
 
 static bool
@@ -252,7 +242,7 @@ static void
 take_actor(void *user, const struct actor_view *actor)
 {
 	struct settle *settle = user;
-	CLEANUP_FREE char *path = copy_span(actor->path);
+	CLEANUP_FREE char *path = span_copy(actor->path);
 	struct settle_entry *entry = path != NULL ? entry_of(settle, path) : NULL;
 
 	if (path == NULL)

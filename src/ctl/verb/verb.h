@@ -66,12 +66,13 @@ verb_run verb_is_active, verb_is_failed, verb_is_healthy, verb_is_ready, verb_pi
     verb_ping, verb_version, verb_metrics, verb_explain;
 /* verb_act.c */
 verb_run verb_start, verb_restart, verb_act, verb_signal, verb_kill, verb_fail,
-    verb_reload, verb_upgrade, verb_shutdown;
+    verb_reload, verb_delete, verb_upgrade, verb_shutdown;
+int verb_call(struct ctl *ctl, struct call *call);
 /* rolling.c */
 int verb_restart_rolling(struct ctl *ctl, char **names, uint32_t n,
                          int (*restart)(struct ctl *ctl, char *name));
 /* verb_grow.c */
-verb_run verb_add, verb_delete, verb_scale;
+verb_run verb_add, verb_scale;
 /* verb_simulate.c */
 verb_run verb_simulate;
 /* verb_top.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* verb_act.c - the verbs that change something: start, stop, restart, suspend, resume,
- * reset, signal, kill, fail, upgrade, shutdown.
+ * reset, signal, kill, fail, delete, upgrade, shutdown.
  */
 #include "config.h"
 
@@ -54,6 +54,26 @@ take_result(void *user, const struct actor_view *actor)
 		roster_add(result->roster, actor);
 }
 
+/* Call once, and take in the actors that come back, into a table or the array of JSON. */
+int
+verb_call(struct ctl *ctl, struct call *call)
+{
+	CLEANUP(roster_done) struct roster roster;
+	struct result result = {.ctl = ctl, .roster = &roster};
+	struct reply reply;
+
+	roster_init_outcome(&roster);
+	ctl_do_once(call);
+	int status = ctl_call(ctl, call, &reply);
+	if (status == 0)
+		status = actors_each(ctl, call, &reply, take_result, &result);
+	if (roster_print(&roster, &ctl->out, "") < 0)
+		status = ctl_no_memory(ctl);
+	/* The next name may take long: show what is done. */
+	print_flush(&ctl->out);
+	return status;
+}
+
 static int
 call_act(struct ctl *ctl, const struct act *act, const char *name)
 {
@@ -61,20 +81,8 @@ call_act(struct ctl *ctl, const struct act *act, const char *name)
 	struct call call = {.method = act->method,
 	                    .target = name,
 	                    .parameters = act_parameters(ctl, act, name)};
-	CLEANUP(roster_done) struct roster roster;
-	struct result result = {.ctl = ctl, .roster = &roster};
-	struct reply reply;
 
-	roster_init_outcome(&roster);
-	ctl_do_once(&call);
-	int status = ctl_call(ctl, &call, &reply);
-	if (status == 0)
-		status = actors_each(ctl, &call, &reply, take_result, &result);
-	if (roster_print(&roster, &ctl->out, "") < 0)
-		status = ctl_no_memory(ctl);
-	/* The next name may take long: show what is done. */
-	print_flush(&ctl->out);
-	return status;
+	return verb_call(ctl, &call);
 }
 
 /* What the verb does with an actor. */
@@ -241,6 +249,20 @@ verb_fail(struct ctl *ctl, char **names, uint32_t n)
 	return ctl_each(ctl, names, n, fail_one);
 }
 
+static int
+delete_one(struct ctl *ctl, const char *name)
+{
+	return do_silently(ctl, "Delete", name, json_pack("{s:s}", "name", name),
+	                   "deleted");
+}
+
+/* Actors that are down disappear, with their specification. */
+int
+verb_delete(struct ctl *ctl, char **names, uint32_t n)
+{
+	return ctl_each(ctl, names, n, delete_one);
+}
+
 static void
 print_upgrade(struct ctl *ctl, const json_t *done)
 {
@@ -274,8 +296,7 @@ verb_upgrade(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 	if (status == CTL_WRONG_STATE)
 		return CTL_FAILED;
 	if (status == 0 && ctl->options.json) {
-		print_json(&ctl->out, reply.parameters);
-		strbuf_addc(&ctl->out.buf, '\n');
+		print_json_line(&ctl->out, reply.parameters);
 	} else if (status == 0) {
 		status = ctl_load(ctl, &call, &reply, &done);
 		if (status == 0)

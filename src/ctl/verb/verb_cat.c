@@ -211,8 +211,7 @@ cat_one(struct ctl *ctl, const char *name)
 	if (status != 0)
 		return status;
 	if (ctl->options.json) {
-		print_json(&ctl->out, reply.parameters);
-		strbuf_addc(&ctl->out.buf, '\n');
+		print_json_line(&ctl->out, reply.parameters);
 	} else {
 		print_spec(ctl, name, json_object_get(answer, "spec"),
 		           json_object_get(answer, "origin"));

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,52 +15,32 @@
 
 #include "base/assert.h"
 #include "base/cleanup.h"
+#include "ctl/page/terminal.h"
 #include "ctl/verb/verb.h"
 #include "paths.h"
 
-#define PROGRAM_BYTES_MAX  4096
 #define SOURCE_LINE_MAX    4096
 #define REMARKS_BYTES_MAX  (16 * 1024 * 1024)
 #define EXIT_CONFIG_ERRORS 78
-
-/* The directory of the running supctl, with a slash at its end; false if not known. */
-static bool
-own_directory(char ret[PROGRAM_BYTES_MAX])
-{
-	ssize_t n = readlink("/proc/self/exe", ret, PROGRAM_BYTES_MAX - 1);
-
-	if (n <= 0)
-		return false;
-	ret[n] = '\0';
-	char *slash = strrchr(ret, '/');
-	if (slash == NULL)
-		return false;
-	slash[1] = '\0';
-	return true;
-}
 
 /*
  * The supd to ask: $SUPD, the one beside supctl, the one in the sbin beside supctl's
  * bin, the one where it was to be installed, or else any in PATH.
  */
 static void
-find_supd(char ret[PROGRAM_BYTES_MAX])
+find_supd(char ret[PATH_MAX])
 {
 	static const char *const beside[] = {"supd", "../sbin/supd"};
 	const char *named = getenv("SUPD");
-	char directory[PROGRAM_BYTES_MAX];
 
 	if (named != NULL && named[0] != '\0') {
-		(void)snprintf(ret, PROGRAM_BYTES_MAX, "%s", named);
+		(void)snprintf(ret, PATH_MAX, "%s", named);
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(beside) && own_directory(directory); i++) {
-		int n = snprintf(ret, PROGRAM_BYTES_MAX, "%s%s", directory, beside[i]);
-
-		if (n < PROGRAM_BYTES_MAX && access(ret, X_OK) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(beside); i++)
+		if (terminal_find_beside(ret, beside[i]) && access(ret, X_OK) == 0)
 			return;
-	}
-	(void)snprintf(ret, PROGRAM_BYTES_MAX, "%s",
+	(void)snprintf(ret, PATH_MAX, "%s",
 	               access(SUPD_BIN, X_OK) == 0 ? SUPD_BIN : "supd");
 }
 
@@ -134,7 +115,7 @@ read_remark(const char *text, struct remark *ret)
 static void
 print_source(struct strbuf *sb, const struct remark *remark)
 {
-	char path[PROGRAM_BYTES_MAX], line[SOURCE_LINE_MAX];
+	char path[PATH_MAX], line[SOURCE_LINE_MAX];
 	long n = 0;
 
 	if (remark->file_len >= sizeof(path) || remark->column < 1)
@@ -243,7 +224,7 @@ verb_check(struct ctl *ctl, char **names, uint32_t n)
 {
 	char option_check[] = "--check";
 	char option_file[] = "-c";
-	char program[PROGRAM_BYTES_MAX];
+	char program[PATH_MAX];
 	char *argv[] = {program, option_check, NULL, NULL, NULL};
 	CLEANUP_FREE char *own = n > 0 ? NULL : running_file(ctl);
 	char *file = n > 0 ? names[0] : own;

@@ -81,8 +81,7 @@ print_event(struct event_stream *stream, struct span raw, const json_t *event)
 		return 0;
 	}
 	if (ctl->options.json) {
-		print_json(&ctl->out, raw);
-		strbuf_addc(&ctl->out.buf, '\n');
+		print_json_line(&ctl->out, raw);
 	} else {
 		event_text_print(&stream->text, &ctl->out, event);
 	}
@@ -211,8 +210,7 @@ print_kept(void *user, const char *text, size_t len)
 	struct out *out = &stream->ctl->out;
 
 	if (stream->ctl->options.json) {
-		print_json(out, (struct span){text, len});
-		strbuf_addc(&out->buf, '\n');
+		print_json_line(out, (struct span){text, len});
 	} else {
 		json_auto_t *event = json_loadb(text, len, 0, NULL);
 

@@ -1,45 +1,21 @@
 /* SPDX-License-Identifier: ISC */
-/* verb_grow.c - actors that come and go at run time: add, delete, scale. */
+/* verb_grow.c - actors that are added at run time: add, scale. */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "ctl/text/roster.h"
 #include "ctl/verb/verb.h"
-
-static void
-take_json(void *user, const struct actor_view *actor)
-{
-	ctl_array_add(user, actor->raw);
-}
-
-static void
-take_text(void *user, const struct actor_view *actor)
-{
-	roster_add(user, actor);
-}
 
 /* Call, and show the actors that come back. */
 static int
 call_and_show(struct ctl *ctl, struct call *call)
 {
-	CLEANUP(roster_done) struct roster roster;
-	struct reply reply;
-
-	roster_init_outcome(&roster);
-	ctl_do_once(call);
-	int status = ctl_call(ctl, call, &reply);
 	if (ctl->options.json)
 		ctl_array_begin(ctl);
-	if (status == 0)
-		status = ctl->options.json
-		             ? actors_each(ctl, call, &reply, take_json, ctl)
-		             : actors_each(ctl, call, &reply, take_text, &roster);
+	int status = verb_call(ctl, call);
 	if (ctl->options.json)
 		ctl_array_end(ctl);
-	if (roster_print(&roster, &ctl->out, "") < 0)
-		status = ctl_no_memory(ctl);
 	return status;
 }
 
@@ -106,29 +82,6 @@ verb_add(struct ctl *ctl, char **names, uint32_t n)
 	call.parameters = has_template ? template_parameters(ctl, names, n)
 	                               : command_parameters(ctl, names, n);
 	return call.parameters != NULL ? call_and_show(ctl, &call) : CTL_USAGE;
-}
-
-static int
-delete_one(struct ctl *ctl, const char *name)
-{
-	CLEANUP(ctl_call_done)
-	struct call call = {.method = "Delete",
-	                    .target = name,
-	                    .parameters = json_pack("{s:s}", "name", name)};
-	struct reply reply;
-
-	ctl_do_once(&call);
-	int status = ctl_call(ctl, &call, &reply);
-	if (status == 0)
-		ctl_remark(ctl, name, "deleted");
-	return status;
-}
-
-/* Actors that are down disappear, with their specification. */
-int
-verb_delete(struct ctl *ctl, char **names, uint32_t n)
-{
-	return ctl_each(ctl, names, n, delete_one);
 }
 
 /* Set the number of replicas; show the replicas that exist then. */

@@ -49,45 +49,38 @@ ask_actor(void *user, const struct actor_view *actor)
 		question->no++;
 }
 
-/* Ask about all that the names select; an exit status that is not 0 or 3 ends it. */
+/* 0 if the question holds for an actor that the names select, or for all of them, else 3.
+ */
 static int
-ask(struct ctl *ctl, char **names, uint32_t n, struct state_question *question)
+ask(struct ctl *ctl, char **names, uint32_t n, bool (*is)(const struct actor_view *actor),
+    bool of_all)
 {
-	int status = 0;
+	struct state_question question = {.is = is};
+	int status = actors_named(ctl, names, n, ask_actor, &question);
+	const bool holds = of_all ? question.no == 0 : question.yes > 0;
 
-	for (uint32_t i = 0; i < n && status == 0; i++)
-		status = actors_status(ctl, names[i], ACTORS_BRIEF, ask_actor, question);
-	return status;
+	return status == 0 && !holds ? CTL_NOT_RUNNING : status;
 }
 
 /* 0 if all of them run, else 3. */
 int
 verb_is_active(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct state_question question = {.is = is_active};
-	int status = ask(ctl, names, n, &question);
-
-	return status == 0 && question.no > 0 ? CTL_NOT_RUNNING : status;
+	return ask(ctl, names, n, is_active, true);
 }
 
 /* Exit status 0 if an actor of them failed, else 3. */
 int
 verb_is_failed(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct state_question question = {.is = is_failed};
-	int status = ask(ctl, names, n, &question);
-
-	return status == 0 && question.yes == 0 ? CTL_NOT_RUNNING : status;
+	return ask(ctl, names, n, is_failed, false);
 }
 
 /* 0 if all of them are ready, else 3. */
 int
 verb_is_ready(struct ctl *ctl, char **names, uint32_t n)
 {
-	struct state_question question = {.is = is_ready};
-	int status = ask(ctl, names, n, &question);
-
-	return status == 0 && question.no > 0 ? CTL_NOT_RUNNING : status;
+	return ask(ctl, names, n, is_ready, true);
 }
 
 /* Of the actors of a name, and all below them: is one not healthy? */
@@ -95,15 +88,6 @@ struct health_question {
 	struct strbuf tops; /* paths, each ended by a NUL */
 	bool is_bad;
 };
-
-static void
-note_top(void *user, const struct actor_view *actor)
-{
-	struct health_question *question = user;
-
-	span_decode(actor->path, &question->tops);
-	strbuf_add(&question->tops, "", 1);
-}
 
 static void
 ask_health(void *user, const struct actor_view *actor)
@@ -121,12 +105,10 @@ int
 verb_is_healthy(struct ctl *ctl, char **names, uint32_t n)
 {
 	struct health_question question = {.tops = STRBUF(PATHS_BYTES_MAX)};
-	int status = 0;
+	int status = actors_named(ctl, names, n, actor_note_path, &question.tops);
 
 	if (n == 0)
 		strbuf_add(&question.tops, "/", sizeof("/"));
-	for (uint32_t i = 0; i < n && status == 0; i++)
-		status = actors_status(ctl, names[i], ACTORS_BRIEF, note_top, &question);
 	if (status == 0)
 		status = actors_status(ctl, NULL, ACTORS_BRIEF, ask_health, &question);
 	if (status == 0 && question.tops.failed)
@@ -352,8 +334,7 @@ explain(struct ctl *ctl, const char *name)
 	int status = ctl_call(ctl, &call, &reply);
 
 	if (status == 0 && ctl->options.json) {
-		print_json(&ctl->out, reply.parameters);
-		strbuf_addc(&ctl->out.buf, '\n');
+		print_json_line(&ctl->out, reply.parameters);
 		return 0;
 	}
 	if (status == 0)
@@ -380,10 +361,8 @@ note_sick(void *user, const struct actor_view *actor)
 	struct sick_list *list = user;
 
 	list->n_actors++;
-	if (!actor_is_unwell(actor))
-		return;
-	span_decode(actor->path, &list->paths);
-	strbuf_add(&list->paths, "", 1);
+	if (actor_is_unwell(actor))
+		actor_note_path(&list->paths, actor);
 }
 
 /* The story of each actor that is not well. */

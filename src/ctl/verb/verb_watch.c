@@ -47,10 +47,8 @@ static void
 add_actor(void *user, const struct actor_view *actor)
 {
 	struct targets *targets = user;
-	struct strbuf path = STRBUF(2 * actor->path.len + 2);
 
-	span_decode(actor->path, &path);
-	add_target(targets, strbuf_take(&path), actor->incarnation);
+	add_target(targets, span_copy(actor->path), actor->incarnation);
 }
 
 static void
@@ -202,8 +200,7 @@ take_terminated(struct targets *targets, const struct call *call,
 		return status;
 	mark_done(targets, phrase_text(end, "path"));
 	if (ctl->options.json) {
-		print_json(&ctl->out, reply->parameters);
-		strbuf_addc(&ctl->out.buf, '\n');
+		print_json_line(&ctl->out, reply->parameters);
 	} else {
 		print_terminated(ctl, end);
 	}

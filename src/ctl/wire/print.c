@@ -262,6 +262,14 @@ print_json(struct out *out, struct span json)
 	}
 }
 
+/* The same, as a line. */
+void
+print_json_line(struct out *out, struct span json)
+{
+	print_json(out, json);
+	strbuf_addc(&out->buf, '\n');
+}
+
 /* Text from outside as a string of JSON, quotes included. */
 void
 print_quoted(struct out *out, const char *text)

@@ -52,5 +52,6 @@ void print_bytes(struct strbuf *sb, uint64_t bytes);
 void print_when(struct strbuf *sb, const char *rfc3339, bool with_ms);
 void print_quoted(struct out *out, const char *text);
 void print_json(struct out *out, struct span json);
+void print_json_line(struct out *out, struct span json);
 
 #endif

@@ -101,6 +101,16 @@ span_decode(struct span span, struct strbuf *out)
 	}
 }
 
+/* The text of the string, to be freed; NULL: no memory. */
+char *
+span_copy(struct span span)
+{
+	struct strbuf text = STRBUF(span.len + 1);
+
+	span_decode(span, &text);
+	return strbuf_take(&text);
+}
+
 /* Append the bytes that a span has in base64; what follows a character of another kind,
  * such as the filling at its end, is left out. */
 void

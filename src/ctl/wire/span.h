@@ -27,6 +27,7 @@ span_is(struct span span, const char *text)
 
 bool span_is_object(struct span span);
 void span_decode(struct span span, struct strbuf *out);
+char *span_copy(struct span span);
 void span_decode_base64(struct span span, struct strbuf *out);
 
 #endif
