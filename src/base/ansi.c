@@ -87,7 +87,7 @@ ansi_colour_length(const char *p, const char *end)
 	return (size_t)(p - start) + 1;
 }
 
-/* True if the sequence takes all looks back. */
+/* True if the sequence ends all colours and attributes: "ESC [ m" or "ESC [ 0 m". */
 static bool
 is_reset(const char *p, size_t len)
 {

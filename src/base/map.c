@@ -43,7 +43,8 @@ home_of(const struct map *map, uint32_t mark)
 	return (mark >> 1) & (map->cap - 1);
 }
 
-/* A collision of names, which are paths of the tree itself, gains an attacker nothing. */
+/* True if the entry is that of the key, or of the name.  Names are paths of the tree, so
+ * an attacker gains nothing by a collision. */
 static bool
 same(const struct map_entry *entry, uint32_t mark, uint64_t key, const char *name)
 {
@@ -175,7 +176,7 @@ map_put_name(struct map *map, const char *name, uint32_t value)
 	return put_entry(map, fnv_text(name), name, value);
 }
 
-/* As map_get(), by name. */
+/* As map_get(): true if the name is there. */
 bool
 map_get_name(const struct map *map, const char *name, uint32_t *ret_value)
 {

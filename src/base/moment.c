@@ -41,7 +41,7 @@ take_fraction(const char **p)
 	return us;
 }
 
-/* "2026-11-21" */
+/* Read a date such as "2026-11-21"; false: it is none. */
 static bool
 take_date(const char **p, struct tm *tm)
 {
@@ -61,7 +61,7 @@ take_date(const char **p, struct tm *tm)
 	return true;
 }
 
-/* "09:12", "09:12:33", "09:12:33.123" */
+/* Read a time such as "09:12", "09:12:33" or "09:12:33.123"; false: it is none. */
 static bool
 take_clock(const char **p, struct tm *tm, int *us)
 {

@@ -58,7 +58,8 @@ strbuf_truncate(struct strbuf *sb, size_t len)
 	sb->data[len] = '\0';
 }
 
-/* Mostly there is room: see reserve(). */
+/* Make room for so many bytes more; false, and the text has failed: beyond its limit, or
+ * no memory. */
 static bool
 grow(struct strbuf *sb, size_t more)
 {
@@ -211,9 +212,10 @@ put_escape(char *to, unsigned char c)
 }
 
 /*
- * How many bytes at p, before end, stand for themselves in JSON: up to eight that are
- * ASCII, or one character.  Eight are looked at together: each that is no such byte gets
- * its highest bit, by what is taken from it, and those behind it may get theirs, too.
+ * How many bytes from p on, before end, need no escape in JSON: up to eight of ASCII, or
+ * one character.  Eight are looked at together: the subtractions set the highest bit of
+ * the first byte that is not plain, and perhaps of bytes behind it, which the next call
+ * looks at.
  */
 static inline size_t
 plain_length(const char *p, const char *end)

@@ -200,8 +200,8 @@ size_format(uint64_t bytes, char buf[SIZE_TEXT_MAX])
 	return buf;
 }
 
-/* The number of a user or group that a name is in full; 2^32-1 means "unchanged" to the
- * kernel and is refused. */
+/* True if the whole text is the number of a user or group.  2^32-1 is refused: it means
+ * "unchanged" to the kernel. */
 bool
 id_parse(const char *text, uint32_t *ret_id)
 {

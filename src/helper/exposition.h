@@ -22,7 +22,7 @@ enum client_state {
 	CLIENT_ASKS,  /* the request is not complete */
 	CLIENT_WAITS, /* the figures are asked for */
 	CLIENT_GETS,  /* the answer is being sent */
-	CLIENT_ENDS,  /* it was: until the other end is closed as well */
+	CLIENT_ENDS,  /* the answer was sent, the other end is still open */
 };
 
 /* What the guardian said. */

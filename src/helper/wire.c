@@ -68,7 +68,8 @@ helper_next_text(const struct helper_message *message, const char *before)
 	return at < message->text_len ? message->text + at : "";
 }
 
-/* The process at the other end may have written anything. */
+/* True if the flags can be used as bools: the process at the other end may have written
+ * anything. */
 static bool
 has_good_flags(const struct helper_message *message)
 {

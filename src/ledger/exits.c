@@ -128,8 +128,8 @@ reopen(int take_fd, int writer, struct err *err)
 }
 
 /*
- * The walker's side again, of the ring that it made before it executed itself.  Takes
- * the descriptor, also when it fails.  NULL with a sentence.
+ * Map the walker's side of the ring again, which it made before it executed itself.
+ * Takes the descriptor, also when it fails.  NULL with a sentence.
  */
 struct exits *
 exits_resume(int take_fd, struct err *err)
@@ -242,8 +242,8 @@ exits_new_pulse(struct exits *exits)
 	atomic_store(&exits->reader->pulse, 0);
 }
 
-/* Walker: does the guardian sleep between two turns?  Then it is to say when it wakes up.
- */
+/* Walker: true if the guardian sleeps between two turns; then it will say when it wakes
+ * up. */
 bool
 exits_let_rest(struct exits *exits)
 {

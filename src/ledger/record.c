@@ -19,7 +19,7 @@ copies_write(struct copies *copies, const void *data, size_t bytes)
 
 	memcpy((char *)(copies + 1) + (next & 1) * bytes, data, bytes);
 	atomic_store_explicit(&copies->written, next, memory_order_release);
-	/* No later store is moved before this one. */
+	/* No later store of this thread is moved before this store. */
 	atomic_signal_fence(memory_order_seq_cst);
 }
 

@@ -94,8 +94,8 @@ probe_failed(int error)
 	};
 }
 
-/* Where no server listens the kernel may choose the probed port as our own and connect
- * the probe to itself. */
+/* True if the probe is connected to itself: where no server listens the kernel may choose
+ * the probed port as its own. */
 static bool
 is_oneself(const struct probe *probe)
 {

@@ -39,7 +39,7 @@ forget(struct varlink_reader *reader)
 	reader->tail = 0;
 }
 
-/* Give the room of the messages that were taken out to those that come. */
+/* Free the room of messages that were taken out, for those that come. */
 static void
 compact(struct varlink_reader *reader)
 {
@@ -94,8 +94,9 @@ varlink_reader_feed(struct varlink_reader *reader, const void *data, size_t len)
 }
 
 /*
- * The parser of jansson recurses once a level; a message is not to decide how much stack
- * is used.  Brackets inside strings do not count; what is not JSON is found later.
+ * True if the levels are too many: the parser of jansson recurses at each, and a message
+ * is not to decide how much stack is used.  Brackets inside strings do not count; what is
+ * not JSON is found later.
  */
 static bool
 is_too_deep(const char *text, size_t len)

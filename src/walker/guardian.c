@@ -128,7 +128,8 @@ on_alive(struct walker *walker, bool is_answer)
 		watchdog_rests(&walker->watchdog);
 }
 
-/* Actors with a store of descriptors can have as many lost as they like. */
+/* True if a loss may be logged now: actors with a store of descriptors can cause any
+ * number. */
 static bool
 may_tell_loss(struct walker *walker)
 {

@@ -188,7 +188,7 @@ guardian_hurry(struct walker *walker)
 
 /* ---- how it ended ------------------------------------------------------------------ */
 
-/* An end that is supd's end, too.  A binary on trial has no say in that before it has
+/* True if this end is supd's end, too.  That of a binary on trial is not, before it has
  * adopted. */
 static bool
 is_final(const struct walker *walker, const struct reap *end)

@@ -17,13 +17,13 @@
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
-/* A block in the making: all but the texts, the texts, and which of them are there. */
 /* What a process is packed to at the end of the block as it was before. */
 struct image {
 	void *bytes;
 	size_t len;
 };
 
+/* A block that is being made: all but the texts, the texts, and where each text is. */
 struct packer {
 	struct packed_visitor visitor;
 	unsigned char *block;

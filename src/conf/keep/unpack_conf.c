@@ -109,7 +109,7 @@ defaults_are_sound(const struct conf *conf)
 	return true;
 }
 
-/* What is used as an index must be one. */
+/* True if each number of this actor that is used as an index is within its bounds. */
 static bool
 actor_is_sound(const struct conf *conf, uint32_t index)
 {

@@ -25,7 +25,7 @@ attributes_of(void *target)
 	return &((struct conf_actor *)target)->process->attributes;
 }
 
-/* The limit that the children may have at most. */
+/* The hard limit of supd itself: its children cannot have more. */
 static uint64_t
 own_limit(int resource)
 {
@@ -107,7 +107,7 @@ read_scheduler(struct reader *reader, const struct yaml *node, void *target,
 		            policy->text);
 }
 
-/* `io_priority`: without a level the middle one. */
+/* `io_priority`: the middle level where the file has none. */
 void
 read_io_priority(struct reader *reader, const struct yaml *node, void *target,
                  const struct trail *trail)

@@ -230,7 +230,8 @@ check_known_keys(struct checker *checker, const struct work *work)
 	checker->good = false;
 }
 
-/* Names that become part of paths, of environment variables or of LISTEN_FDNAMES. */
+/* True if the name may be part of what it is used for: a path, an environment variable,
+ * or LISTEN_FDNAMES. */
 static bool
 name_matches(const struct schema_type *type, const struct yaml *name)
 {

@@ -98,7 +98,8 @@ next_child(const struct search *search, uint32_t child)
 	return child;
 }
 
-/* The next edge of a step: each is asked for once, and in order. */
+/* Edge number n of a step, to CONF_NONE where it leads nowhere; false: there is none.
+ * The edges are asked for once, and in order. */
 static bool
 next_edge(void *data, uint32_t step, uint32_t n, uint32_t *ret)
 {
@@ -195,7 +196,7 @@ add_link(const struct search *search, uint32_t step, struct strbuf *sb)
 	add_place(sb, search->conf, actor->place.file, actor->place.line);
 }
 
-/* The way has come back to a step that is on it. */
+/* Report a circle: the search has come back to a step that is on its way. */
 static void
 refuse(void *data, uint32_t back)
 {

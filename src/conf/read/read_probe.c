@@ -79,8 +79,8 @@ note_kind(struct kinds *kinds, const struct yaml *map, const char *name)
 }
 
 /*
- * Which of the kinds a mapping has, of those of a probe and of more, which end with
- * NULL.  NULL: none or two, which was reported.
+ * The one kind that a mapping has, of the kinds of probes and of `more`, which ends with
+ * NULL. NULL: it has none or two, which was reported.
  */
 static const char *
 the_kind(struct reader *reader, const struct yaml *node, const char *const *more,

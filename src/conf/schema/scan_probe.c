@@ -63,7 +63,7 @@ scan_probe_path(struct text_scan *scan)
 	               SOCKET_PATH_MAX, len);
 }
 
-/* Only what can stand in a request as it is. */
+/* True if all characters can stand in a request as they are. */
 static bool
 is_plain(const char *text)
 {

@@ -22,9 +22,8 @@ schema_find(const struct schema_table *table, const char *name, unsigned int whe
 	for (size_t i = 0; i < table->n_keys; i++) {
 		const struct schema_key *key = &table->keys[i];
 
-		/* Each key of each actor is looked for, and most differ in the first
-		 * letter.
-		 */
+		/* This runs for every key of every actor, and most names differ in the
+		 * first letter. */
 		if (key->name[0] != name[0] || strcmp(key->name, name) != 0)
 			continue;
 		if ((key->where & where) != 0)

@@ -9,7 +9,7 @@
 
 /* ---- where an actor's output goes ---- */
 
-/* What may stand together in a list: all that goes through the log process. */
+/* The outputs that a list may have: those that go through the log process. */
 static const struct schema_type output_both = {
     .name = "output_both",
     .allowed = "`log`, `journal` or `syslog`, and `stdout`",

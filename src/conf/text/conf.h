@@ -284,14 +284,14 @@ const char *conf_capability_name(int number);
 extern const char *const cgroup_key_names[];
 extern const char *const cgroup_controllers[];
 extern const char *const cgroup_files[];
-/* It has a port, and no file. */
+/* True for a socket with a port, false for one with a file. */
 static inline bool
 socket_has_port(enum socket_kind kind)
 {
 	return kind == SOCKET_TCP || kind == SOCKET_UDP;
 }
 
-/* Clients connect to it, and wait in its backlog. */
+/* True if clients connect to the socket, and wait in its backlog. */
 static inline bool
 socket_accepts(enum socket_kind kind)
 {

@@ -35,9 +35,9 @@ place_directory(struct arena *arena, const char *file)
 }
 
 /*
- * The path as an absolute one: "~" is the home (NULL: there is none), what is relative
- * begins at the directory of `file`, which says it.  The arena owns it.  NULL: out of
- * memory.
+ * The path as an absolute path: "~" stands for `home` (NULL: there is none), and a
+ * relative path begins at the directory of `file`, in which it is written.  The arena
+ * owns the result.  NULL: out of memory.
  */
 char *
 place_path(struct arena *arena, const char *path, const char *file, const char *home)

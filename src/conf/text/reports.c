@@ -35,7 +35,8 @@ conf_reports_done(struct conf_reports *reports)
 	conf_reports_init(reports);
 }
 
-/* A fault of a template shows in each actor that uses it: once is enough. */
+/* True if this fault was reported: a fault of a template comes back with each actor that
+ * uses it. */
 static bool
 is_known(const struct conf_reports *reports, const struct spot *spot, const char *message)
 {

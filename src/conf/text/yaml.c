@@ -171,7 +171,8 @@ node_at(struct assembly *assembly, enum node_type type, const yaml_event_t *even
 	return node_new(assembly->source->arena, type, &at);
 }
 
-/* YAML's own tags say nothing new; `!include` and the like would be ignored silently. */
+/* True for the tags of YAML itself, which change nothing; others, as `!include`, are
+ * errors, since they would have no effect. */
 static bool
 tag_is_known(const yaml_char_t *tag)
 {

@@ -194,7 +194,7 @@ compose_all(struct compose *compose)
 		    find_replicas(compose->recipes, addition->parent, addition->name,
 		                  strlen(addition->name), reader->scratch);
 
-		/* Its caller has seen it; only for want of memory it is not found. */
+		/* The caller has found it before: only a lack of memory hides it now. */
 		if (kept == NULL) {
 			reader->scratch->failed = true;
 			return;

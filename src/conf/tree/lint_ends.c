@@ -30,7 +30,8 @@ ends_by_itself(const char *name)
 	return false;
 }
 
-/* `sh -c "daemon &"`: the shell ends, what it has started goes on. */
+/* True for `sh -c "daemon &"`: the shell ends, and the program that it has started goes
+ * on. */
 static bool
 goes_into_background(char *const *argv)
 {

@@ -55,7 +55,8 @@ separate(struct strbuf *out, bool *any)
 	*any = true;
 }
 
-/* What YAML reads as nothing is meant as the word. */
+/* True if null is a value: it is a word of this type, or stands for the word that YAML
+ * reads as null. */
 static bool
 may_be_null(const struct schema_type *type)
 {

@@ -217,7 +217,7 @@ command_resume(struct turn *turn, struct node *node, const struct event *event)
 	command_reply(turn, event, REPLY_DONE);
 }
 
-/* Tell the caller when the actor has come so far. */
+/* Tell the caller when the actor has reached the goal that the event names. */
 void
 command_wait(struct turn *turn, struct node *node, const struct event *event)
 {

@@ -129,7 +129,8 @@ answer_preset(enum preset preset, const struct question *q, struct decision *ret
 	ret->directive = preset_directive(preset, q->cause, q->first, q->strategy);
 }
 
-/* Ask one decider.  A preset always answers; a list answers if a rule matches. */
+/* Ask one decider; false: it has no answer.  A preset always has one, a list if a rule
+ * matches. */
 static bool
 ask(const struct decider *decider, const struct rule *rules, const struct question *q,
     struct decision *ret)

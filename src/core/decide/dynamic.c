@@ -42,7 +42,7 @@ has_room(const struct core *core, const struct node *supervisor,
 	return bytes <= room.pool_bytes && watches <= room.watches;
 }
 
-/* Below a supervisor that is down, or goes down, nothing can be added. */
+/* True if children can be added: not below a supervisor that is down, or goes down. */
 static bool
 takes_children(const struct core *core, const struct node *node)
 {

@@ -122,9 +122,9 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 }
 
 /*
- * A node that is on its way down, to be restarted, has a process that cannot be killed: a
- * failure of its own.  Restart and resume mean what is under way already, and nothing is
- * counted for it; stop and escalate end the wait.
+ * Handle a process that cannot be killed, of a node that is on its way down to be
+ * restarted: it is a failure.  A restart is under way already, so that restart and resume
+ * change and count nothing; stop and escalate end the wait.
  */
 void
 failure_unkillable(struct turn *turn, struct node *node, const struct cause *cause)

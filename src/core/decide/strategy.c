@@ -169,7 +169,7 @@ strategy_stop(struct turn *turn, struct node *node)
 			join_group(turn, member);
 	}
 	core->look_early = true;
-	/* Others may be on their way up, after a delay: theirs goes on. */
+	/* Other members may wait for a delay to come up again: that delay goes on. */
 	bool awaited = group_is_awaited(core, supervisor);
 	uint32_t leader = supervisor->children.group_leader;
 	uint64_t delay_ms = supervisor->children.group_delay_ms;

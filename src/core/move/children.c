@@ -54,7 +54,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 	queue_node(core, supervisor);
 }
 
-/* No child runs, and none is to start. */
+/* True if no child runs, and none is to start. */
 bool
 children_are_down(const struct node *supervisor)
 {
@@ -293,7 +293,8 @@ advance_stop(struct turn *turn, struct node *supervisor)
 		group_is_down(turn, supervisor);
 }
 
-/* It is the turn of a child to be restarted. */
+/* True if the child is to be restarted in the sequence of its supervisor, and still has
+ * to go down for that. */
 static bool
 is_to_go_down(const struct node *child)
 {

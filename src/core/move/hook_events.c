@@ -37,8 +37,8 @@ fail_start(struct turn *turn, struct node *node, struct cause cause)
 }
 
 /*
- * The machine was short of something when the process of pre_start was to be started: so
- * it is with the start of the actor, as if that were its own process (DECISIONS 46).
+ * True if the process of pre_start could not be started for lack of room, and the start
+ * of the actor is tried again, as if that had been its own process (DECISIONS 46).
  */
 static bool
 waits_for_room(struct turn *turn, struct node *node, const struct cause *cause)

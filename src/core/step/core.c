@@ -169,7 +169,8 @@ process_of(const struct turn *turn, const struct event *event)
 	return is_there && node->process.life == event->life ? node : NULL;
 }
 
-/* What a process says counts from its start to its end, and once. */
+/* The node of a process that says something; NULL: it does not count, because it is not
+ * between the start and the end of the process, or is said again. */
 static struct node *
 living_of(const struct turn *turn, const struct event *event)
 {

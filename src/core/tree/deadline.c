@@ -187,7 +187,8 @@ deadline_look(struct core *core, struct node *node, uint64_t now_ms)
 	}
 }
 
-/* Take the next one that is due at now_ms and was armed before this tick. */
+/* Take the next deadline that is due at now_ms and was armed before this tick; false:
+ * there is none. */
 bool
 deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
               enum node_timer *ret_timer)

@@ -187,7 +187,7 @@ spec_of(const struct node *node)
 	return (const void *)((const uint64_t *)(const void *)node + node->pool.spec_at);
 }
 
-/* A process of this node runs, or its children may. */
+/* True if a process of this node runs, or its children may run. */
 static inline bool
 node_is_live(const struct node *node)
 {
@@ -195,57 +195,59 @@ node_is_live(const struct node *node)
 	       node->state == STATE_STOPPING;
 }
 
-/* It is down, but a start is coming. */
+/* True if the node is down, but a start is coming. */
 static inline bool
 node_is_pending(const struct node *node)
 {
 	return node->state == STATE_WAITING || node->state == STATE_BACKOFF;
 }
 
-/* Nothing of it runs, and no start is coming. */
+/* True if nothing of the node runs, and no start is coming. */
 static inline bool
 node_is_down(const struct node *node)
 {
 	return !node_is_live(node) && !node_is_pending(node);
 }
 
-/* It waits until it is demanded, and is as good as ready. */
+/* True if the node waits until it is demanded, and is as good as ready. */
 static inline bool
 node_is_on_standby(const struct node *node)
 {
 	return node->gate.waits_for == WAITS_FOR_DEMAND;
 }
 
-/* It waits because a need of it is unmet. */
+/* True if the node waits because a need of it is unmet. */
 static inline bool
 node_is_blocked(const struct node *node)
 {
 	return node->gate.waits_for == WAITS_FOR_NEED;
 }
 
-/* It is to be restarted when the sequence of its supervisor reaches it. */
+/* True if the node is to be restarted when the sequence of its supervisor reaches it. */
 static inline bool
 node_is_in_sequence(const struct node *node)
 {
 	return node->plan.comeback == COMEBACK_IN_SEQUENCE;
 }
 
-/* Another process takes the place of a dead one, and what that had is kept. */
+/* True if another process takes the place of a dead process, and what that had is kept.
+ */
 static inline bool
 node_is_resuming(const struct node *node)
 {
 	return node->plan.comeback == COMEBACK_RESUMED;
 }
 
-/* It is to go down already, for good or to come back: its own end changes nothing. */
+/* True if the node is to go down anyway, for good or to come back: its own end changes
+ * nothing. */
 static inline bool
 node_is_leaving(const struct node *node)
 {
 	return node->goal != GOAL_UP || node->part.grouped || node_is_in_sequence(node);
 }
 
-/* It was to be added at run time, and is not: it failed, or ended, before it was ready.
- * It is there until nothing is left of it. */
+/* True if the node was to be added at run time, but failed, or ended, before it was
+ * ready.  It is there until nothing is left of it. */
 static inline bool
 node_is_refused(const struct node *node)
 {
@@ -281,7 +283,7 @@ node_is_added(const struct node *node)
 	return node->growth.added != ADDED_NOT;
 }
 
-/* When it is down it is to come up again. */
+/* True if the node is to come up again once it is down. */
 static inline bool
 node_comes_back(const struct node *node)
 {
@@ -289,7 +291,7 @@ node_comes_back(const struct node *node)
 	       (node->goal == GOAL_RESTART || node_is_in_sequence(node));
 }
 
-/* Whatever is left of it is to be killed. */
+/* True if all that is left of the node is to be killed. */
 static inline bool
 stop_kills(const struct node *node)
 {
@@ -297,7 +299,7 @@ stop_kills(const struct node *node)
 	       node->plan.stop_how == STOP_KILL_ORDERED;
 }
 
-/* Its children are killed, in parallel, and not stopped in order. */
+/* True if its children are killed, in parallel, and not stopped in order. */
 static inline bool
 stop_kills_children(const struct node *node)
 {
@@ -305,21 +307,21 @@ stop_kills_children(const struct node *node)
 	       node->plan.stop_how == STOP_KILL_CHILDREN;
 }
 
-/* It may have children. */
+/* True if the node may have children. */
 static inline bool
 node_is_supervisor(const struct node *node)
 {
 	return spec_of(node)->kind != NODE_WORKER;
 }
 
-/* The node has a process of its own. */
+/* True if the node has a process of its own. */
 static inline bool
 node_has_process(const struct node *node)
 {
 	return spec_of(node)->kind != NODE_SUPERVISOR;
 }
 
-/* A process of the newest life may be there. */
+/* True if a process of the newest life may be there. */
 static inline bool
 process_is_there(const struct node *node)
 {
@@ -327,15 +329,15 @@ process_is_there(const struct node *node)
 	       node->process.state <= PROCESS_LEFT;
 }
 
-/* SIGKILL was sent, and something of the process is there for longer than that may take.
- */
+/* True if something of the process is there although SIGKILL was sent longer ago than
+ * that may take. */
 static inline bool
 process_is_unkillable(const struct node *node)
 {
 	return node->process.killed >= KILL_SURVIVED;
 }
 
-/* The main process was asked for, and its end is not known. */
+/* True if the main process was ordered, and its end is not known. */
 static inline bool
 process_is_main_there(const struct node *node)
 {
@@ -343,7 +345,8 @@ process_is_main_there(const struct node *node)
 	       node->process.state == PROCESS_RUNS;
 }
 
-/* What it was started for is not there: no process, or not even a beginning. */
+/* True if what the node was started for is not there: its process; for a node without a
+ * process, all that follows pre_start. */
 static inline bool
 node_is_dead(const struct node *node)
 {
@@ -352,7 +355,7 @@ node_is_dead(const struct node *node)
 	           : node->state == STATE_STARTING && node->phase == PHASE_PRE_START;
 }
 
-/* A supervisor that goes down by itself, before the end is decided. */
+/* True for a supervisor that goes down by itself, before the end is decided. */
 static inline bool
 node_is_ending(const struct node *node)
 {
@@ -366,7 +369,7 @@ node_is_finished(const struct node *origin)
 	return node_is_dead(origin) || node_is_ending(origin);
 }
 
-/* The children outlive the next restart, or resume. */
+/* True if the children outlive the next restart, or resume. */
 static inline bool
 node_keeps_children(const struct node *node)
 {

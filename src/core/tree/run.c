@@ -6,7 +6,7 @@
 
 #include "core/pure.h"
 
-/* Another process takes the place of one, or will: which kind of restart is that? */
+/* Count the begin of a run as a restart of its kind, unless it is the first. */
 static void
 count_restart(struct node_run *run)
 {

@@ -58,10 +58,11 @@ window_in_use(const struct window *window, const uint64_t *stamps, uint64_t peri
 }
 
 /*
- * Akka's fixed window: ask and count in one.
+ * Akka's fixed window: true if one more restart is granted, which is counted then.
  *
- * It opens at the first restart; when it has run out it opens anew at the next one, which
- * is always granted (ChildRestartStats.retriesInWindowOkay).  0 restarts never grants.
+ * The window opens at the first restart; when it has run out it opens anew at the next
+ * restart, which is always granted (ChildRestartStats.retriesInWindowOkay).  A limit of
+ * 0 grants none.
  */
 bool
 window_fixed_admit(struct window *window, uint32_t restarts, uint64_t period_ms,

@@ -88,7 +88,8 @@ is_as_far(const struct node *node, enum need need)
 	return false;
 }
 
-/* A replica that was deleted, or goes, does not count; a completed replica does. */
+/* True for a replica that counts for a need: also one that completed, but none that was
+ * deleted or is being removed. */
 static bool
 is_counted(const struct node *replica)
 {

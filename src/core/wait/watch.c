@@ -111,8 +111,8 @@ is_about_to_open(const struct node *supervisor, const struct node *child)
 }
 
 /*
- * The node is down: will it begin without a command?  Not if a supervisor above has
- * passed it over, or does not come up.
+ * True if the node, which is down, will begin without a command: no supervisor above has
+ * passed it over, or stays down.
  */
 bool
 watch_is_coming(const struct core *core, const struct node *node)
@@ -262,7 +262,7 @@ watch_was_told(struct core *core, struct watch *watch)
 		watch_set_state(core, watch, WATCH_IDLE);
 }
 
-/* An end can be told in some states of the watcher and not in others. */
+/* Tell a watcher of ends that were held back, if its new state allows that. */
 void
 watch_state_changed(struct core *core, struct node *node)
 {

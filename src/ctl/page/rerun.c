@@ -17,7 +17,8 @@
 /* What is read at once. */
 #define READ_BYTES (64 * 1024)
 
-/* The child's world, as on a command line, with its output where it is to go. */
+/* Give the child signals and a socket as on a command line, and its output to where it is
+ * to go; false: it cannot be done. */
 static bool
 prepare(const struct ctl *ctl, int output, int errors)
 {

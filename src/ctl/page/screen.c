@@ -119,7 +119,7 @@ is_suitable(void)
 /*
  * Take over the terminal of standard input and output.  Returns 0, or -errno and nothing
  * has changed: -ENOTSUP for a terminal that terminfo(5) does not know, or that cannot be
- * drawn upon.  What would end the program is told by screen_wait() from now on.
+ * drawn upon.  From now on signals do not end the program; screen_wait() tells of them.
  */
 int
 screen_open(struct screen *screen, const struct out *out)

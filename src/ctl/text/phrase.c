@@ -82,7 +82,8 @@ say_memory(const struct phrase *phrase)
 	return kib >= 0;
 }
 
-/* "b, c": the siblings that a strategy stops together with the failed actor. */
+/* Append the siblings that a strategy stops together with the failed actor, "b, c";
+ * false: none. */
 static bool
 say_others(const struct phrase *phrase)
 {
@@ -105,7 +106,7 @@ say_others(const struct phrase *phrase)
 	return separator[0] != '\0';
 }
 
-/* " of 5 within 1m", or " counted" where the bound is not told. */
+/* Append " of 5 within 1m", or " counted" where the event does not tell the bound. */
 static bool
 say_limits(const struct phrase *phrase)
 {
@@ -127,7 +128,8 @@ say_arrow(const struct phrase *phrase)
 	return true;
 }
 
-/* What went wrong before the program was executed, such as chdir. */
+/* Append the step that failed before the program was executed, such as chdir; false:
+ * there is none. */
 static bool
 say_failed_step(const struct phrase *phrase)
 {
@@ -184,7 +186,8 @@ say_processes(const struct phrase *phrase)
 	return say_count(phrase, "processes", "process", "processes");
 }
 
-/* "root (uid 0)": names of users are known here, where looking them up may take long. */
+/* Append "root (uid 0)"; false: the event has no user. supctl looks the name up, as that
+ * may take long. */
 static bool
 say_user(const struct phrase *phrase)
 {
@@ -231,7 +234,7 @@ say_plan(const struct phrase *phrase)
 	return true;
 }
 
-/* What happened to supd itself, in words; what has none as it is. */
+/* Append what happened to supd itself, in words where there are some. */
 static bool
 say_what(const struct phrase *phrase)
 {

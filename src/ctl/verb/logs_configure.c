@@ -12,7 +12,8 @@
 
 #define FOLLOW_LINES 10
 
-/* A time as people write it, as supd wants it: a time of RFC 3339. */
+/* Turn a time that people write into a time of RFC 3339, for supd; false: it is no time.
+ */
 static bool
 parse_time(const char *text, char ret[LOGS_TIME_LEN + 1])
 {

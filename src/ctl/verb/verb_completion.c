@@ -10,7 +10,7 @@
 
 #include "ctl/verb/verb.h"
 
-/* What a verb's arguments are, by the words of its usage. */
+/* True if the arguments of the verb are names of actors, by the words of its usage. */
 static bool
 takes_names(const struct verb *verb)
 {
@@ -24,7 +24,7 @@ takes_file(const struct verb *verb)
 	return strstr(verb->arguments, "FILE") != NULL;
 }
 
-/* Words between bars and nothing else: "bash|zsh|fish", "text|json". */
+/* True for words between bars and nothing else: "bash|zsh|fish", "text|json". */
 static bool
 is_words(const char *text)
 {
@@ -32,7 +32,7 @@ is_words(const char *text)
 	       strpbrk(text, " []ABCDEFGHIJKLMNOPQRSTUVWXYZ") == NULL;
 }
 
-/* They, with blanks instead of the bars. */
+/* Add these words, with blanks instead of the bars. */
 static void
 add_words(struct strbuf *sb, const char *words)
 {

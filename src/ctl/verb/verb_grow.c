@@ -38,7 +38,8 @@ put_parameter(const struct ctl *ctl, json_t *with, const char *name, const char 
 	return false;
 }
 
-/* From a template: what follows the name are more parameters. */
+/* The parameters of Add for a template: those of --with, and those that follow the name.
+ */
 static json_t *
 template_parameters(const struct ctl *ctl, char **names, uint32_t n)
 {

@@ -119,7 +119,8 @@ make_parameters(const struct log_stream *stream)
 
 /* ---- replies ----------------------------------------------------------------------- */
 
-/* Several names mean several actors; else supd tells of all before the first line. */
+/* True if each line begins with the name of its actor, because there are or may be
+ * several actors. */
 bool
 logs_are_named(const struct log_stream *stream)
 {
@@ -221,7 +222,8 @@ take_line(void *user, const struct call *call, const struct reply *reply)
 	return status != 0 ? status : logs_take(stream, place, &line);
 }
 
-/* Of several that are followed one is gone: the others go on. */
+/* True if one of several actors that are followed is gone: its name is dropped, and the
+ * others go on. */
 static bool
 drop_name(struct log_stream *stream, const struct reply *reply)
 {

@@ -197,8 +197,8 @@ client_reconnect(struct client *client, struct err *err)
 		r = client_connect(client, err);
 		if (r == 0 || r == -EACCES || r == -EPERM)
 			return r;
-		/* Without even a socket file it ended in order, and is not coming back.
-		 */
+		/* If even the file of the socket is gone supd has ended in order, and
+		 * does not return. */
 		if (r == -ENOENT &&
 		    client_now_ms() >= client->lost_ms + CLIENT_RECONNECT_MS)
 			return r;
@@ -277,8 +277,9 @@ client_send(struct client *client, const char *method, json_t *take_parameters, 
 }
 
 /*
- * One of many replies, as supd writes them: what is between two texts that are known is
- * looked through by its reader alone, not before to find its end.
+ * Take apart a reply of a stream that has the form which supd writes; false: it has
+ * another.  The parameters lie between two texts that are known: so they are read once,
+ * and not before that to find their end.
  */
 static bool
 parse_continued(struct span message, struct reply *ret)

@@ -92,7 +92,7 @@ ctl_parse_number(const char *text, int64_t *ret)
 	return true;
 }
 
-/* A number of lines; -1 for "all". */
+/* Read a number of lines, -1 for "all"; false: it is none. */
 bool
 ctl_parse_lines(const char *text, int64_t *ret)
 {

@@ -18,7 +18,8 @@
 /* Of an entry in /proc/net/unix: it listens. */
 #define LISTENS 0x10000
 
-/* A socket that root or we have made: another user's could be a trap. */
+/* True for a socket that root or this user has made: that of another user could be a
+ * trap. */
 static bool
 is_ours(const char *path)
 {

@@ -48,7 +48,7 @@ expect(struct scan *scan, char c)
 	return true;
 }
 
-/* Go on behind this word if it stands here. */
+/* Go on behind this word if it stands here; else false. */
 static inline bool
 accept_word(struct scan *scan, const char *word)
 {
@@ -119,7 +119,8 @@ scan_object(struct scan *scan)
 	(void)expect(scan, '{');
 }
 
-/* The next member of the object: its name, with the value to be read next. */
+/* Go to the next member of the object: its name, with the value to be read next; false:
+ * its end. */
 bool
 scan_member(struct scan *scan, struct span *ret_name)
 {
@@ -281,8 +282,8 @@ find_field(const struct scan_field *fields, size_t n, size_t next, struct span n
 	return NULL;
 }
 
-/* Go on to the value of the next member if it has this name, and no blanks stand there:
- * so does supd send it. */
+/* Go on to the value of the next member if it has this name and no blanks, as supd writes
+ * it; else false. */
 static inline bool
 accept_member(struct scan *scan, const struct scan_field *field)
 {

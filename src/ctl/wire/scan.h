@@ -39,7 +39,7 @@ struct scan_field {
 
 #define SCAN_NAME(name) "\"" name "\":", sizeof("\"" name "\":") - 1
 
-/* A member with this name, which goes to this offset. */
+/* A member with this name; its value goes to this offset. */
 #define SCAN_MEMBER(name, type, offset)                     \
 	{                                                   \
 		SCAN_NAME(name), (type), (offset), NULL, 0, \
@@ -47,7 +47,7 @@ struct scan_field {
 /* The same that is called as its member of the struct. */
 #define SCAN_FIELD(type, where, member) \
 	SCAN_MEMBER(#member, type, offsetof(where, member))
-/* An object whose members are in a table of their own. */
+/* An object; its members are in a table of their own. */
 #define SCAN_INNER(name, offset, table)                          \
 	{                                                        \
 		SCAN_NAME(name), SCAN_OBJECT, (offset), (table), \

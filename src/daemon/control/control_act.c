@@ -29,8 +29,9 @@ call_resolve_name(struct conn *conn, const char *name, struct ref_list *list)
 }
 
 /*
- * As call_resolve_name(), but where only the events know the name nothing is added, and
- * `gone` is as resolve_gone() has it; its record is NULL else.  NULL: the tree only.
+ * As call_resolve_name(), but true as well if only an event knows the name: then the list
+ * stays as it is, and `gone` is what resolve_gone() found; else its record is NULL.
+ * Without `gone` only the tree counts.
  */
 bool
 call_resolve_past(struct conn *conn, const char *name, struct ref_list *list,
@@ -441,7 +442,8 @@ handle_signal(struct conn *conn)
 		signal_list(conn, memory);
 }
 
-/* The life that the caller knew is over: what it waits for has come, or never will. */
+/* True, and the call is answered, if the incarnation that the caller knew is over: what
+ * it waits for has come, or never will. */
 static bool
 answers_for_old_life(struct conn *conn, struct ref ref, enum wait_for wait_for)
 {

@@ -34,7 +34,8 @@ grow_reply_state(struct conn *conn, const char *name, const char *state,
 	    json_pack("{s:s,s:s,s:s}", "name", name, "state", state, "message", message));
 }
 
-/* Nothing of this is done by a supd on its way out. */
+/* True, and the error is replied, if supd is shutting down: then it adds and removes no
+ * actor. */
 bool
 grow_refuses(struct conn *conn, const char *name)
 {

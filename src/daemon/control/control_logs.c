@@ -52,7 +52,7 @@ struct logs {
 	bool grows;     /* new actors may belong to it … */
 	uint64_t n_set; /* … that came after these */
 	bool is_over;   /* it answers nothing more */
-	bool is_whole;  /* it has said so of its answer */
+	bool is_whole;  /* the reader said that its answer is */
 	struct strbuf in;
 	size_t used; /* of in */
 };
@@ -96,7 +96,8 @@ end(struct logs *logs)
 		logs_free(logs);
 }
 
-/* It ended: reaped here, or already with the strangers among our children. */
+/* The reader has ended.  It is reaped here, unless it was reaped together with unknown
+ * children of the guardian. */
 static void
 on_end(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 {
@@ -182,7 +183,7 @@ on_answer(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 	conn_run(logs->conn);
 }
 
-/* It gets nothing of supd's environment, which may hold secrets. */
+/* Start a reader.  It gets nothing of supd's environment, which may hold secrets. */
 static int
 spawn_reader(struct control *control, int request_fd, int answer_fd,
              struct spawn_result *ret)

@@ -47,7 +47,8 @@ wanted_done(struct wanted *wanted)
 	map_done(&wanted->by_path);
 }
 
-/* " PATH POSITION PATH POSITION": take it apart in place. */
+/* Take "PATH POSITION PATH POSITION" apart in place; false: it has another form, or there
+ * is no memory. */
 static bool
 parse_places(struct wanted *wanted, const char *text)
 {
@@ -71,8 +72,9 @@ parse_places(struct wanted *wanted, const char *text)
 }
 
 /*
- * `since` is a time of RFC 3339.  With "@" in front the places are told as well, which is
- * also possible without a time; places that were told, behind "@ ", are where to go on.
+ * Read `since`; false: it is wrong.  It is a time of RFC 3339.  With "@" in front, where
+ * the time may be missing, the places are told as well; "@ " and places that were told
+ * say where to go on.
  */
 static bool
 parse_since(struct wanted *wanted, const char *text)
@@ -191,8 +193,8 @@ add_source(struct request *request, const struct actor *actor, size_t n,
 	request->n_sources++;
 }
 
-/* The journal is for a client that asks for places, as supctl does: it is told that the
- * lines are there. */
+/* True if the output can be read.  Of the journal only a client that asks for places, as
+ * supctl does, is told that the lines are there. */
 static bool
 is_readable(const struct request *request, const struct conf_output *output)
 {
@@ -286,7 +288,7 @@ reply_not_captured(struct conn *conn, struct ref ref)
 	reply_invalid_state(conn, ref, strbuf_str(&text));
 }
 
-/* A supervisor means everything below it. */
+/* Add all actors below a supervisor; false: none has anything to read. */
 static bool
 add_subtree(struct request *request, struct ref top)
 {

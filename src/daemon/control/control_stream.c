@@ -96,7 +96,8 @@ send_event(struct conn *conn, uint64_t seq, bool continues)
 	reply_end(conn, continues);
 }
 
-/* The client was too slow: what it was to get next was overwritten. */
+/* True, and the error is replied, if the client was so slow that its next event was
+ * overwritten. */
 static bool
 has_lost(struct conn *conn)
 {

@@ -101,7 +101,8 @@ handle_upgrade(struct conn *conn)
 
 /* ---- making room ------------------------------------------------------------------- */
 
-/* What was not sent and not dealt with; or -errno. */
+/* A memory file with the replies that were not sent and the calls that were not begun; or
+ * -errno. */
 static int
 pack(const struct conn *conn)
 {

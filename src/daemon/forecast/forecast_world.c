@@ -222,7 +222,8 @@ world_pass_time(struct forecast *forecast)
 	return true;
 }
 
-/* Let a needed actor come: start a stopped actor, complete a running one-shot. */
+/* Let a needed actor come: start an actor that is down, complete a running one-shot;
+ * false: it is neither. */
 static bool
 come_as_far(struct forecast *forecast, struct ref needed)
 {

@@ -38,7 +38,8 @@ parse_errno(const char *text, struct cause *ret)
 	return ret->error > 0;
 }
 
-/* The name that a process gives to a failure of its own; "": it gives none. */
+/* Take the name that a process gives to a failure of its own, perhaps ""; false: it is
+ * too long. */
 static bool
 parse_key(const char *text, struct cause *ret)
 {
@@ -58,7 +59,8 @@ parse_signal(const char *text, struct cause *ret)
 	return ret->signal > 0;
 }
 
-/* The part of a cause behind the colon; "": the usual value. */
+/* Read the part of a cause behind the colon, "" for the usual value; false: the cause has
+ * no such part. */
 static bool
 parse_detail(const char *text, struct cause *ret)
 {

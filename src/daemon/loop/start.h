@@ -25,7 +25,8 @@ struct start {
 /* Before the end: kill what is left of actors, and tell of what does not end. */
 void start_end_leftovers(struct supd *supd, const struct conf *conf);
 
-/* Find out which it is and get the configuration; 0 or an exit status. */
+/* Find out which kind of start this is, and get the configuration; 0 or an exit status.
+ */
 int start_choose(struct supd *supd, struct start *ret);
 
 /* All rooms are open: begin, and serve clients; 0 or an exit status. */

@@ -57,7 +57,8 @@ output_is_shown(const struct output *output, const struct conf_output *target)
 	return target->is_shown || (output->shows_all && conf_output_is_captured(target));
 }
 
-/* The log process shows a line of supd's own among those of actors, in their order. */
+/* Let the log process show a line of supd's own among those of actors, in their order;
+ * false: it does not take the line. */
 static bool
 take_line(void *arg, int priority, const char *line)
 {

@@ -80,9 +80,9 @@ readiness_close(struct readiness *readiness, struct ref ref)
 }
 
 /*
- * Take in what this actor says.  A newline is not taken out before it is put down.  That
- * the other end is closed means the same, unless it is the end of the process that has
- * closed it.
+ * Take in what this actor says; false: there is no room, and it waits for the next turn.
+ * A newline is read only when the event about it is posted.  The end of the file means
+ * the same, unless it came with the end of the process.
  */
 static bool
 listen_to(void *data, uint64_t slot)

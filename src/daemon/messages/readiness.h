@@ -18,8 +18,8 @@ struct readiness *readiness_new(const struct messages *messages, struct err *err
 void readiness_free(struct readiness *readiness);
 int readiness_reserve(struct readiness *readiness, uint32_t slots);
 
-/* A new pipe for a new process of the actor: the end that it gets, the caller's to close
- * as soon as the process has it; -errno. */
+/* Make a pipe for a new process of the actor.  Returns the end for the process, which the
+ * caller closes as soon as the process has it; or -errno. */
 int readiness_open(struct readiness *readiness, const struct actor *actor);
 void readiness_close(struct readiness *readiness, struct ref ref);
 

@@ -173,7 +173,8 @@ is_same_file(int a, int b)
 	return r >= 0 ? r > 0 : syscall(SYS_kcmp, self, self, KCMP_FILE, a, b) == 0;
 }
 
-/* What is there already is not put down again (systemd's FDSTORE=1). */
+/* True if the store has this descriptor already: then it is not stored again (systemd's
+ * FDSTORE=1). */
 static bool
 is_there(const struct store *store, int fd)
 {
@@ -213,7 +214,8 @@ add_entry(struct stores *stores, struct store *store, const char *name, int take
 	poll_entry(stores, store, place);
 }
 
-/* FDNAME=: printable, without colons; what is not is "stored" (sd_notify(3)). */
+/* The name of FDNAME=, if it is printable and has no colon, else "stored" (sd_notify(3)).
+ */
 static void
 read_name(const struct notify_message *message, char ret[STORE_NAME_MAX])
 {
@@ -372,7 +374,8 @@ stores_adopt(struct stores *stores, struct ref ref)
 
 /* ---- all of them ------------------------------------------------------------------- */
 
-/* A descriptor with a hung-up other end is useless (systemd's FDPOLL). */
+/* Drop a stored descriptor that is useless since its other end hung up (systemd's
+ * FDPOLL).  Always true. */
 static bool
 drop_hung_up(void *data, uint64_t key)
 {

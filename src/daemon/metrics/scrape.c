@@ -209,7 +209,7 @@ scraper_write(struct scraper *scraper)
 	return sb->failed;
 }
 
-/* A piece of the work. */
+/* Do a piece of the work; true: that was the last one. */
 static bool
 scraper_step(struct scraper *scraper)
 {

@@ -57,8 +57,11 @@ watch_again(struct procs *procs, struct proc *proc, uint32_t slot)
 		                                      .data.u32 = slot});
 }
 
-/* A child of ours has ended.  It may be a zombie while its successor is started, but not
- * where that counts for a limit: of descriptors, of its cgroup, of its user. */
+/*
+ * Take in the end of a child of the guardian; always true.  It may be a zombie while its
+ * successor is started, but not where that counts for a limit: of descriptors, of its
+ * cgroup, of its user.
+ */
 static bool
 take_child(struct procs *procs, struct proc *proc, const struct reap *reap)
 {

@@ -128,7 +128,7 @@ mainpid_adopt(struct procs *procs)
 	}
 }
 
-/* Make a leftover of the actor its main process, if the leftover still exists. */
+/* Make a leftover of the actor its main process; false: the leftover is gone. */
 static bool
 take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
 {
@@ -152,8 +152,8 @@ take_left(struct procs *procs, struct proc *proc, const struct leftover *left)
 }
 
 /*
- * The actor's process has ended, or the actor has none: is there another one that was
- * left of it (strays.c)?  Then that is its process from now on.
+ * The actor's process has ended, or the actor has none: take another process that was
+ * left of it (strays.c) for its process from now on; false: there is none.
  */
 bool
 mainpid_next(struct procs *procs, struct proc *proc)

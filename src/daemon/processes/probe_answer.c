@@ -57,7 +57,8 @@ probe_order_command(struct tasks *tasks, const struct action *action, uint64_t t
 	            });
 }
 
-/* It may be the fault of supd, or of the machine, that it could not be started. */
+/* True if it may be the fault of supd, or of the machine, that the command could not be
+ * started. */
 static bool
 is_our_fault(int error)
 {

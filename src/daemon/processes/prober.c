@@ -350,7 +350,8 @@ wait_for_turn(struct prober *prober, struct ref ref)
 		const uint32_t cap = 2 * prober->cap + PROBER_MAX;
 		struct ref *larger = NULL;
 
-		/* Each actor once, and some that need it no more. */
+		/* The list has each actor once at most, and actors that need no probe any
+		 * more. */
 		if (prober->cap <= 2 * prober->room->actors->cap)
 			larger = reallocarray(NULL, cap, sizeof(*larger));
 		if (larger == NULL)

@@ -296,7 +296,7 @@ procs_continue(struct procs *procs, struct ref ref, uint32_t life)
 
 	if (proc == NULL || actor == NULL || proc->child.pid == 0)
 		return;
-	/* Before: when it stops itself again, that is news. */
+	/* First this, so that it is told if the process stops itself again. */
 	actor->sigstopped = false;
 	proc_record(procs, proc);
 	(void)child_signal(procs, &proc->child, SIGCONT);

@@ -38,7 +38,8 @@ void procs_kill(struct procs *procs, struct ref ref, uint32_t life);
 void procs_freeze(struct procs *procs, struct ref ref, uint32_t life);
 void procs_thaw(struct procs *procs, struct ref ref, uint32_t life);
 void procs_forget(struct procs *procs, struct ref ref);
-/* The predecessor of the same name is gone: the actor's start need not wait longer. */
+/* True while something of the predecessor of the same name is left: the actor's start
+ * waits for its end. */
 bool procs_waits_for(const struct processes *room, struct ref predecessor);
 void procs_inherit(struct procs *procs, struct ref successor);
 
@@ -49,7 +50,7 @@ void procs_task_done(struct processes *room, const struct task_order *order,
 /* Have the main process read its configuration again: reload_command or reload_signal.
  * -errno; -ESRCH: there is none. */
 int procs_reload(struct procs *procs, struct ref ref);
-/* Nothing more urgent is to be done: reap children whose ends are put down. */
+/* Nothing more urgent is to be done: reap children with recorded ends. */
 void procs_reap(struct procs *procs);
 /* The turn is over: freeze and thaw processes. */
 void procs_on_turn(struct procs *procs);

@@ -97,7 +97,7 @@ struct procs {
 	struct proctable *table;
 	struct births births;
 	struct leaves leaves;
-	int zombies[DEATHS_MAX]; /* pidfds of children whose ends are put down */
+	int zombies[DEATHS_MAX]; /* pidfds of children with recorded ends */
 	unsigned int n_zombies;
 	int epoll_fd;
 	ev_io death;

@@ -13,8 +13,8 @@
 #include "daemon/state/recording.h"
 
 /*
- * A process may claim to be of any actor: that counts where its user is the actor's, or a
- * user with all rights over the actor.
+ * True if a process that claims to be of this actor may be: its user is that of the
+ * actor, or one with all rights over the actor.
  */
 static bool
 may_be_of(const struct actor *actor, const struct leftover *left)

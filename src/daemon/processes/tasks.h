@@ -79,7 +79,7 @@ typedef void tasks_done(struct processes *room, const struct task_order *order,
 struct tasks *tasks_new(struct processes *room, tasks_done *on_done, struct err *err);
 void tasks_free(struct tasks *tasks);
 
-/* Have it done, once.  May be called while actions are performed. */
+/* Have the task done, once.  May be called while actions are performed. */
 void tasks_order(struct tasks *tasks, const struct task_order *order);
 
 /* As the core asks: order a hook, or kill it. */

@@ -13,7 +13,7 @@
 /* How long they may take to be gone once they were killed, where no actor says that. */
 #define KILL_TIMEOUT_MS 10000
 
-/* From now on it has its actor's kill_timeout to be gone. */
+/* From now on the task has the kill_timeout of its actor to be gone. */
 static void
 count_kill(struct tasks *tasks, struct task *task)
 {

@@ -256,7 +256,7 @@ is_left(const struct tasks *tasks, const struct task_order *order)
 	return task < tasks->at + LEDGER_TASKS_MAX;
 }
 
-/* Begin to start what this place was given an order for.  As launch_begin(). */
+/* Begin the start that was ordered at this place; returns as launch_begin() does. */
 int
 task_begin(struct tasks *tasks, struct task *task, struct launching *launching)
 {

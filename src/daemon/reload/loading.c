@@ -402,8 +402,8 @@ loading_take(struct conf_loading *loading, struct reload *ret, struct err *err)
 	return loading->r;
 }
 
-/* Give it back, read or not; NULL is fine.  The child may have been reaped, and its place
- * be that of another. */
+/* End the loading, whether or not it was read; NULL is fine.  Its child may have been
+ * reaped, and its place have gone to another child. */
 void
 loading_end(struct conf_loading *loading)
 {

@@ -76,8 +76,8 @@ is_below_down(const struct reloader *reloader, struct ref ref)
 	return false;
 }
 
-/* The effect of a reload on an actor whose changed keys take effect at a start of its
- * process. */
+/* The effect of a reload on an actor with changed keys that count from a start of its
+ * process on. */
 static const char *
 effect_of_restart(const struct reloader *reloader, const struct reload *reload,
                   const struct conf_change *change)

@@ -25,8 +25,8 @@ log_report(const struct conf_report *report)
 	         "%s", strbuf_str(&sb));
 }
 
-/* Nothing is started any more in a shutdown; and systemd, told STOPPING=1, expects no
- * READY=1. */
+/* True if a reload may begin, else the log says why not.  In a shutdown nothing is
+ * started any more, and systemd, told STOPPING=1, expects no READY=1. */
 static bool
 may_reload(const struct reloader *reloader)
 {

@@ -55,8 +55,11 @@ reload_add(struct reloader *reloader, const struct conf *conf, uint32_t index,
 		            reloader->actors->at[ref.slot].predecessor.slot);
 }
 
-/* The work of an actor that is done is not done again, only because its keys changed;
- * they take effect at its next start.  An actor that is never done from now on starts. */
+/*
+ * True if the actor runs again with its new keys.  An actor that is done does not, as its
+ * work would be done again: the keys count from its next start on, unless that work is
+ * asked for, or it is `permanent` now.
+ */
 bool
 reload_reruns(const struct reloader *reloader, const struct reload *reload,
               const struct conf_change *change, struct ref ref)

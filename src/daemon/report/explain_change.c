@@ -16,7 +16,7 @@
 #include "daemon/state/engine.h"
 #include "os/self/clock.h"
 
-/* The commands that may start or end a process of the actors that they are about. */
+/* True for a command that may start or end a process of the actors that it is about. */
 static bool
 is_about_processes(const char *verb)
 {

@@ -26,7 +26,7 @@ say_text(struct strbuf *sb, const char *text)
 	return true;
 }
 
-/* A process that there is none of, and counts of nothing, are not told. */
+/* Append a number; false: there is nothing to tell, no process or a count of 0. */
 static bool
 say_number(const struct event_view *event, struct strbuf *sb, enum field field)
 {

@@ -68,7 +68,7 @@ struct line {
 	const struct event_view *event;
 };
 
-/* What in the configuration asked for the step that failed. */
+/* Append what in the configuration asked for the step that failed; false: nothing did. */
 static bool
 say_blame(const struct line *line, struct strbuf *sb)
 {
@@ -84,7 +84,7 @@ say_blame(const struct line *line, struct strbuf *sb)
 	           cause.key);
 }
 
-/* The strategy, if the failure concerns the whole group. */
+/* Append the strategy if the failure concerns the whole group; else false. */
 static bool
 say_group(const struct line *line, struct strbuf *sb)
 {
@@ -93,7 +93,7 @@ say_group(const struct line *line, struct strbuf *sb)
 	return line->event->record->tells_group;
 }
 
-/* A resume of a living process has no delay to report. */
+/* Append the delay; false: there is none, as for a resume of a living process. */
 static bool
 say_pause(const struct line *line, struct strbuf *sb)
 {

@@ -83,7 +83,7 @@ is_glob_of_last_name(const struct reporter *reporter, struct ref ref, const char
 	return glob_selects_last_name(name, actors_path(reporter->actors, ref));
 }
 
-/* A replica's path, without "@N", with or without "/user/". */
+/* True if the name is the path of this replica without "@N", with or without "/user/". */
 static bool
 is_base_of_path(const struct reporter *reporter, struct ref ref, const char *name)
 {
@@ -178,7 +178,7 @@ find_path(const struct reporter *reporter, const char *name)
 	           : ref;
 }
 
-/* All of them must have the same parent: else the name is ambiguous. */
+/* True if all have the same parent; else the name is ambiguous. */
 static bool
 are_siblings(const struct reporter *reporter, const struct ref_list *list)
 {

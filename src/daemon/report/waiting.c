@@ -34,7 +34,8 @@ lacks(const struct waiting *waiting, uint32_t need)
 	return (waiting->view->unmet >> need & 1) != 0;
 }
 
-/* The next actor of a need; if no actor has that name, the name itself, once. */
+/* Go to the next actor of a need; if no actor has that name, to the name itself, once.
+ * False: that was all. */
 static bool
 next_of_need(struct waiting *waiting, const struct conf_actor *conf)
 {

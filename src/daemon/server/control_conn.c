@@ -275,8 +275,8 @@ next_call(struct conn *conn)
 	return true;
 }
 
-/* In the midst of a turn: what asks the core, or for what it has decided, is for its end.
- */
+/* True if the call waits for the end of the turn, because it asks the core, or for what
+ * the core has decided. */
 static bool
 call_is_early(const struct conn *conn)
 {

@@ -22,8 +22,8 @@ memories(const struct control *control)
 	return ledger_tokens(control->uses.recording->ledger);
 }
 
-/* The i-th of the calls that are or were remembered; NULL: so many never were.  Places
- * are first used in turn: those behind are not looked at, for that takes memory. */
+/* The i-th place for a remembered call; NULL: it was never used.  Places come into use
+ * one after the other, and an unused place is not read, as that would take memory. */
 static struct remembered *
 memory_at(const struct control *control, size_t i)
 {

@@ -186,8 +186,8 @@ is_refused(const struct remembered *memory)
 }
 
 /*
- * As token_resumes(), for a call with `timeout_ms` and `wait`: without waiting it is
- * answered when all that it began was posted, and nothing was refused.
+ * As token_resumes(), for a call with `timeout_ms` and `wait`.  If it is not to wait, it
+ * is answered when all its events were posted, and none was refused.
  */
 bool
 token_waits_again(struct conn *conn, void (*finish)(struct conn *conn))

@@ -53,7 +53,7 @@ free_waiter(struct control *control, uint64_t token)
 	control->n_waiters--;
 }
 
-/* Have at least n free waiters. */
+/* Have at least n free waiters; false: there is no memory. */
 static bool
 reserve_waiters(struct control *control, size_t n)
 {

@@ -96,7 +96,8 @@ is_called(const struct inherited_socket *one, const struct conf_socket *socket)
 	       strncmp(socket->name, one->name, one->name_len) == 0;
 }
 
-/* A fifo does not tell its name. */
+/* True if it has the address of the configuration; false for a fifo, which does not tell
+ * its name. */
 static bool
 is_at(const struct inherited_socket *one, const struct conf_socket *socket)
 {

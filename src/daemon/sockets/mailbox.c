@@ -116,7 +116,7 @@ find_old(const struct mailboxes *old, const struct mailbox *wanted)
 	return &old->at[i];
 }
 
-/* The configuration before had this socket, and could not open it either. */
+/* True if the configuration before had this socket, and could not open it either. */
 static bool
 was_missing(const struct mailboxes *old, const struct mailbox *wanted)
 {

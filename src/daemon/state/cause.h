@@ -14,7 +14,7 @@
 
 struct actors;
 
-/* Nothing failed: no cause at all. */
+/* True for a failure, false for a normal or wanted end. */
 bool cause_is_failure(const struct cause *cause);
 void cause_key(struct strbuf *sb, const struct cause *cause);
 const char *cause_about(const struct actors *actors, const struct cause *cause,

@@ -14,7 +14,8 @@
 #include "daemon/state/glob.h"
 #include "os/self/clock.h"
 
-/* Make a buffer as large as it will ever be, so that additions need no memory. */
+/* Make a buffer as large as it will ever be, so that additions need no memory; false:
+ * there is none. */
 static bool
 preallocate(struct strbuf *sb, size_t limit)
 {

@@ -39,7 +39,7 @@ struct event_record {
 	uint8_t kind; /* enum report or enum notice */
 	bool truncated;
 	uint8_t log_level; /* 1 + enum log_level of its line in the log; 0: none */
-	bool tells_group;  /* that line names the strategy of its group */
+	bool tells_group;  /* the line names the strategy of the group */
 };
 
 /* The ring itself, in memory that outlives us; all zero is an empty one. */
@@ -97,8 +97,8 @@ void events_end(struct events *events);
 bool events_view(const struct events *events, uint64_t seq, struct event_view *ret);
 /* The event that is being written, or was the last to be written. */
 void events_view_newest(struct events *events, struct event_view *ret);
-/* The oldest event with a line that is not in the log yet; false: there is none.  It is
- * in the log: the next. */
+/* The oldest event with a line that is not in the log yet; false: there is none.  When
+ * the line is there, events_pass_line() goes on to the next event. */
 bool events_find_line(struct events *events, struct event_view *ret);
 void events_pass_line(struct events *events);
 /* How many events came since the oldest of those. */

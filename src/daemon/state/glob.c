@@ -92,9 +92,9 @@ take_more(struct star *star, const char **glob, const char **text)
 }
 
 /*
- * The wildcards of fnmatch(3), and "**", which crosses levels.  Only the last star of a
- * level and the last "**" can ever have to take in more; the C library's tries all stars,
- * and patterns come from clients.
+ * True if the text matches.  The wildcards are those of fnmatch(3), and "**", which
+ * crosses levels.  Only the last star of a level and the last "**" can have to take in
+ * more; the C library tries all stars, and patterns come from clients.
  */
 static bool
 match(const char *glob, const char *text, bool within_level)
@@ -134,8 +134,9 @@ matches(const char *glob, const char *path, bool within_level)
 }
 
 /*
- * As a name: a wildcard stays within one level, so that "app/" and a star is the children
- * of app and not their children too; with two stars it is all below app.
+ * True if the pattern, used as a name, selects the path.  A wildcard stays within one
+ * level, so that "app/" and a star is the children of app and not their children too;
+ * with two stars it is all below app.
  */
 bool
 glob_selects(const char *glob, const char *path)
@@ -143,7 +144,7 @@ glob_selects(const char *glob, const char *path)
 	return matches(glob, path, true);
 }
 
-/* A pattern without a slash, against the last name of a path. */
+/* True if the pattern has no slash, and matches the last name of the path. */
 bool
 glob_selects_last_name(const char *glob, const char *path)
 {
@@ -151,8 +152,9 @@ glob_selects_last_name(const char *glob, const char *path)
 }
 
 /*
- * As a filter of the event stream: a wildcard matches across levels, and a pattern
- * without a slash matches the last name as well.  NULL lets everything pass.
+ * True if the pattern, used as a filter of events, lets the path pass.  A wildcard
+ * matches across levels, and a pattern without a slash matches the last name as well;
+ * NULL lets all pass.
  */
 bool
 glob_filters(const char *glob, const char *path)

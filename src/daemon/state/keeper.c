@@ -274,7 +274,8 @@ wait_for(struct keeper *keeper, enum link_kind kind, uint64_t until_ms,
 	return r;
 }
 
-/* The errno of the walker's answer, however long it takes; 0, also when it is gone. */
+/* Wait for the walker's answer, however long that takes.  Returns its errno; 0, also when
+ * the walker is gone. */
 static int
 wait_for_ack(struct keeper *keeper)
 {

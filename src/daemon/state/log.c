@@ -205,7 +205,7 @@ log_flush(void)
 {
 	log_flusher *const flush = sink.flush;
 
-	/* The lines that it writes have no others before them. */
+	/* Lines that the flusher itself writes need no flush before them. */
 	sink.flush = NULL;
 	if (flush != NULL)
 		flush(sink.flush_arg);

@@ -33,7 +33,7 @@ struct post {
 	uint64_t n_turns;   /* that were stepped */
 };
 
-/* Empty; NULL without memory.  Both are borrowed. */
+/* A post without events; NULL: out of memory.  Engine and recording are borrowed. */
 struct post *post_new(struct engine *engine, struct recording *recording);
 void post_free(struct post *post);
 

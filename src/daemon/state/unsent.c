@@ -62,8 +62,11 @@ send_item(const struct unsent *unsent, const struct item *item, bool may_wait)
 	return r == -EPIPE ? 0 : r;
 }
 
-/* What takes the place of an older one of its kind is sent before that is dropped, or
- * neither would be there for a moment.  Others have places of their own. */
+/*
+ * True if this message drops an entry that a newer entry of its kind replaces, and that
+ * is not sent yet: if the old entry went first, neither would be there for a moment.
+ * Other kinds have places of their own.
+ */
 static bool
 waits_for_newer(const struct unsent *unsent, enum link_kind kind, uint64_t key)
 {

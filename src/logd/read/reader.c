@@ -171,7 +171,7 @@ flush(struct log_reader *reader)
 	return r;
 }
 
-/* The sources of one actor stand together. */
+/* True if two sources are of one actor.  The sources of an actor stand together. */
 static bool
 is_same_actor(const struct log_reader *reader, size_t a, size_t b)
 {

@@ -428,7 +428,7 @@ next_line(struct source *source, bool follow, const char **text, size_t *len)
 	}
 }
 
-/* True if the line is before what is asked for.  Then so are those of the same time. */
+/* True if neither this line nor one before it is as new as `since`. */
 static bool
 is_skipped(struct source *source, const char *since)
 {

@@ -38,7 +38,8 @@ open_scratch(struct batch *batch)
 {
 	if (pipe2(batch->scratch, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
-	/* Refused where a user has used up what pipes may have: then they are smaller. */
+	/* Refused if the user's pipes have all the memory that they may have: then they
+	 * are smaller. */
 	(void)fcntl(batch->staging[1], F_SETPIPE_SZ, 2 * BATCH_BYTES);
 	int staging = fcntl(batch->staging[1], F_GETPIPE_SZ);
 	if (staging < 0 || fcntl(batch->scratch[1], F_SETPIPE_SZ, staging / 2) < 0)

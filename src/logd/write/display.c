@@ -196,7 +196,8 @@ display_line(struct display *display, const struct stream *stream, const char *t
 	add_line(display, &line);
 }
 
-/* The begin of a line, of which the rest follows: in parts, where it is too long. */
+/* Keep the begin of a line, of which the rest follows.  A line that is too long is shown
+ * in parts. */
 static void
 keep_part(struct display *display, struct stream *stream, const char *data, size_t len)
 {

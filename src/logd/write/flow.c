@@ -259,8 +259,8 @@ is_hopeless(const struct sink *sink)
 	return false;
 }
 
-/* The sink takes nothing now.  A stream that is to end does not wait for ever: the data
- * stays in the pipe, for the next log process if there will be a next. */
+/* Wait for a sink that takes nothing now.  A stream that is to end does not wait for
+ * ever: its data stays in the pipe, for the next log process if there is one. */
 static void
 wait_for_sink(const struct logd *logd, struct stream *stream)
 {

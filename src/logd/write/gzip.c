@@ -81,7 +81,7 @@ work(enum gzip_mode mode)
 	return r == Z_OK && pump(&stream, mode);
 }
 
-/* Keep these two descriptors alone, as stdin and stdout. */
+/* Keep these two descriptors alone, as stdin and stdout; false: that failed. */
 static bool
 take_descriptors(int in, int out)
 {

@@ -28,7 +28,8 @@ struct pack_names {
 	char plain[PATH_MAX], packed[PATH_MAX], partial[PATH_MAX];
 };
 
-/* The newest file that is not compressed. */
+/* Find the newest file that is not compressed; false: there is none, or its path is too
+ * long. */
 static bool
 find_plain(const struct sink *sink, struct pack_names *ret)
 {

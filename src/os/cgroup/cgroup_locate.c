@@ -90,8 +90,8 @@ split_mount(char *line, const char **ret_root, const char **ret_point)
 	return true;
 }
 
-/* The path of the cgroup of this name, if the line is a cgroup2 that shows it; without a
- * name, of the topmost one that it shows. */
+/* Make the path of the cgroup of this name, or without a name of the topmost cgroup that
+ * the mount shows; false: the line is no cgroup2 that shows it. */
 static bool
 path_in_mount(char *line, const char *name, char ret_path[CGROUP_PATH_MAX])
 {

@@ -183,8 +183,8 @@ struct each {
 	void *arg;
 };
 
-/* A line takes no more; a read that leaves room for another one was the last: the kernel
- * fills the buffer as far as whole lines go. */
+/* The most bytes that a line has.  The kernel fills the buffer with as many whole lines
+ * as it holds, so that a read that leaves room for another line was the last. */
 #define LINE_BYTES 16
 
 static int

@@ -432,8 +432,11 @@ containment_ran_out_of_memory(const struct containment *c, const struct cgroup_r
 	       n > 0;
 }
 
-/* The mark is in the environment, which every process chooses for itself: it counts only
- * where the user of the process is one that may look into the actor's anyway. */
+/*
+ * True if the process has the actor's mark, and the mark counts.  As each process chooses
+ * its environment itself, the mark counts only if the user of the process may look into
+ * the actor's processes anyway.
+ */
 static bool
 has_mark(const struct containment *c, pid_t pid, uid_t uid)
 {

@@ -96,8 +96,8 @@ is_executing(pid_t pid)
 	return proc_stat_direct(pid, &stat) == 0 && proc_stat_is_executing(&stat);
 }
 
-/* An actor's process has this variable and a SUPD_ID; a person's shell may have the first
- * for supctl, and is left alone. */
+/* True for a process of an actor, which has this variable and a SUPD_ID. A person's shell
+ * may have the variable for supctl, and is left alone. */
 static bool
 is_marked(struct hunt *hunt, pid_t pid)
 {
@@ -132,10 +132,10 @@ is_in_our_namespace(pid_t pid)
 }
 
 /*
- * Any user may put a mark into the environment of a process.  So the mark counts only if
- * the process, or another process in the same session, belongs to one of the users: an
- * actor may have dropped its rights since.  Others are not looked at, and cannot delay
- * us.
+ * True if a mark of this process would count.  Any user may put a mark into the
+ * environment of a process, so the process, or another in the same session, must belong
+ * to one of the users: an actor may have dropped its rights since.  Other processes are
+ * not looked at, and cannot delay us.
  */
 static bool
 may_be_theirs(const struct hunt *hunt, pid_t pid)
@@ -147,7 +147,8 @@ may_be_theirs(const struct hunt *hunt, pid_t pid)
 	       (session > 0 && map_get(&hunt->sessions, (uint64_t)session, &value));
 }
 
-/* A marked process, and so its session, is theirs. */
+/* Remember the session of a marked process, since other processes of that session count,
+ * too; false: there is no memory. */
 static bool
 is_theirs(struct hunt *hunt, pid_t pid)
 {
@@ -167,7 +168,7 @@ leftover_is_there(const struct leftover *left)
 	       proc_same_start(line.start, left->start) && !proc_stat_is_dead(&line);
 }
 
-/* The same in a search. */
+/* True if the killed process still exists, or this search cannot look at it. */
 static bool
 is_left(const struct hunt *hunt, const struct killed *killed)
 {

@@ -183,7 +183,8 @@ proc_program(pid_t pid, char ret[PROC_PROGRAM_MAX])
 	return ret[0] != '\0';
 }
 
-/* The first thread may end before the others: the process lives. */
+/* True if the whole process has ended.  Its first thread may end before others: then it
+ * lives. */
 bool
 proc_stat_is_dead(const struct proc_stat *stat)
 {

@@ -126,8 +126,8 @@ fd_raise_limit(uint64_t wanted, struct err *err)
 }
 
 /*
- * As many open descriptors as the system lets us have, `max` at most.  Returns how many
- * of them there may be now; an error is as good as a low limit.
+ * Allow as many open descriptors as the system lets us have, `max` at most.  Returns how
+ * many there may be now; an error counts as a low limit.
  */
 uint64_t
 fd_raise_limit_up_to(uint64_t max)

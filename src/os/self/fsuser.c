@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* These calls do not tell of a failure; an id that cannot be set tells what is. */
+/* True if this is the user for access to files. setfsuid() tells no failure: asked for an
+ * id that cannot be set, it returns the id that is set. */
 static bool
 is_user(uid_t uid)
 {

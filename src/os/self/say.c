@@ -43,7 +43,7 @@ as_part(const char *text)
 	                      .iov_len = strlen(text)};
 }
 
-/* Write the parts of a line if nothing has to be waited for. */
+/* Write the parts of a line if nothing has to be waited for; else false. */
 static bool
 put_line(int fd, bool is_plain, const struct iovec *parts, int n)
 {
@@ -73,7 +73,7 @@ say_line(int fd, bool is_plain, int priority, const char *level, const char *lin
 	return put_line(fd, is_plain, parts, 3);
 }
 
-/* The same for a line that has everything, without its newline. */
+/* As say_line(), for a line that has all parts but its newline. */
 bool
 say_raw(int fd, bool is_plain, const char *line)
 {

@@ -30,7 +30,7 @@ static const char *const local_types[] = {
     "tmpfs",    "tracefs",  "ubifs",    "zfs",
 };
 
-/* A socket, a pipe, or a named one: its other end can be polled. */
+/* True for a socket, a pipe or a fifo: its other end can be polled. */
 bool
 fd_is_socket_or_pipe(int fd)
 {
@@ -41,7 +41,8 @@ fd_is_socket_or_pipe(int fd)
 	       fcntl(fd, F_GETPIPE_SZ) >= 0;
 }
 
-/* eventfd, timerfd, pidfd, a namespace: the kernel names them "kind:…", files "/…". */
+/* True for an eventfd, timerfd, pidfd or namespace: the kernel names them "kind:…", files
+ * "/…". */
 static bool
 is_kernel_object(int fd)
 {

@@ -10,7 +10,7 @@
 #include "os/self/fd.h"
 #include "os/socket/sock.h"
 
-/* In doubt the answer is yes. */
+/* True if a process has the fifo open for reading, and in doubt. */
 static bool
 fifo_has_reader(const char *path)
 {

@@ -29,7 +29,8 @@ struct approach {
 	bool is_contested;
 };
 
-/* A user that our user namespace does not know is as far away as the machine's root. */
+/* True for root, and for a user that our user namespace does not know: it may be the
+ * machine's root. */
 static bool
 is_root(uid_t uid)
 {
@@ -99,7 +100,7 @@ put_target(struct approach *approach, int fd, size_t start, const char *rest)
 	return 1;
 }
 
-/* The links in /proc lead to what has no path. */
+/* True if the file is in /proc, where links lead to objects without a path. */
 static bool
 is_in_proc(int fd)
 {

@@ -50,7 +50,8 @@ kind_of(const struct sock_file *file)
 
 /* ---- the child --------------------------------------------------------------------- */
 
-/* A socket that supd serves itself is in the hands of no program that may remove it. */
+/* True if the file gets a second name, in case a program removes the first.  A socket
+ * that supd serves itself needs none: no other program has it. */
 static bool
 has_second_name(const struct sock_file *file)
 {
@@ -314,7 +315,7 @@ until(const struct sockwork *work)
 	return until_ms < work->until_ms ? until_ms : work->until_ms;
 }
 
-/* The child is to know what is open already. */
+/* True if the order hands a descriptor that is open already to the child. */
 static bool
 gives_fd(const struct order *order)
 {

@@ -33,8 +33,8 @@
 /* How often a child that is waited for is continued (SIGCONT). */
 enum { STALL_US = 20000 };
 
-/* The time that a killed child may take to die, and that a child whose start failed may
- * take to close its descriptors and to end. */
+/* The time that a killed child may take to die, and that a child may take after a failed
+ * start to close its descriptors and to end. */
 enum { KILL_MS = 200, END_MS = 1000 };
 
 const char *const spawn_step_names[] = {SPAWN_STEP_MAP(AS_NAME)};

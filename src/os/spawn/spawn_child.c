@@ -51,9 +51,7 @@ spawn_signal_is_ignored(int signo)
 	       now.handler == SIG_IGN;
 }
 
-/* Note the step that begins, which may take long: if it takes too long, this step has
- * failed.
- */
+/* Note the step that begins: if it takes too long, this is the step that has failed. */
 void
 spawn_child_begin(const struct spawn_child *child, enum spawn_step step)
 {

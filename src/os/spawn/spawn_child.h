@@ -16,7 +16,7 @@
 
 #define SPAWN_SIGNAL_MAX 64
 
-/* What a child says, if it has no memory in common with us but this. */
+/* What a child writes for its parent, where the two share no other memory. */
 struct spawn_shared {
 	struct spawn_trace trace; /* of callers that bring none */
 	struct err err;           /* what is wrong with an environment file */
