@@ -78,23 +78,23 @@ def defaults(box):
     count(box, 17)
 
 
-@test("one after a few lines of output takes no more than 19", timeout=60)
+@test("a restart after a few lines of output takes no more than 19 system calls", timeout=60)
 def talking(box):
     count(box, 19, command=["/bin/sh", "-c", "echo one; echo two; echo three >&2; "
                             'exec "$@" "$${SUPD_PATH##*/}"', "-", PROBE, box.dir])
 
 
-@test("one with a unix socket takes no more than 23", timeout=60)
+@test("a restart of an actor with a unix socket takes no more than 23 system calls", timeout=60)
 def listening(box):
     count(box, 23, listens=True)
 
 
-@test("one without either takes no more than 12", timeout=60)
+@test("a restart without cgroup and log takes no more than 12 system calls", timeout=60)
 def lean(box):
     count(box, 12, containment="session", output="inherit")
 
 
-@test("as many with 1,500 others beside it", timeout=120)
+@test("a restart takes as many system calls with 1,500 other actors beside it", timeout=120)
 def many(box):
     count(box, 12, others=1500, containment="session", output="inherit")
 

@@ -70,7 +70,8 @@ def group_stopped(box):
         "children": {"n": {"do": ["ignore"], "shutdown": "1m"}, "b": {}}}}, "b", "/user/s/n")
 
 
-@test("so does one that runs once when its supervisor restarts its children", timeout=60)
+@test("an actor that runs once ends supd when its supervisor restarts its children, though the guardian dies",
+      timeout=60)
 def children_restarted(box):
     gone_with_its_group(box, {"x": {}, "m": {
         "do": [], "keep_children": "restart", "children": {

@@ -38,7 +38,7 @@ def kept(box):
     apply(s, 3600000, early=False)  # a trial without a change is over at once
 
 
-@test("one that is not ready in time has the configuration before put back")
+@test("an actor that is not ready in time has the configuration before put back")
 def late(box):
     s = box.supd({"a": {}, "b": {}})
     s.started("a")
@@ -58,7 +58,7 @@ def late(box):
     s.wait_for("/user/c", state="running")
 
 
-@test("one that fails for good is not waited for")
+@test("a trial ends at once when one of its actors fails for good")
 def failed(box):
     s = box.supd({"a": {}})
     s.started("a")

@@ -161,7 +161,7 @@ def child(box):
     s.wait_for("sup", state="stopped")
 
 
-@test("135 the supervisor is restarted: its children end for good, it does not")
+@test("135 a supervisor is restarted: its children end for good, the supervisor does not")
 def inner(box):
     s = box.supd({"sup": {"children": {"a": {"on_failure": "escalating"}}},
                   "b": {"watch": {"sup/a": {"signal": "HUP"}, "sup": {"signal": "USR1"}}}})
@@ -223,7 +223,7 @@ def run_by_supervisor(box):
                           "/user/sup/a", "true"]], "what it was told")
 
 
-@test("run: one that fails, cannot be started or takes too long is told, and no more")
+@test("run: a command that fails, cannot be started or takes too long is told, and no more")
 def run_fails(box):
     s = box.supd({"a": {}, "c": {}, "d": {}, "b": {}})
     s.write({"a": {}, "c": {}, "d": {}, "b": {"hook_timeout": "300ms", "watch": {

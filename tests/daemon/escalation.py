@@ -163,7 +163,7 @@ for code in (0, 3, 64, 70, 71, 99, 255):
 ended_with(lambda s: os.kill(s.pids["n"], signal.SIGKILL), 137)
 
 
-@test("exit_code_from: its code outlives the guardian that has seen the end")
+@test("exit_code_from: the code of the actor outlives the guardian that has seen the end")
 def outlives(box):
     s = box.supd({"a": {"do": ["ignore=TERM"], "shutdown": "60s"}, "n": {"restart": "never"}},
                  exit_code_from="n")

@@ -241,7 +241,7 @@ def forgotten(box):
     s.until(lambda: not alive(hanging), "the end of the orphan")
 
 
-@test("the same of an orphan that runs its program by then", root=True)
+@test("an orphan that comes to its program after its actor has begun anew ends with supd", root=True)
 def forgotten_and_running(box):
     s, fuse, hanging = hang_orphan(box, {})
     s.ctl_ok("restart", "a")

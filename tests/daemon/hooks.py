@@ -139,7 +139,7 @@ def pre_restart_fails(box):
     equal(s.actor("other")["pid"], other, "the other's pid")
 
 
-@test("171 one that takes too long is killed with all it forked, and has failed")
+@test("171 a hook that takes too long is killed with all it forked, and has failed")
 def timeout(box):
     s = box.supd({"a": {}}, wait=False)
     s.started("a")
@@ -217,7 +217,7 @@ def of_supervisor(box):
     wait_for_names(box, s, ["post_stop"])
 
 
-@test("--check says so when there is no such program")
+@test("--check warns of a hook with a missing program")
 def checked(box):
     file = box.file("x.yaml", "children: {a: {command: /bin/true,\n"
                               "  hooks: {pre_stop: /no/hook}}}\n")

@@ -100,7 +100,7 @@ def defaults(box):
     count(box, 40000)
 
 
-@test("one without either takes at most 38,000", timeout=120)
+@test("a restart without cgroup and log takes at most 38,000 instructions", timeout=120)
 def lean(box):
     count(box, 38000, containment="session", output="inherit")
 

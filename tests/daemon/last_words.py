@@ -83,7 +83,7 @@ def two_streams(box):
     equal(words(s, "a"), ["o1", "e1", "e2"], "last_words")
 
 
-@test("one that wrote nothing has none, and where nothing is captured they are not told")
+@test("an actor that wrote nothing has no last words; where nothing is captured none are told")
 def silent(box):
     s = box.supd({"a": {"command": ["sh", "-c", "exit 1"], **ONCE},
                   "b": {"command": ["sh", "-c", "echo x; exit 1"], "output": "null",

@@ -576,7 +576,7 @@ def shut_down(box):
 # ---- a handler -----------------------------------------------------------------------------
 
 
-@test("a handler is started for the clients of one that is down, and waits when that is back")
+@test("a handler is started for the clients of an actor that is down, and waits when that is back")
 def handled(box):
     sockets, addresses = mailboxes(box)
     sockets = {kind: {"listen": listen, "while_down": {"handler": "h"}}
@@ -671,7 +671,7 @@ def started_once(box):
     equal(len(s.seen("started", "a")), 1, "starts")
 
 
-@test("one that was started by a client is restarted when it fails, and waits when it has ended")
+@test("an actor that a client started is restarted when it fails, and waits when it has ended")
 def lives_on(box):
     path = box.path("lazy.sock")
     s = box.supd({"a": {"do": ["serve"], "start_on": "connect", "sockets": {"box": f"unix:{path}"}}})
@@ -699,7 +699,7 @@ def stays_stopped(box):
     equal([int(answer.split()[1]) for answer in answers], [pid] * 2, "who answered")
 
 
-@test("one that fails to start for a client is paced by its backoff, the client waits")
+@test("an actor that fails to start for a client is paced by its backoff, the client waits")
 def fails_first(box):
     path = box.path("lazy.sock")
     s = box.supd({"a": {"do": [f"?{box.path('broken')}:exit=1", "serve"], "start_on": "connect",

@@ -70,7 +70,7 @@ def closing(box):
     s.wait_for("a", state="running", ready=True)
 
 
-@test("ready: fd: one that never says so has start_timeout, 90 s by default")
+@test("ready: fd: an actor that never says so has start_timeout, 90 s by default")
 def late(box):
     s = box.supd({"a": {"ready": {"fd": 3}, "start_timeout": "300ms", "command": waiter(box, "a"),
                         "on_failure": [{"when": "start_timeout", "then": "stop"}]}})
@@ -83,7 +83,7 @@ def late(box):
     has(s.ctl_ok("cat", "a").out, "start_timeout.*1m30s", "the default")
 
 
-@test("ready: fd: it comes behind the sockets, or further up; nothing else is open")
+@test("ready: fd: the descriptor comes behind the sockets, or further up; nothing else is open")
 def places(box):
     probe = {"ready": {"fd": 4}, "do": ["report"], "sockets": {"web": f"unix:{box.path('web')}"}}
     s = box.supd({"a": probe, "b": {"ready": {"fd": 7}, "do": ["report"]}}, start="parallel",

@@ -197,7 +197,7 @@ def in_between(box):
     equal([len(s.lines("S", name)) for name in "ab"], [1, 1], "starts of a and b")
 
 
-@test("one that is removed and added again starts when its old process is gone, not before")
+@test("an actor that is removed and added again starts when its old process is gone, not before")
 def back_again(box):
     for kind in ("auto", "session"):
         spec = {"do": ["delay=400"], "containment": kind}
@@ -213,7 +213,7 @@ def back_again(box):
         equal([event["path"] for event in s.seen("failure")], [], "failures")
 
 
-@test("one that was removed and comes back is a new incarnation")
+@test("an actor that was removed and comes back is a new incarnation")
 def incarnation(box):
     s = box.supd({"a": {}, "b": {}})
     s.started("b")

@@ -77,7 +77,7 @@ def runtime_directory(box):
     s.ended(0)
 
 
-@test("the lock alone is removed: it is told and made anew, and a second supd is refused")
+@test("the lock alone is removed: supd tells that and makes it anew, and a second supd is refused")
 def lock_alone(box):
     s = box.supd({"a": {}})
     pid, lock = s.started("a"), os.path.join(s.runtime, "supd.lock")

@@ -26,7 +26,7 @@ def four(box, n=2, **more):
         "r": {"use": "w", "replicas": n, **more}, "z": {}}}}
 
 
-@test("more of them, each with its number; they are the last to start (E-02)")
+@test("replicas that are added have their numbers, and are the last to start (E-02)")
 def more(box):
     top, tree = four(box)
     s = box.supd(tree, **top)
@@ -42,7 +42,7 @@ def more(box):
     s.started("r@4", 2)
 
 
-@test("one child composes all of them")
+@test("one child process composes all added replicas")
 def one_child(box):
     s = box.supd({"r": {"replicas": 1, "enabled": False, "description": "${replica}"}})
     killer = Killer(box, s.guardian(), "count")
@@ -65,7 +65,7 @@ def wrong(box):
     equal(replicas(s), names(*range(1, 20)), "as many as can be")
 
 
-@test("DECISIONS 32: fewer of them, the highest go first, one after the other")
+@test("DECISIONS 32: replicas that are taken away: the highest go first, one after the other")
 def fewer(box):
     top, tree = four(box, 3)
     s = box.supd(tree, **top)

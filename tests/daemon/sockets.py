@@ -206,7 +206,7 @@ def in_use(box):
         equal(int(client.recv(100).split()[1]), pid, "who answered")
 
 
-@test("DECISIONS 62 one that waits for clients at an address in use is called when it is free")
+@test("DECISIONS 62 an actor that waits for clients at an address in use is called when that is free")
 def in_use_on_demand(box):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -171,7 +171,7 @@ def beginning(s):
     return s.event("supd", "/", what="started")["mono"]
 
 
-@test("one that is never ready is killed after start_timeout and tried again")
+@test("an actor that is never ready is killed after start_timeout and tried again")
 def never_ready(box):
     s = box.supd({"a": {"ready": "notify", "start_timeout": "1s", "do": ["ignore"],
                         "shutdown": "200ms"}, "b": {}}, wait=False)

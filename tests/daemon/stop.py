@@ -13,7 +13,7 @@ def kids(names, **common):
     return {name: dict(common) for name in names}
 
 
-@test("one that ignores TERM is killed after its shutdown time, then the next is stopped")
+@test("a process that ignores TERM is killed after its shutdown time, then the next is stopped")
 def stubborn(box):
     s = box.supd({"a": {}, "b": {"do": ["ignore"], "shutdown": "500ms"}})
     b = s.started("b")

@@ -75,7 +75,7 @@ def none(box):
     equal(a.end(10)["fds"], [], "after a resume")
 
 
-@test("they come behind the sockets")
+@test("stored descriptors come behind the sockets")
 def behind_sockets(box):
     a = Storer(box, {"sockets": {"web": f"unix:{box.path('web.sock')}"}})
     equal([name for name, _ in a.start()["fds"]], ["web"], "at first")
@@ -98,7 +98,7 @@ def very_many(box):
     equal(a.s.guardian(), guardian, "the guardian")
 
 
-@test("no descriptor is left in walker or guardian when it is stopped")
+@test("no stored descriptor is left in walker or guardian when the actor is stopped")
 def no_leak(box):
     a = Storer(box)
     a.start()
@@ -127,7 +127,7 @@ def owner(box):
     equal(a.end(20)["files"], [], "after a restart")
 
 
-@test("a link in it is removed, and what it points to is not; nor is anything deep left")
+@test("a link in the runtime directory is removed, its target is not; no deep directory is left")
 def links(box):
     a = Storer(box, {"runtime_directory": True})
     where = a.start()["directory"]

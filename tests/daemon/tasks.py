@@ -32,7 +32,7 @@ def helper(s, *actions):
     return [PROBE, s.dir, "+helper", *actions]
 
 
-@test("stop_command asks it to end, and no signal is sent")
+@test("stop_command asks the process to end, and no signal is sent")
 def stop_command(box):
     s = box.supd({"a": {"stop_command": script(
         box, "echo $SUPD_HOOK $SUPD_REASON $SUPD_PID $SUPD_GENERATION $SUPD_RESTART_COUNT "
@@ -130,7 +130,7 @@ def go_on(fifo):
         gate.write("\n")
 
 
-@test("reload_command is run instead; two that are asked for meanwhile are one more")
+@test("a reload runs reload_command; two more reloads meanwhile run it once more")
 def reload_command(box):
     fifo = box.path("gate")
     os.mkfifo(fifo)
@@ -180,7 +180,7 @@ def reload_hangs(box):
     equal(s.actor("a")["pid"], a, "the pid")
 
 
-@test("its output goes to the actor's log, its environment and directory are the actor's")
+@test("output, environment and directory of a reload_command are those of the actor")
 def surroundings(box):
     s = box.supd({"a": {"environment": {"WORD": "word"}, "directory": box.dir,
                         "reload_command": "/bin/sh -c 'echo said $WORD in $PWD; umask; "
@@ -192,7 +192,7 @@ def surroundings(box):
     has(text, f"said word in {box.dir}", "the log")
 
 
-@test("it runs as the actor's user, which only root can change", root=True)
+@test("a reload_command runs as the actor's user, which only root can change", root=True)
 def user(box):
     nobody = pwd.getpwnam("nobody")
     s = box.supd({"a": {"user": "nobody", "reload_command": "/bin/sh -c 'id -u; id -g'"}})
@@ -213,7 +213,7 @@ def in_place(box):
     equal(s.actor("a")["pid"], a, "the pid")
 
 
-@test("--check says so when there is no such program")
+@test("--check warns of a stop_command or reload_command with a missing program")
 def checked(box):
     file = box.file("x.yaml", "children: {a: {command: /bin/true, stop_command: /no/stop,\n"
                               "  reload_command: [/no/reload]}}\n")

@@ -71,7 +71,7 @@ def traced(box):
     s.started("v", 3)
 
 
-@test("a traced one is restarted when it is gone, and not before", root=True)
+@test("an actor with a traced process is restarted when that is gone, and not before", root=True)
 def restarted(box):
     s = box.supd({"v": {"kill_timeout": "300ms", "shutdown": "100ms"}})
     tracer = trace(box, s.started("v"))
@@ -109,7 +109,7 @@ def applied(box):
     s.until(lambda: not {"/user/u", "/user/v"} & set(s.paths()), "their ends")
 
 
-@test("a shutdown goes on without a traced one, and names it", root=True)
+@test("a shutdown goes on without a traced process, and names it", root=True)
 def shutdown(box):
     s = box.supd({"a": {}, "v": {"kill_timeout": "300ms", "shutdown": "100ms"}})
     pid = s.started("v")
@@ -120,7 +120,7 @@ def shutdown(box):
     release(box, tracer)
 
 
-@test("one in uninterruptible sleep: a guardian that dies meanwhile changes nothing", root=True)
+@test("a process in uninterruptible sleep: a guardian that dies meanwhile changes nothing", root=True)
 def uninterruptible(box):
     fuse = Fuse(box, "read", uid=0, gid=0)
     s = box.supd({"v": {"command": ["cat", fuse.path()], "kill_timeout": "300ms",

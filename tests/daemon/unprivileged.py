@@ -161,7 +161,7 @@ def control(box):
     equal(other.code, 5, f"another user's ping: {other}")
 
 
-@test("its walker gives way, and its processes go, as root's do")
+@test("the walker of an unprivileged supd gives way, and its processes go, as root's do")
 def deaths(box):
     s = Chaos(box, {"a": {}, "daemon": {"command": [
         "/bin/sh", "-c", "(setsid sleep 1000 &); exec sleep 1000"]}}, uid=RUN_AS)

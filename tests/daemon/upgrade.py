@@ -404,7 +404,7 @@ refusal("a supd with another ledger", lambda: contents(STRANGER),
         r"the ledger is of version \d+, this supd reads 77: stop supd with its actors, and start it anew")
 
 
-@test("one that is long in dying is gone before supd is")
+@test("an actor that is long in dying is gone before supd is")
 def lingering(box):
     s, binary = start(box)
     replace(binary, impostor("lingers"))

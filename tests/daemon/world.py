@@ -27,7 +27,7 @@ def signals(box):
         equal(int(report.status[key], 16), 0, key)
 
 
-@test("it has descriptors 0, 1 and 2 and no others, and stdin is /dev/null")
+@test("a process has descriptors 0, 1 and 2 and no others, and stdin is /dev/null")
 def descriptors(box):
     s = box.supd({"a": reporting(), "b": reporting(output="null"),
                   "c": reporting(output={"stdout": f"file:{box.path('out')}",
@@ -40,7 +40,7 @@ def descriptors(box):
     equal(Report(s, "c").fds["1"], box.path("out"), "c's stdout")
 
 
-@test("it leads a session and a process group of its own, without a terminal")
+@test("a process leads a session and a process group of its own, without a terminal")
 def session(box):
     s = box.supd({"a": reporting()})
     report = Report(s)
@@ -127,7 +127,7 @@ def user(box):
           "c's ids")
 
 
-@test("a successor finds the same world as the first process")
+@test("a process finds the same world as the process that it replaces")
 def successor(box):
     s = box.supd({"a": reporting(sockets={"x": f"unix:{box.path('x.sock')}"})})
     first = Report(s)

@@ -20,7 +20,7 @@ import sys
 TOP = os.environ.get("top_srcdir", ".")
 # How many may be vague, and may speak of persons: a limit falls with what is mended, and never rises.
 LIMITS = {"comments": (3, 9), "messages": (5, 2), "sentences of the manuals": (13, 14),
-          "comments of tests": (3, 1), "titles of tests": (22, 16), "lines about tests": (0, 0)}
+          "comments of tests": (3, 1), "titles of tests": (14, 13), "lines about tests": (0, 0)}
 PERSONS = set("who whom whose whoever whomever somebody anybody nobody everybody someone anyone everyone".split())
 PRONOUNS = PERSONS | set("it its that this these those what whatever which one ones such so there them they he she "
                          "whether".split())

@@ -205,7 +205,7 @@ expect t b, x b, S a, S b
 reports
 view s running restarts=1
 
-story DECISIONS 51 one with `never` that ends normally is done and can be started again
+story DECISIONS 51 an actor with `never` that ends normally is done and can be started again
 tree
   s one_for_one
     a never
@@ -222,7 +222,7 @@ signal a TERM
 expect nothing
 view a done
 
-story DECISIONS 51 one with `never` that fails stays listed, uncounted, and touches no group
+story DECISIONS 51 an actor with `never` that fails stays listed, uncounted, and touches no group
 tree
   s one_for_all intensity=0/60s
     a
@@ -256,7 +256,7 @@ expect t n, x n, S a
 view n stopped
 view m done
 
-story DECISIONS 51 one with `never` is stopped by a rule's resume, restart or stop, not by escalate
+story DECISIONS 51 an actor with `never` is stopped by a rule's resume, restart or stop, not by escalate
 tree
   s one_for_all decider=exit:9->escalate,any->resume
     a
@@ -276,7 +276,7 @@ report escalated s *
 report failure s * restart origin=n
 view n running
 
-story DECISIONS 51 one with `never` begins anew with its supervisor
+story DECISIONS 51 an actor with `never` begins anew with its supervisor
 tree
   s one_for_one
     a
@@ -317,7 +317,7 @@ expect t a, x a
 view s done
 view x failed
 
-story DECISIONS 51 one with `never` that is restarted by its watch is stopped instead
+story DECISIONS 51 an actor with `never` that is restarted by its watch is stopped instead
 tree
   a transient
   b never watch=a:restart

@@ -214,7 +214,7 @@ exit a 1
 report failure a exit:1 restart
 expect S a
 
-story the one that a group waits for may be removed
+story the member that a group waits for may be removed
 tree
   s one_for_all
     a backoff=1s/1m
@@ -259,7 +259,7 @@ report nothing
 after 1h
 report nothing
 
-story I8 one that is to be started while its group stops waits for the group
+story I8 an actor that is to be started while its group stops waits for the group
 tree one_for_all
   d disabled
   a

@@ -35,7 +35,7 @@ view /user running children=1
 after 1h
 expect nothing
 
-story one that ends before it is ready is not added either, and nothing is counted (I31)
+story an actor that ends before it is ready is not added, and nothing is counted (I31)
 tree one_for_all intensity=0/60s
   a
 boot
@@ -48,7 +48,7 @@ expect removed c
 reply add c failed
 view /user running window=0 children=1
 
-story one that is not ready in time is stopped and not added
+story an actor that is not ready in time is stopped and not added
 tree
 boot
 grow /user c ready=told start_timeout=500ms
@@ -134,7 +134,7 @@ reply restart s done
 view c unknown
 view a running
 
-story an escalated failure forgets what was added, too
+story an escalated failure that restarts the supervisor forgets the actors that were added
 tree
   s one_for_one intensity=0/60s
     a
@@ -384,7 +384,7 @@ quit
 expect K c, x c, removed c, exit 0
 reply add c superseded
 
-story 36 one that is deleted in the middle of a start, and started after all
+story 36 an actor is deleted in the middle of its start, and started after all
 tree
   a ready=told
   b
@@ -418,7 +418,7 @@ reply start c unknown
 after 800ms
 expect x c, removed c
 
-story one that failed before it was ready does not come back with a group (I31)
+story an added actor that failed before it was ready does not come back with a group (I31)
 tree one_for_all
   a
 boot
@@ -437,7 +437,7 @@ report failure a exit:1 restart
 after 800ms
 expect x c, removed c, S a
 
-story one that failed before it was ready and cannot be killed is not added, though it is started, or its supervisor is reset (I31)
+story an added actor that failed before it was ready and cannot be killed is not added by a start, or by a reset of its supervisor (I31)
 tree
 boot
 cast c

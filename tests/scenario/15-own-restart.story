@@ -22,7 +22,7 @@ report failure app death_pact stop *
 expect t app, x app
 report terminated app *
 
-story so it is with a grandchild, and for a supervisor without a process
+story a supervisor's own restart tells it nothing of a watched grandchild; a restart below it does
 tree
   top one_for_one watch=leaf:fail
     mid one_for_one
@@ -41,7 +41,7 @@ report failure top death_pact stop *
 expect nothing
 view top failed
 
-story a giving up does not tell it either
+story a supervisor that gives up and is restarted hears nothing of its watched children
 tree
   outer one_for_one
     s one_for_one intensity=1/5s watch=a:fail

@@ -50,7 +50,7 @@ report escalated s
 report failure s early_exit stop origin=a
 report told b * of=c confirmed=no
 
-story 124 one that is held below a supervisor in its backoff will not come
+story 124 an actor that is held below a supervisor in its backoff will not come
 tree
   b watch=a:run
   s one_for_one backoff=1s/1s
@@ -159,7 +159,7 @@ expect t a, x a, signal b SIGUSR1
 reply stop a done
 report told b * of=a
 
-story 131 one that comes back under the same path is watched anew, as another incarnation (D-09)
+story 131 an actor that comes back under the same path is watched anew, as another incarnation (D-09)
 tree
   a
   b watch=a:signal:HUP
@@ -196,7 +196,7 @@ expect t a, x a, signal b SIGHUP
 reply stop a done
 report told b * of=a confirmed=yes
 
-story 131 one that is added under the path while the old one still goes
+story 131 an actor is added under the path of a watched actor that still stops
 tree
   a
   b watch=a:signal:HUP
@@ -261,7 +261,7 @@ report failure a killed stop
 report failure s death_pact stop of=a origin=s
 view s failed
 
-story 135 the supervisor is restarted: its children end, it does not
+story 135 a supervisor is restarted: its children end for their watchers, the supervisor does not
 tree
   s one_for_one
     a on_failure=any->escalate
@@ -567,7 +567,7 @@ update b watch=n:run,a:fail
 reset b
 view b stopped cause=death_pact
 
-story a watch that is added to one that runs is registered at once
+story a watch that is added to an actor that runs is registered at once
 tree
   a
   n
@@ -729,7 +729,7 @@ shutdown
 expect t c, x c, t b, x b, t a, x a, exit 0
 report nothing
 
-story O-15 a temporary actor is not restarted by its watch either: it stops
+story O-15 a temporary actor is stopped, not restarted, by its watch
 tree
   a
   b temporary watch=a:restart

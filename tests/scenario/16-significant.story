@@ -60,7 +60,7 @@ exit t 0
 expect t a, x a
 view s done
 
-story 116 all: not before the last one that counts has ended
+story 116 auto_shutdown all: not before the last significant child has ended
 tree
   s one_for_one transient auto_shutdown=all_significant
     a
@@ -212,7 +212,7 @@ report escalated e exit:1
 report failure e exit:1 restart origin=f
 view e running
 
-story O-44 one that fails until its supervisor gives up has not ended by itself
+story O-44 a significant child that fails until its supervisor gives up has not ended by itself
 tree
   p one_for_one decider=stopping
     s one_for_one transient intensity=1/60s auto_shutdown=any_significant

@@ -284,7 +284,7 @@ exit m 7
 expect t a, x a, S m, S a
 report failure m exit:7 restart
 
-story the main process ends normally: so does all of it
+story when the main process of a supervisor ends normally its children end, too
 tree
   m transient one_for_one both
     a
@@ -336,7 +336,7 @@ restart s
 expect t a, x a, t m, x m, S m, S a
 reply restart s done
 
-story the first exec fails: its children are never started
+story when the first exec of a supervisor fails its children are never started
 tree
   m one_for_one both
     a

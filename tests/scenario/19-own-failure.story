@@ -66,7 +66,7 @@ expect pre_restart m restart, freeze a
 after 1s
 expect thaw a, t a, x a, t m, x m, S m, S a
 
-story another policy ends it for a supervisor's own failure, too
+story a reload with another policy ends freeze_while_deciding for a supervisor's own failure
 tree
   m both keep_children=untouched freezes=yes backoff=10s/10s
     a

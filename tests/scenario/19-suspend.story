@@ -51,7 +51,7 @@ suspend a
 expect freeze a
 reply suspend a done
 
-story the counts of all above add up
+story the suspensions of all actors above add up
 tree
   s one_for_one
     a
@@ -117,7 +117,7 @@ reply suspend s done
 shutdown
 expect thaw b, t b, x b, thaw a, t a, x a, exit 0
 
-story a process killed at once is thawed as well
+story a suspended process with brutal_kill is thawed
 tree
   a shutdown=brutal_kill
 boot
@@ -264,7 +264,7 @@ view a running failures=1
 after 1ms
 view a running failures=0
 
-story 159 the failure after it is delayed as if there had been no time
+story 159 after a suspension the next failure is delayed as if no time had passed
 tree
   a backoff=1s/30s/5s
 boot
@@ -284,7 +284,7 @@ after 4s
 exit a 1
 report failure a exit:1 restart delay=2s
 
-story a supervisor's healthy time stands still, too
+story the healthy time of a suspended supervisor stands still
 tree
   s one_for_one intensity=0/60s backoff=1s/30s/5s
     a
@@ -518,7 +518,7 @@ report failure a exit:1 restart
 after 1s
 expect S a
 
-story a backoff is part of it, and so is each further failure
+story freeze_while_deciding lasts through the backoff and each further failure
 tree
   s one_for_one freezes=yes
     a backoff=1s/10s ready=told
@@ -593,7 +593,7 @@ ready c
 expect thaw a, thaw b
 view a running suspended=0
 
-story it adds up with commands, and with those above
+story freeze_while_deciding adds up with suspensions by command, and with those of actors above
 tree
   s one_for_one freezes=yes
     a backoff=1s/10s
@@ -619,7 +619,7 @@ resume s
 expect thaw a, thaw b
 reply resume s done
 
-story two that failed at once are waited for both
+story freeze_while_deciding waits for both of two children that failed at once
 tree
   s one_for_one freezes=yes
     a backoff=1s/10s
@@ -674,7 +674,7 @@ expect thaw c
 reply stop a done
 view c running suspended=0
 
-story a shutdown ends it
+story a shutdown ends freeze_while_deciding
 tree
   s one_for_one freezes=yes
     a backoff=10s/10s
@@ -687,7 +687,7 @@ report failure a exit:1 restart
 shutdown
 expect thaw b, t b, x b, exit 0
 
-story another policy ends it
+story a reload with another policy ends freeze_while_deciding
 tree
   s one_for_one freezes=yes
     a backoff=10s/10s

@@ -39,7 +39,7 @@ exit job 0
 expect S api
 reply start job done
 
-story needs: a temporary one that has completed is gone, and has completed
+story needs: a temporary actor that has completed is gone from the tree, and counts as completed
 tree start=parallel
   job temporary
   api needs=job:completed

@@ -31,7 +31,7 @@ expect S a
 reply start a done
 view a running
 
-story one that waits for a client is started by hand
+story an actor that waits for a client is started by hand
 tree
   a on_demand ready=told
 boot
@@ -80,7 +80,7 @@ expect S a
 view a running generation=2 restarts=0
 view b generation=1
 
-story a transient one waits again as well, a temporary one does not
+story a transient actor on demand waits again after its end, a temporary one does not
 tree
   a on_demand transient
   b on_demand temporary
@@ -97,7 +97,7 @@ expect removed b
 view a waiting
 view b unknown
 
-story one that ends at once is not started more often than its backoff begins with
+story an actor on demand that ends at once is not started more often than its backoff begins with
 tree
   a on_demand backoff=200ms/30s
 boot
@@ -119,7 +119,7 @@ after 250ms
 exit a 0
 expect listen a
 
-story a group restart starts those that ran, and has the others wait again
+story a group restart starts actors on demand that ran, and has the others wait again
 tree
   s one_for_all
     a on_demand
@@ -165,7 +165,7 @@ demand a
 expect nothing
 view a stopped
 
-story one that is not needed any more is stopped and waits
+story an actor on demand that is not needed any more is stopped and waits
 tree
   a on_demand
 boot
@@ -179,7 +179,7 @@ expect t a, x a, listen a
 view a waiting ready=yes restarts=0
 reports
 
-story one that is not needed any more does not come back from its backoff
+story an actor on demand that is not needed any more does not come back from its backoff
 tree
   a on_demand backoff=1s/8s/10s/2000/0
 boot
@@ -195,7 +195,7 @@ after 1s
 expect listen a
 view a waiting
 
-story one that does not start on demand heeds neither
+story demand and idleness do not change an actor that does not start on demand
 tree
   a
 boot

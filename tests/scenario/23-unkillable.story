@@ -30,7 +30,7 @@ expect x b
 stop b
 reply stop b done
 
-story a shutdown goes on without it
+story a shutdown goes on without a process that cannot be killed
 tree
   a
   b kill_timeout=2s
@@ -141,7 +141,7 @@ signal a KILL
 expect x a, S a
 view a running
 
-story a group waits for it, in a one_for_all restart
+story a one_for_all restart waits for a member that cannot be killed
 tree
   s one_for_all
     a
@@ -200,7 +200,7 @@ expect nothing
 signal a KILL
 expect x a, removed a
 
-story a supervisor with a process goes on without it, and there is no second one
+story a supervisor goes on without its process that cannot be killed, and starts no second one
 tree
   m both permanent
     a
@@ -247,7 +247,7 @@ expect x b
 stop s
 reply stop s done
 
-story one_for_one goes past it when its supervisor starts anew, others wait
+story a one_for_one supervisor that starts anew goes past a child that cannot be killed
 tree
   s one_for_one
     a
@@ -266,7 +266,7 @@ view a unkillable
 signal a KILL
 expect x a, S a
 
-story a watcher is told when it is gone, not before
+story a watcher is told of an unkillable actor when that is gone, not before
 tree
   a
   w watch=a:stop
@@ -302,7 +302,7 @@ view w waiting lacks=s
 signal s KILL
 expect x s, S w
 
-story what the supervisor says of it: resume is the restart that is under way
+story the supervisor's directive for an unkillable child: resume means the restart that is under way
 tree
   s one_for_one decider=unkillable->resume,default
     a
@@ -320,7 +320,7 @@ reply restart a failed
 signal a KILL
 expect x a, S a
 
-story nobody stands still for it
+story freeze_while_deciding ends when the child turns out to be unkillable
 tree
   s one_for_one freezes=yes
     a

@@ -191,7 +191,7 @@ after 20ms
 expect S a
 reports
 
-story one that ends at once while it is needed is paced, without a backoff too
+story an actor on demand that ends at once while it is needed is paced, without a backoff too
 tree
   a on_demand
 boot

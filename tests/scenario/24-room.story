@@ -36,7 +36,7 @@ expect S a
 report started a window=1
 reply restart a done
 
-story DECISIONS 46 a first start that fails for another reason after that is the first still
+story DECISIONS 46 a start that fails for another reason after a shortage is still the first start
 tree
   a
 broken a ENOSPC 1
@@ -48,7 +48,7 @@ expect S a
 report failure a exec:ENOENT stop
 view a failed
 
-story DECISIONS 46 without room for its pre_start a start is tried again in the same way
+story DECISIONS 46 a start without room for its pre_start is tried again, slower and slower
 tree decider=stopping
   a hooks=all backoff=1s/30s
 hear shortage
@@ -67,7 +67,7 @@ expect pre_start a start, S a, post_start a start
 report started a window=3
 view a running restarts=0 failures=0 generation=1
 
-story DECISIONS 46 so it is with the pre_start of a supervisor
+story DECISIONS 46 a supervisor without room for its pre_start tries again, slower and slower
 tree
   s one_for_one hooks=pre_start
     a
@@ -82,7 +82,7 @@ expect pre_start s start, S a
 report started s window=1
 report started a
 
-story DECISIONS 46 one that waits for room for its pre_start can be stopped
+story DECISIONS 46 an actor that waits for room for its pre_start can be stopped
 tree
   a hooks=pre_start
 hook a pre_start broken ENOMEM
@@ -92,7 +92,7 @@ stop a
 view a stopped
 reply stop a done
 
-story DECISIONS 46 those in order behind it wait in a group, and do not where each is alone
+story DECISIONS 46 siblings behind an actor without room wait for it in a group, and not under one_for_one
 tree
   s one_for_all
     a
@@ -141,7 +141,7 @@ expect S a
 after 200ms
 expect S a
 
-story DECISIONS 46 a rule that names the errno is asked all the same
+story DECISIONS 46 a rule that names the errno of a shortage decides about it
 tree decider=exec:ENOMEM->stop,any->restart
   a
   b
@@ -159,7 +159,7 @@ report failure b exit:1 restart
 after 200ms
 expect S b
 
-story DECISIONS 46 one that waits for room can be stopped, and started at once
+story DECISIONS 46 an actor that waits for room can be stopped, and started at once
 tree
   a
 broken a ENOMEM
@@ -189,7 +189,7 @@ after 200ms
 expect S c
 reply add c done
 
-story DECISIONS 46 another failure ends what is told once, and so does a stop
+story DECISIONS 46 after another failure, or a stop, the next shortage is told as a new one
 tree decider=any->restart
   a backoff=1s/1s
 hear shortage

@@ -11,7 +11,7 @@ exit n 3
 report failure n exit:3 stop
 expect t b, x b, t a, x a, exit 3
 
-story DECISIONS 52 its normal end is 0
+story DECISIONS 52 the normal end of an actor named by exit_code_from is 0
 tree
   a
   n transient gives_exit
@@ -20,7 +20,7 @@ expect S a, S n
 exit n 0
 expect t a, x a, exit 0
 
-story DECISIONS 52 128 and the signal that killed it
+story DECISIONS 52 an actor named by exit_code_from that a signal killed: 128 and the signal
 tree
   a
   n never gives_exit
@@ -30,7 +30,7 @@ signal n KILL
 report failure n signal:KILL stop
 expect t a, x a, exit 137
 
-story DECISIONS 52 one that never ran is 70
+story DECISIONS 52 an actor named by exit_code_from that never ran: 70
 tree
   a
   n never gives_exit
@@ -48,7 +48,7 @@ boot
 reports
 expect S a, pre_start n start, t a, x a, exit 70
 
-story DECISIONS 52 also where it ran before
+story DECISIONS 52 a pre_start that fails at a restart is 70, though the actor ran before
 tree limit=1/60s
   a
   n gives_exit hooks=pre_start
@@ -116,7 +116,7 @@ expect S t
 exit t 0
 expect exit 70
 
-story DECISIONS 52 a temporary end that nobody sees any more
+story DECISIONS 52 the code of a temporary actor counts, although the actor is gone from the tree
 tree auto_shutdown=any_significant
   n temporary significant gives_exit
   a
@@ -126,7 +126,7 @@ exit n 9
 reports
 expect removed n, t a, x a, exit 9
 
-story DECISIONS 52 escalated to the top its own code counts
+story DECISIONS 52 where the failure of the actor itself is escalated to the top its code counts
 tree
   a
   n never gives_exit on_failure=escalating
@@ -136,7 +136,7 @@ exit n 3
 reports
 expect t a, x a, exit 3
 
-story DECISIONS 52 a top that gives up because of another is 70
+story DECISIONS 52 a top that gives up because of another actor is 70
 tree decider=exit:9->escalate,any->restart
   a
   n never gives_exit
@@ -159,7 +159,7 @@ exit b 1
 reports
 expect t n, x n, t a, x a, exit 143
 
-story DECISIONS 52 a restart of its supervisor begins it anew
+story DECISIONS 52 an actor that ended is awaited where its supervisor is restarted, which begins it anew
 tree
   s one_for_one
     n never gives_exit
@@ -170,7 +170,7 @@ restart s
 expect t b, x b, t n, x n, S n, S b
 reply restart s done
 
-story DECISIONS 52 below a supervisor that failed for good it has ended
+story DECISIONS 52 an actor below a supervisor that failed for good has ended
 tree decider=stopping
   s one_for_one decider=escalating
     n gives_exit
@@ -198,7 +198,7 @@ exit n@2 5
 report failure n@2 exit:5 stop
 expect exit 5
 
-story DECISIONS 52 nor is a stop by hand while its group waits to be restarted
+story DECISIONS 52 a stop by hand is no end for good while the group of the actor waits to be restarted
 tree one_for_all
   a
   n gives_exit backoff=1s/1s
@@ -213,7 +213,7 @@ expect nothing
 after 1s
 expect S a
 
-story DECISIONS 52 nor one while its group goes down to be restarted
+story DECISIONS 52 a stop by hand is no end for good while the group of the actor goes down to be restarted
 tree one_for_all
   a
   n gives_exit
@@ -267,7 +267,7 @@ expect t n, x n
 reply stop n done
 expect nothing
 
-story DECISIONS 52 of several that its group takes along before it has begun
+story DECISIONS 52 a replica that its group takes along before it has begun is not awaited
 tree rest_for_one decider=stopping
   n@1 gives_exit ready=told
   n@2 gives_exit
@@ -277,7 +277,7 @@ exit n@1 3
 reports
 expect exit 3
 
-story DECISIONS 52 so is one that runs once when the supervisor of it restarts its children
+story DECISIONS 52 an actor that runs once has ended for good when its supervisor restarts its children
 tree
   s one_for_one both keep_children=restart
     a
@@ -289,7 +289,7 @@ exit s 1
 reports
 expect S s, t a, t n, x a, x n, t b, x b, t s, x s, exit 143
 
-story DECISIONS 52 a top that fails because another could not start is 70
+story DECISIONS 52 a top that fails because another actor could not start is 70
 tree decider=escalating
   s one_for_one decider=escalating
     n gives_exit
@@ -300,7 +300,7 @@ expect S n, S b, t n, x n
 reports
 expect exit 70
 
-story DECISIONS 52 so is an actor that gives up because of another
+story DECISIONS 52 a top that gives up because of a supervisor, which failed for another actor, is 70
 tree intensity=0/60s
   s one_for_one decider=escalating
     n gives_exit
@@ -312,7 +312,7 @@ exit b 1
 reports
 expect t a, x a, t n, x n, exit 70
 
-story DECISIONS 52 one that gives up because of the actor itself has its code
+story DECISIONS 52 a top that gives up because of the actor itself has the code of the actor
 tree intensity=0/60s
   s one_for_one decider=escalating
     n gives_exit
@@ -334,7 +334,7 @@ exit t 1
 reports
 expect t a, x a, exit 70
 
-story DECISIONS 52 so is one that failed before the last one ended
+story DECISIONS 52 a significant actor that failed before the last significant actor ended is 70
 tree auto_shutdown=all_significant
   t temporary significant
   u never significant
@@ -346,7 +346,7 @@ expect removed t
 exit u 0
 expect exit 70
 
-story DECISIONS 52 and one below a significant supervisor
+story DECISIONS 52 a significant actor that failed below a significant supervisor is 70
 tree auto_shutdown=any_significant
   q one_for_one transient significant auto_shutdown=any_significant
     c never significant
@@ -357,7 +357,7 @@ exit c 1
 reports
 expect t d, x d, exit 70
 
-story DECISIONS 52 a supervisor that began anew has forgotten it
+story DECISIONS 52 a supervisor that began anew has forgotten the failure of a significant actor
 tree auto_shutdown=all_significant
   q one_for_one transient significant auto_shutdown=all_significant
     c never significant
@@ -388,7 +388,7 @@ expect S a, S db, t a
 after 1s
 expect x a, exit 70
 
-story DECISIONS 52 so does an actor that waits for an actor in the same position
+story DECISIONS 52 an actor that waits for an actor that waits in vain never runs either: 70
 tree
   n never gives_exit needs=api:ready
   api never needs=db:completed
@@ -400,7 +400,7 @@ report failure db exit:1 stop
 report failure n exit:1 stop origin=db
 expect exit 70
 
-story DECISIONS 52 but the turn of an actor comes behind a supervisor with such an actor
+story DECISIONS 52 a supervisor with an actor that waits in vain does not hold up the actors behind it
 tree rest_for_one
   db never
   s one_for_one
@@ -415,7 +415,7 @@ expect S n
 exit n 0
 expect exit 0
 
-story DECISIONS 52 and an actor behind it in a group that starts in order
+story DECISIONS 52 an actor behind one that waits in vain, in a group that starts in order, never runs: 70
 tree rest_for_one
   db never
   api never needs=db:completed
@@ -427,7 +427,7 @@ report failure db exit:1 stop
 report failure n exit:1 stop origin=db
 expect exit 70
 
-story DECISIONS 52 also an actor with an earlier end, of any code
+story DECISIONS 52 an actor that ended before, with any code, and now waits in vain is 70
 tree
   db never
   n gives_exit needs=db:ready backoff=1s/1s
@@ -463,7 +463,7 @@ exit n 4
 reports
 expect exit 4
 
-story DECISIONS 52 and as long as another replica may
+story DECISIONS 52 an actor that waits in vain does not end supd as long as another replica runs
 tree
   n@1 never gives_exit needs=db:completed
   n@2 never gives_exit
@@ -477,7 +477,7 @@ exit n@2 0
 report failure n@1 exit:1 stop origin=db
 expect exit 70
 
-story DECISIONS 52 or as another replica is stopped by hand
+story DECISIONS 52 an actor that waits in vain does not end supd while another replica is stopped by hand
 tree
   n@1 never gives_exit needs=db:completed
   n@2 never gives_exit
@@ -497,7 +497,7 @@ exit n@2 5
 reports
 expect exit 70
 
-story DECISIONS 52 and as long as the supervisor of what it waits for starts that again
+story DECISIONS 52 an actor may run as long as the supervisor of the needed actor starts that again
 tree
   s one_for_one shutdown=infinity
     db never
@@ -515,7 +515,7 @@ after 1s
 expect x c, S db, S c
 reply restart s done
 
-story DECISIONS 52 nor does what completed once need be ready again: it never will be
+story DECISIONS 52 a needed actor that is done and was never ready will not be ready: 70
 tree
   a
   n never gives_exit needs=db:ready
@@ -543,7 +543,7 @@ after 1s
 report failure n normal stop origin=db
 expect exit 70
 
-story DECISIONS 52 of replicas that it needs one is enough
+story DECISIONS 52 of the replicas that an actor needs one is enough to make it wait in vain
 tree start=parallel
   n never gives_exit needs=w:ready
   w@1 never ready=told
@@ -555,7 +555,7 @@ report failure w@1 early_exit stop
 report failure n early_exit stop origin=w@1
 expect t w@2, x w@2, exit 70
 
-story DECISIONS 52 the supervisor of what it needs may have failed
+story DECISIONS 52 an actor waits in vain, too, if the supervisor of the needed actor has failed
 tree decider=stopping
   n never gives_exit needs=db:completed
   s one_for_one decider=escalating
@@ -584,7 +584,7 @@ report failure c exit:1 stop
 report failure n@1 exit:1 stop origin=db
 expect t n@2, x n@2, exit 70
 
-story DECISIONS 52 nor where a supervisor further above what it waits for starts that again
+story DECISIONS 52 an actor may run as long as a supervisor further above the needed actor starts that again
 tree
   t one_for_one shutdown=infinity
     s one_for_one
@@ -603,7 +603,7 @@ after 1s
 expect x c, S db, S c
 reply restart t done
 
-story DECISIONS 52 while its own supervisor restarts it is not decided if it waits in vain
+story DECISIONS 52 while the supervisor of an actor restarts it is not decided whether the actor waits in vain
 tree
   s one_for_one shutdown=infinity
     n never gives_exit needs=db:completed
@@ -623,7 +623,7 @@ report failure n exit:1 stop origin=db
 reply restart s superseded
 expect x c, exit 70
 
-story DECISIONS 52 nor does an actor that is passed on to, as what waits in vain holds up no others
+story DECISIONS 52 an actor that waits in vain holds up no sibling under one_for_one
 tree
   db never
   api never needs=db:completed
@@ -646,7 +646,7 @@ boot
 reports
 expect S a, pre_start s start, t a, x a, exit 70
 
-story DECISIONS 52 so is one below a supervisor further above
+story DECISIONS 52 an actor is 70 if a supervisor further above fails for good before the actor began
 tree
   a
   s one_for_one never hooks=pre_start
@@ -657,7 +657,7 @@ boot
 reports
 expect S a, pre_start s start, t a, x a, exit 70
 
-story DECISIONS 52 not while the supervisor of it comes again
+story DECISIONS 52 an actor that did not begin is awaited while its supervisor comes again
 tree
   a
   s one_for_one hooks=pre_start backoff=1s/1s
@@ -670,7 +670,7 @@ after 1s
 reports
 expect pre_start s start
 
-story DECISIONS 52 nor where a command is to start it: it is disabled
+story DECISIONS 52 a disabled actor below a supervisor that failed for good is awaited
 tree
   a
   s one_for_one never hooks=pre_start
@@ -692,7 +692,7 @@ report failure db exit:1 stop
 report failure n exit:1 stop origin=db
 expect exit 70
 
-story DECISIONS 52 of two the one waits in vain and the other has lost its supervisor
+story DECISIONS 52 of two replicas one waits in vain and the other has lost its supervisor: 70
 tree
   n@1 never gives_exit needs=db:completed
   db never
@@ -734,7 +734,7 @@ boot
 reports
 expect S a, pre_start n@1 start, t a, x a, exit 70
 
-story DECISIONS 52 nor where the end of a supervisor of what it waits for is not decided yet
+story DECISIONS 52 an actor may run while the end of a supervisor of the needed actor is not decided
 tree
   t one_for_one intensity=0/60s shutdown=infinity
     db never
@@ -751,7 +751,7 @@ after 1s
 reports
 expect x c, S db, S c, S d
 
-story DECISIONS 52 a replica whose supervisor restarts has not ended for good, though another waits in vain
+story DECISIONS 52 a replica has not ended for good while its supervisor restarts, though another waits in vain
 tree
   s one_for_one shutdown=infinity
     c
@@ -772,7 +772,7 @@ after 1s
 expect x c, S c, S n@1
 reply restart s done
 
-story DECISIONS 52 a replica that ended, and whose supervisor restarts, has not ended for good
+story DECISIONS 52 a replica that ended has not ended for good while its supervisor restarts
 tree
   s one_for_one shutdown=infinity
     n@1 never gives_exit
@@ -797,7 +797,7 @@ expect t c
 after 1s
 expect x c, exit 4
 
-story DECISIONS 52 nor does it keep supd up if it is disabled and started by hand
+story DECISIONS 52 a disabled replica that was started by hand does not keep supd up after its end
 tree
   s one_for_one shutdown=infinity
     n@1 never gives_exit disabled
@@ -830,7 +830,7 @@ exit a 1
 reports
 expect removed n, exit 70
 
-story DECISIONS 52 so is one below a temporary supervisor that did not start yet
+story DECISIONS 52 an actor is 70 if the restart of a group forgets its temporary supervisor before that began
 tree one_for_all
   a ready=told
   s one_for_one temporary
@@ -841,7 +841,7 @@ exit a 1
 reports
 expect removed s, exit 70
 
-story DECISIONS 52 or that was about to start it
+story DECISIONS 52 an actor is 70 if its temporary supervisor is forgotten in the midst of its start
 tree rest_for_one
   b
   a
@@ -864,7 +864,7 @@ exit a 1
 reports
 expect exit 70
 
-story DECISIONS 52 nor is one below a supervisor that runs once
+story DECISIONS 52 an actor below a supervisor that runs once is not started by the restart of its group
 tree one_for_all
   a ready=told
   s one_for_one never
@@ -875,7 +875,7 @@ exit a 1
 reports
 expect exit 70
 
-story DECISIONS 52 but one that a command is to start is awaited
+story DECISIONS 52 a disabled actor that runs once is awaited, though the restart of its group does not start it
 tree one_for_all
   a ready=told
   n never disabled gives_exit
@@ -906,7 +906,7 @@ exit e 1
 reports
 expect t n, x n, exit 143
 
-story DECISIONS 52 or its supervisor
+story DECISIONS 52 a death pact that stops a supervisor ends the actor below it for good
 tree
   e never
   a
@@ -918,7 +918,7 @@ exit e 1
 reports
 expect t n, x n, t a, x a, exit 143
 
-story DECISIONS 52 it waits in vain for what a group took along for good
+story DECISIONS 52 an actor waits in vain for an actor that its group took along for good
 tree
   s one_for_all decider=stopping
     db
@@ -931,7 +931,7 @@ report failure c exit:1 stop
 report failure n normal stop origin=db
 expect t db, x db, exit 70
 
-story DECISIONS 52 or for what never began
+story DECISIONS 52 an actor waits in vain for an actor that its group took along before it began
 tree
   s one_for_all
     a ready=told
@@ -946,7 +946,7 @@ ready a
 report failure n * stop origin=db
 expect t a, x a, exit 70
 
-story DECISIONS 52 or for what a death pact stopped
+story DECISIONS 52 an actor waits in vain for an actor that a death pact stopped
 tree
   e never
   db watch=e:stop ready=told

@@ -419,7 +419,7 @@ expect t a, x a
 reply stop a done
 view a stopped
 
-story a start of one of a group that waits for its delay starts all of it
+story a start of one member of a group that waits for its delay starts the whole group
 tree
   s one_for_all
     a backoff=10s/10s

@@ -185,7 +185,7 @@ exit a 1
 expect S a
 report failure a exit:1 resume
 
-story one that gave up and is to be resumed is restarted, which counts
+story a supervisor that gave up and is to be resumed is restarted, which counts
 tree intensity=1/60s decider=any->resume
   s one_for_one intensity=0/60s
     a

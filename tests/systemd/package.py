@@ -81,7 +81,7 @@ def clean(_m):
     check(not LINTIAN, "\n".join(LINTIAN))
 
 
-@test("it is installed, starts supd, and brings the group, the directories and the schema")
+@test("the package is installed, starts supd, and brings the group, the directories and the schema")
 def install(m):
     m.before = m.files()
     m.dpkg("-i", "/mnt/supd.deb")
@@ -137,7 +137,7 @@ def upgrade(m):
     check("sleep" in m.run("cat", m.conf).stdout, "the configuration was replaced")
 
 
-@test("removed it stops in order, purged it leaves nothing")
+@test("when the package is removed supd stops in order, when it is purged nothing is left")
 def purge(m):
     m.start()
     m.dpkg("-r", "supd")
