@@ -217,6 +217,8 @@ rig_settle(struct rig *rig)
 	}
 	rig_take(rig);
 	rig_check(rig);
+	if (!rig->unchecked && rig->fault == NULL)
+		rig->fault = rig_wrong_goal(rig);
 }
 
 void

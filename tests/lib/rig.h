@@ -25,7 +25,7 @@ struct rig {
 	size_t answered;    /* how much of the log rig_runs() has answered */
 	const char *fault;  /* the first complaint of core_check(), or of the rig */
 	uint32_t limit_max; /* the largest limit of any supervisor so far */
-	bool unchecked;     /* do not call core_check() */
+	bool unchecked;     /* do not call core_check(), nor rig_wrong_goal() */
 };
 
 void rig_init(struct rig *rig, uint32_t nodes, uint64_t seed);
@@ -59,6 +59,7 @@ const struct action *rig_last(const struct rig *rig, enum action_kind kind,
                               struct ref ref);
 const struct action *rig_report(const struct rig *rig, enum report report,
                                 struct ref ref);
+const char *rig_wrong_goal(const struct rig *rig);
 bool ref_equal(struct ref a, struct ref b);
 
 #endif

@@ -222,12 +222,13 @@ failure_give_up(struct turn *turn, struct node *supervisor)
 		cause = supervisor->failure.cause;
 	supervisor->process.end =
 	    supervisor->ending.as == ENDING_RETIRES ? finished : cause;
-	if (failure_is_moot(turn, supervisor))
+	if (failure_is_moot(turn, supervisor)) {
+		goal_down(supervisor);
 		down_bring(turn, supervisor);
-	else if (supervisor->ending.as == ENDING_RETIRES ||
-	         (spec_of(supervisor)->policy.decider.preset == PRESET_OTP &&
-	          supervisor->links.depth > 1 &&
-	          supervisor->ending.as != ENDING_START_FAILED))
+	} else if (supervisor->ending.as == ENDING_RETIRES ||
+	           (spec_of(supervisor)->policy.decider.preset == PRESET_OTP &&
+	            supervisor->links.depth > 1 &&
+	            supervisor->ending.as != ENDING_START_FAILED))
 		failure_normal_end(turn, supervisor);
 	else
 		failure_handle(turn, supervisor, &cause, supervisor);

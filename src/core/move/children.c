@@ -40,7 +40,6 @@ children_stop(struct turn *turn, struct node *supervisor)
 		/* A stopped child changes no state, so its waiters are told here. */
 		wait_state_changed(core, child);
 		part_pass(core, child);
-		wait_state_changed(core, child);
 		if (node_is_pending(child) && child->children.are != CHILDREN_DOWN)
 			down_wait_turn(core, child);
 		if (node_is_live(child))

@@ -6,7 +6,7 @@
  *
  * Down (STOPPED, DONE, FAILED) and
  *	DOWN     stays so
- *	UP       starts as soon as its supervisor takes starts
+ *	UP       starts as soon as its supervisor takes starts, and is in no group
  *	RESTART  is a member of a group, and starts together with it
  *
  * Pending (WAITING, BACKOFF) and
@@ -16,7 +16,8 @@
  *	RESTART  the same: what had to go down is down
  *
  * STARTING, RUNNING (shown as suspended while it is frozen) and
- *	DOWN     begins to stop
+ *	DOWN     begins to stop; a node that the start of supervisors above failed with,
+ *	         when its own supervisor stops
  *	UP       goes on
  *	RESTART  begins to stop
  *
@@ -28,7 +29,8 @@
  *
  * A member of a group (`grouped`) takes the step of STARTING and RUNNING in the order of
  * the group.  A node to be restarted in its supervisor's sequence (COMEBACK_IN_SEQUENCE)
- * has the goal UP until its turn has come.  A node that is held has the goal DOWN.
+ * has the goal UP until its turn has come, unless it is stopped before.  A node that is
+ * held has the goal DOWN.  tests/lib/goal_table.c holds the core to this after each turn.
  */
 #ifndef CORE_GOAL_H
 #define CORE_GOAL_H
