@@ -41,6 +41,14 @@ def read(path):
         return file.read()
 
 
+def statements(node):
+    """The node and all statements in it."""
+    yield node
+    for part in ("body", "orelse", "finalbody", "handlers"):
+        for inner in getattr(node, part, []):
+            yield from statements(inner)
+
+
 def comments(path):
     """Line and text of each comment and docstring; # comments that stand together are one."""
     text = read(path)
@@ -48,7 +56,7 @@ def comments(path):
     for match in re.finditer(form, text, re.S):
         if "SPDX" not in match[1]:
             yield text.count("\n", 0, match.start()) + 1, match[1].replace("*", " ")
-    for node in ast.walk(ast.parse(text)) if path.endswith(".py") else []:
+    for node in statements(ast.parse(text)) if path.endswith(".py") else []:
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
             yield node.body[0].lineno, re.sub(r"`[^`]*`", " code ", ast.get_docstring(node))
 

@@ -49,23 +49,26 @@ def main():
     sections = set(re.findall(r"^#+ (\d+(?:\.\d+)?)\.? ", semantics, re.M))
     wrong = []
     for path in sorted(sources()):
-        for number, line in enumerate(read(path).splitlines(), 1):
-            at = f"{path}:{number}"
-            for numbers in re.findall(r"\bDECISIONS(?:\.md)? ((?:\d+)(?:(?:, | and |–|-)\d+)*)", line):
-                for n in re.findall(r"\d+", numbers):
-                    if int(n) not in decisions:
-                        wrong.append(f"{at}: no DECISIONS {n}")
-            for rule in re.findall(r"(?<![\w-])([OADBLGEM]-\d+|[CI]\d+)(?![\w-])", line):
-                if rule not in rules:
-                    wrong.append(f"{at}: no rule {rule}")
-            for numbers in re.findall(r"\bSEMANTICS(?:\.md)? (\d+(?:\.\d+)?(?:, \d+(?:\.\d+)?)*)", line):
-                for section in numbers.split(", "):
-                    if section not in sections:
-                        wrong.append(f"{at}: no SEMANTICS {section}")
-            for document in re.findall(r"\b(?!NAME|YAML)([A-Z]{4,})(?:\.md|'s)\b", line):
-                places = [f"doc/{document}.md", f"{document}.md"]
-                if not any(os.path.exists(os.path.join(TOP, p)) for p in places):
-                    wrong.append(f"{at}: no document {document}.md")
+        text = read(path)
+
+        def miss(match, what):
+            wrong.append(f"{path}:{text.count(chr(10), 0, match.start()) + 1}: no {what}")
+
+        for match in re.finditer(r"\bDECISIONS(?:\.md)? ((?:\d+)(?:(?:, | and |–|-)\d+)*)", text):
+            for n in re.findall(r"\d+", match[1]):
+                if int(n) not in decisions:
+                    miss(match, f"DECISIONS {n}")
+        for match in re.finditer(r"(?<![\w-])([OADBLGEM]-\d+|[CI]\d+)(?![\w-])", text):
+            if match[1] not in rules:
+                miss(match, f"rule {match[1]}")
+        for match in re.finditer(r"\bSEMANTICS(?:\.md)? (\d+(?:\.\d+)?(?:, \d+(?:\.\d+)?)*)", text):
+            for section in match[1].split(", "):
+                if section not in sections:
+                    miss(match, f"SEMANTICS {section}")
+        for match in re.finditer(r"\b(?!NAME|YAML)([A-Z]{4,})(?:\.md|'s)\b", text):
+            places = [f"doc/{match[1]}.md", f"{match[1]}.md"]
+            if not any(os.path.exists(os.path.join(TOP, p)) for p in places):
+                miss(match, f"document {match[1]}.md")
     missing = list(missing_files())
     print("1..2")
     for offence in wrong + missing:

@@ -98,24 +98,24 @@ def look_at_includes(sources):
 
 def read_calls(sources):
     """What file calls what file, and what symbol no other file wants: by the objects that were built."""
-    defined, wanted = {}, collections.defaultdict(set)
+    defined, wanted, objects = {}, collections.defaultdict(set), {}
     for path in sources:
         if not path.endswith(".c"):
             continue
         folder, name = os.path.split(path[:-2])
         folder = os.path.join(BUILD, "src", folder)
-        objects = [o for o in os.listdir(folder) if re.fullmatch(rf"(\w+-)?{re.escape(name)}\.o", o)] \
-            if os.path.isdir(folder) else []
-        if not objects:
-            continue
-        out = subprocess.run([os.environ.get("NM", "nm"), "-g"] + [os.path.join(folder, o) for o in objects],
-                             capture_output=True, text=True, check=True).stdout
-        for line in out.splitlines():
-            parts = line.split()
-            if len(parts) == 3 and not parts[2].startswith("__"):  # of a sanitizer
-                defined[parts[2]] = path
-            elif len(parts) == 2 and parts[0] == "U":
-                wanted[path].add(parts[1])
+        for file in os.listdir(folder) if os.path.isdir(folder) else []:
+            if re.fullmatch(rf"(\w+-)?{re.escape(name)}\.o", file):
+                objects[os.path.join(folder, file)] = path
+    # One process reads all of them: each start of nm takes longer than its object.
+    out = subprocess.run([os.environ.get("NM", "nm"), "-gA", *objects], capture_output=True, text=True, check=True).stdout
+    for line in out.splitlines():
+        file, said = line.rsplit(":", 1)
+        parts = said.split()
+        if len(parts) == 3 and not parts[2].startswith("__"):  # of a sanitizer
+            defined[parts[2]] = objects[file]
+        elif len(parts) == 2 and parts[0] == "U":
+            wanted[objects[file]].add(parts[1])
     calls = collections.defaultdict(lambda: collections.defaultdict(set))
     for path, symbols in wanted.items():
         for symbol in symbols:
