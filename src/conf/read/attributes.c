@@ -174,11 +174,9 @@ read_cpu_affinity(struct reader *reader, const struct yaml *node, void *target,
 		             "no processor is left; write a list such as [0, 2-3]");
 		return;
 	}
-	if (node->type == NODE_TEXT)
-		last = RANGE_LAST(read_value(&schema_cpus, node).number);
-	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++) {
+	for (size_t i = 0; i < node_n_items(node); i++) {
 		unsigned int one =
-		    RANGE_LAST(read_value(&schema_cpus, node->items[i]).number);
+		    RANGE_LAST(read_value(&schema_cpus, node_item(node, i)).number);
 
 		last = one > last ? one : last;
 	}
@@ -187,12 +185,11 @@ read_cpu_affinity(struct reader *reader, const struct yaml *node, void *target,
 	    arena_alloc(reader->keep, attributes->n_cpus, sizeof(*attributes->cpus));
 	if (attributes->cpus == NULL)
 		return;
-	if (node->type == NODE_TEXT)
-		set_cpus(reader, node, trail, attributes);
-	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++) {
-		set_cpus(reader, node->items[i], &(struct trail){trail, NULL, i},
+	for (size_t i = 0; i < node_n_items(node); i++)
+		set_cpus(reader, node_item(node, i),
+		         node->type == NODE_LIST ? &(struct trail){trail, NULL, i}
+		                                 : trail,
 		         attributes);
-	}
 }
 
 /* ---- capabilities ---- */
@@ -214,8 +211,8 @@ read_capability_set(const struct yaml *node, uint64_t allowed,
 	uint64_t set = 0;
 
 	*ret_refused = NULL;
-	for (size_t i = 0; i < (node->type == NODE_LIST ? node->n : 1); i++) {
-		const struct yaml *item = node->type == NODE_LIST ? node->items[i] : node;
+	for (size_t i = 0; i < node_n_items(node); i++) {
+		const struct yaml *item = node_item(node, i);
 		uint64_t bit = capability_bit(item);
 
 		set |= bit;
@@ -349,13 +346,13 @@ read_environment_file(struct reader *reader, const struct yaml *node, void *targ
                       const struct trail *trail)
 {
 	struct conf_process *process = ((struct conf_actor *)target)->process;
-	const size_t n = node->type == NODE_LIST ? node->n : 1;
+	const size_t n = node_n_items(node);
 	char **files = arena_alloc(reader->keep, n + 1, sizeof(*files));
 
 	if (files == NULL)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		const struct yaml *item = node->type == NODE_LIST ? node->items[i] : node;
+		const struct yaml *item = node_item(node, i);
 		const bool may_lack = item->text[0] == '-';
 
 		files[i] = read_path(reader, item, item->text + may_lack);

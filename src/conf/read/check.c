@@ -73,6 +73,19 @@ reader_report(struct reader *reader, enum conf_severity severity, const struct y
 	            strbuf_str(&path), message);
 }
 
+/* A user or group is not known: at boot the actor has to wait for it (DECISIONS 62),
+ * later the file is wrong.  True at boot. */
+bool
+reader_report_unknown(struct reader *reader, const struct yaml *at,
+                      const struct trail *trail, const char *text)
+{
+	const bool boot = reader->options->boot;
+
+	reader_report(reader, boot ? CONF_WARNING : CONF_ERROR, at, trail, "%s%s", text,
+	              boot ? "; until then the actor cannot be started" : "");
+	return boot;
+}
+
 static void
 push(struct checker *checker, const struct yaml *node, const struct schema_type *type,
      struct trail step)

@@ -185,22 +185,6 @@ take_value(struct envfile *file, char **ret)
 	return 0;
 }
 
-static int
-take_all(struct envfile *file, envfile_fn *on_variable, void *data)
-{
-	char *key = NULL, *value = NULL;
-	int r = 0;
-
-	while (r == 0 && find_line(file)) {
-		r = take_key(file, &key);
-		if (r == 0)
-			r = take_value(file, &value);
-		if (r == 0)
-			on_variable(data, key, value);
-	}
-	return r;
-}
-
 /*
  * As envfile_read() for what was read already.  Without memory and without the C
  * library's state, for a child of os/spawn/spawn.h.
@@ -211,10 +195,19 @@ envfile_parse(const struct envfile_text *read, envfile_fn *on_variable, void *da
 {
 	struct envfile file = {
 	    .path = read->path, .at = read->text, .line = 1, .err = err};
+	char *key = NULL, *value = NULL;
+	int r = 0;
 
 	if (memchr(read->text, '\0', read->len) != NULL)
 		return err_say(err, -EINVAL, "%s has a NUL character in it", read->path);
-	return take_all(&file, on_variable, data);
+	while (r == 0 && find_line(&file)) {
+		r = take_key(&file, &key);
+		if (r == 0)
+			r = take_value(&file, &value);
+		if (r == 0)
+			on_variable(data, key, value);
+	}
+	return r;
 }
 
 /*

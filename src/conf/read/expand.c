@@ -205,16 +205,11 @@ struct expansion_step {
 static struct yaml *
 open_copy(struct arena *arena, const struct yaml *from)
 {
-	struct yaml *to = node_new(arena, from->type, from);
+	struct yaml *to = node_with_room(arena, from->type, from, from->n);
 
-	if (to == NULL)
-		return NULL;
-	to->n = from->n;
-	if (from->type == NODE_LIST)
-		to->items = arena_alloc(arena, from->n, sizeof(*to->items));
-	else
-		to->pairs = arena_alloc(arena, from->n, sizeof(*to->pairs));
-	return to->items != NULL || to->pairs != NULL ? to : NULL;
+	if (to != NULL)
+		to->n = from->n;
+	return to;
 }
 
 static void

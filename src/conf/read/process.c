@@ -119,13 +119,7 @@ static void
 report_unknown(struct reader *reader, const struct yaml *node, struct conf_identity *id,
                const struct trail *trail, const char *text)
 {
-	if (!reader->options->boot) {
-		reader_error(reader, node, trail, "%s", text);
-		return;
-	}
-	reader_warn(reader, node, trail, "%s; until then the actor cannot be started",
-	            text);
-	if (id->unknown == NULL)
+	if (reader_report_unknown(reader, node, trail, text) && id->unknown == NULL)
 		id->unknown = arena_dup(reader->keep, text);
 }
 
@@ -192,7 +186,7 @@ static void
 add_groups(struct reader *reader, const struct yaml *node, struct conf_identity *id,
            const struct trail *trail)
 {
-	const size_t n = node->type == NODE_LIST ? node->n : 1;
+	const size_t n = node_n_items(node);
 	gid_t *groups = arena_alloc(reader->keep, id->n_groups + n, sizeof(gid_t));
 	struct err err;
 
@@ -202,7 +196,7 @@ add_groups(struct reader *reader, const struct yaml *node, struct conf_identity 
 		memcpy(groups, id->groups, id->n_groups * sizeof(gid_t));
 	id->groups = groups;
 	for (size_t i = 0; i < n; i++) {
-		const struct yaml *item = node->type == NODE_LIST ? node->items[i] : node;
+		const struct yaml *item = node_item(node, i);
 		gid_t gid;
 
 		if (users_find_group(reader->users, item->text, &gid, &err) < 0)
@@ -246,8 +240,7 @@ static void
 keep_asked(struct reader *reader, const struct yaml *user, const struct yaml *group,
            const struct yaml *more, struct conf_identity *id)
 {
-	const bool is_list = more != NULL && more->type == NODE_LIST;
-	const size_t n = is_list ? more->n : more != NULL;
+	const size_t n = more != NULL ? node_n_items(more) : 0;
 
 	if (user != NULL)
 		id->asked_user = arena_dup(reader->keep, user->text);
@@ -256,8 +249,7 @@ keep_asked(struct reader *reader, const struct yaml *user, const struct yaml *gr
 	if (n > 0)
 		id->asked_groups = arena_alloc(reader->keep, n + 1, sizeof(char *));
 	for (size_t i = 0; id->asked_groups != NULL && i < n; i++)
-		id->asked_groups[i] =
-		    arena_dup(reader->keep, (is_list ? more->items[i] : more)->text);
+		id->asked_groups[i] = arena_dup(reader->keep, node_item(more, i)->text);
 	id->has_user = true;
 	id->uid = ID_NOBODY;
 	id->gid = ID_NOBODY;

@@ -133,40 +133,25 @@ read_table(struct reader *reader, const struct yaml *map,
 
 /* ---- sets ---- */
 
-static void
-add_exit_codes(const struct yaml *node, struct exit_set *set)
-{
-	struct value value = read_value(&schema_exit_codes, node);
-
-	exit_set_add(set, RANGE_FIRST(value.number), RANGE_LAST(value.number));
-}
-
-/* A list of exit codes, or one. */
+/* Add a list of exit codes, or one. */
 void
-read_exit_set(const struct yaml *node, struct exit_set *ret)
+read_exit_set(const struct yaml *node, struct exit_set *set)
 {
-	*ret = (struct exit_set){0};
-	if (node->type == NODE_TEXT)
-		add_exit_codes(node, ret);
-	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++)
-		add_exit_codes(node->items[i], ret);
+	for (size_t i = 0; i < node_n_items(node); i++) {
+		uint64_t range =
+		    read_value(&schema_exit_codes, node_item(node, i)).number;
+
+		exit_set_add(set, RANGE_FIRST(range), RANGE_LAST(range));
+	}
 }
 
-static void
-add_signal(const struct yaml *node, struct signal_set *set)
-{
-	signal_set_add(set, (int)read_value(&schema_signal, node).number);
-}
-
-/* A list of signals, or one. */
+/* Add a list of signals, or one. */
 void
-read_signal_set(const struct yaml *node, struct signal_set *ret)
+read_signal_set(const struct yaml *node, struct signal_set *set)
 {
-	*ret = (struct signal_set){0};
-	if (node->type == NODE_TEXT)
-		add_signal(node, ret);
-	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++)
-		add_signal(node->items[i], ret);
+	for (size_t i = 0; i < node_n_items(node); i++)
+		signal_set_add(
+		    set, (int)read_value(&schema_signal, node_item(node, i)).number);
 }
 
 /* ---- every actor ---- */
@@ -180,10 +165,14 @@ read_success(struct reader *reader UNUSED, const struct yaml *node, void *target
 	const struct yaml *exits = node_get(node, "exit");
 	const struct yaml *signals = node_get(node, "signals");
 
-	if (exits != NULL)
+	if (exits != NULL) {
+		actor->spec.success_exits = (struct exit_set){0};
 		read_exit_set(exits, &actor->spec.success_exits);
-	if (signals != NULL)
+	}
+	if (signals != NULL) {
+		actor->spec.success_signals = (struct signal_set){0};
 		read_signal_set(signals, &actor->spec.success_signals);
+	}
 }
 
 /* What the backoff's keys must be to each other: Akka's BackoffSupervisor, and ours. */

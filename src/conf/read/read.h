@@ -63,6 +63,8 @@ void reader_report(struct reader *reader, enum conf_severity severity,
 #define reader_warn(reader, at, trail, ...) \
 	reader_report(reader, CONF_WARNING, at, trail, __VA_ARGS__)
 
+bool reader_report_unknown(struct reader *reader, const struct yaml *at,
+                           const struct trail *trail, const char *text);
 bool check_value(struct reader *reader, const struct yaml *node,
                  const struct schema_type *type, const struct trail *trail);
 
@@ -113,7 +115,7 @@ void cgroup_settle(struct reader *reader, const struct yaml *map,
 void read_identity(struct reader *reader, const struct yaml *map,
                    struct conf_actor *actor, const struct trail *up);
 void conf_drop_identities(struct conf *conf);
-void read_exit_set(const struct yaml *node, struct exit_set *ret);
-void read_signal_set(const struct yaml *node, struct signal_set *ret);
+void read_exit_set(const struct yaml *node, struct exit_set *set);
+void read_signal_set(const struct yaml *node, struct signal_set *set);
 
 #endif

@@ -31,11 +31,8 @@ split_command(struct reader *reader, const struct yaml *command)
 	if (command->type != NODE_TEXT || node_is_empty(command) ||
 	    words_split(arena, command->text, &words, &n, &err) < 0)
 		return command;
-	struct yaml *list = node_new(arena, NODE_LIST, command);
+	struct yaml *list = node_with_room(arena, NODE_LIST, command, n);
 	if (list == NULL)
-		return command;
-	list->items = arena_alloc(arena, n, sizeof(*list->items));
-	if (list->items == NULL)
 		return command;
 	for (size_t i = 0; i < n; i++)
 		list->items[list->n++] = node_text(arena, command, words[i]);
@@ -66,12 +63,9 @@ has_command_below(const struct yaml *map, const struct schema_type *type)
 static struct yaml *
 copy_map(struct reader *reader, const struct yaml *map)
 {
-	struct yaml *copy = node_new(reader->scratch, NODE_MAP, map);
+	struct yaml *copy = node_with_room(reader->scratch, NODE_MAP, map, map->n);
 
 	if (copy == NULL)
-		return NULL;
-	copy->pairs = arena_alloc(reader->scratch, map->n, sizeof(*copy->pairs));
-	if (copy->pairs == NULL)
 		return NULL;
 	memcpy(copy->pairs, map->pairs, map->n * sizeof(*copy->pairs));
 	copy->dollar = map->dollar;
@@ -119,12 +113,9 @@ static const struct yaml *
 shell_command(struct reader *reader, const struct yaml *text)
 {
 	struct arena *arena = reader->scratch;
-	struct yaml *list = node_new(arena, NODE_LIST, text);
+	struct yaml *list = node_with_room(arena, NODE_LIST, text, 3);
 
 	if (list == NULL)
-		return NULL;
-	list->items = arena_alloc(arena, 3, sizeof(*list->items));
-	if (list->items == NULL)
 		return NULL;
 	list->items[list->n++] = node_text(arena, text, "/bin/sh");
 	list->items[list->n++] = node_text(arena, text, "-c");
@@ -172,11 +163,9 @@ take_keys(struct reader *reader, const struct yaml *map, const struct scope *sco
           const struct trail *up, struct conf_actor *actor)
 {
 	const struct schema_type *view = view_of(actor);
-	struct yaml *good = node_new(reader->scratch, NODE_MAP, map);
+	struct yaml *good = node_with_room(reader->scratch, NODE_MAP, map, map->n);
 
-	if (good != NULL)
-		good->pairs = arena_alloc(reader->scratch, map->n, sizeof(*good->pairs));
-	if (good == NULL || good->pairs == NULL)
+	if (good == NULL)
 		return NULL;
 	for (size_t i = 0; i < map->n; i++) {
 		const struct yaml *name = map->pairs[i].key;

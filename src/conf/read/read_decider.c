@@ -40,57 +40,33 @@ kinds_of_word(int word)
 	return word >= 0 && word < WHEN_WORD_MAX ? kinds[word] : 0;
 }
 
-/* A signal that killed is in `signal` with and without a core dump; see struct rule. */
-static void
-add_exit_set(struct exit_set *set, const struct yaml *node)
-{
-	struct exit_set more;
-
-	read_exit_set(node, &more);
-	for (size_t i = 0; i < ARRAY_SIZE(set->bits); i++)
-		set->bits[i] |= more.bits[i];
-}
-
-static void
-add_signal_set(struct signal_set *set, const struct yaml *node)
-{
-	struct signal_set more;
-
-	read_signal_set(node, &more);
-	set->bits |= more.bits;
-}
-
 static void
 add_errno(struct reader *reader, const struct yaml *node, struct rule *rule,
           const struct trail *trail)
 {
 	int32_t code = (int32_t)read_value(&schema_errno, node).number;
+	size_t i = 0;
 
-	for (size_t i = 0; i < SPEC_ERRNOS_MAX; i++) {
-		if (rule->errnos[i] == code)
-			return;
-		if (rule->errnos[i] != 0)
-			continue;
+	while (i < SPEC_ERRNOS_MAX && rule->errnos[i] != 0 && rule->errnos[i] != code)
+		i++;
+	if (i == SPEC_ERRNOS_MAX)
+		reader_error(reader, node, trail,
+		             "more than %d system errors in one rule", SPEC_ERRNOS_MAX);
+	else
 		rule->errnos[i] = code;
-		return;
-	}
-	reader_error(reader, node, trail, "more than %d system errors in one rule",
-	             SPEC_ERRNOS_MAX);
 }
 
 static void
 add_exec(struct reader *reader, const struct yaml *node, struct rule *rule,
          const struct trail *trail)
 {
-	if (node->type == NODE_LIST) {
-		for (size_t i = 0; i < node->n; i++)
-			add_errno(reader, node->items[i], rule, trail);
+	if (node->type == NODE_TEXT &&
+	    (node_is_empty(node) || strcmp(node->text, "true") == 0)) {
+		rule->kinds |= KIND(CAUSE_EXEC);
 		return;
 	}
-	if (node_is_empty(node) || strcmp(node->text, "true") == 0)
-		rule->kinds |= KIND(CAUSE_EXEC);
-	else
-		add_errno(reader, node, rule, trail);
+	for (size_t i = 0; i < node_n_items(node); i++)
+		add_errno(reader, node_item(node, i), rule, trail);
 }
 
 /* Add to the rule the name of a failure that a process may report (X_SUPD_FAIL). */
@@ -120,15 +96,16 @@ add_self_report(struct reader *reader, const struct yaml *node, struct rule *rul
                 const struct trail *trail)
 {
 	if (node->type == NODE_TEXT &&
-	    (node_is_empty(node) || strcmp(node->text, "true") == 0))
+	    (node_is_empty(node) || strcmp(node->text, "true") == 0)) {
 		rule->kinds |= KIND(CAUSE_SELF_REPORT);
-	else if (node->type == NODE_TEXT)
-		add_report_key(reader, node, rule, trail);
-	for (size_t i = 0; node->type == NODE_LIST && i < node->n; i++)
-		add_report_key(reader, node->items[i], rule, trail);
+		return;
+	}
+	for (size_t i = 0; i < node_n_items(node); i++)
+		add_report_key(reader, node_item(node, i), rule, trail);
 }
 
-/* Add a cause, or a mapping of alternative causes. */
+/* Add a cause, or a mapping of alternative causes.  A signal that killed is in `signal`
+ * with and without a core dump; see struct rule. */
 static void
 add_causes(struct reader *reader, const struct yaml *node, struct rule *rule,
            const struct trail *trail)
@@ -140,11 +117,11 @@ add_causes(struct reader *reader, const struct yaml *node, struct rule *rule,
 		const struct yaml *value = node->pairs[i].value;
 
 		if (strcmp(key, "exit") == 0)
-			add_exit_set(&rule->exits, value);
+			read_exit_set(value, &rule->exits);
 		else if (strcmp(key, "signal") == 0)
-			add_signal_set(&rule->signals, value);
+			read_signal_set(value, &rule->signals);
 		else if (strcmp(key, "core") == 0)
-			add_signal_set(&rule->cores, value);
+			read_signal_set(value, &rule->cores);
 		else if (strcmp(key, "exec") == 0)
 			add_exec(reader, value, rule, trail);
 		else if (strcmp(key, "self_report") == 0)
@@ -209,11 +186,8 @@ read_rule(struct reader *reader, const struct yaml *node, struct rule *rule,
 		             when == NULL ? "when" : "then");
 		return;
 	}
-	if (when->type == NODE_LIST)
-		for (size_t i = 0; i < when->n; i++)
-			add_causes(reader, when->items[i], rule, trail);
-	else
-		add_causes(reader, when, rule, trail);
+	for (size_t i = 0; i < node_n_items(when); i++)
+		add_causes(reader, node_item(when, i), rule, trail);
 	if (matches_nothing(rule))
 		reader_error(reader, when, trail, "an empty `when` matches nothing");
 	read_table(reader, node, schema_rule_entry.table, rule);

@@ -15,19 +15,14 @@
 
 #define RATE_DEFAULT 1000
 
-/* At boot the actor has to wait for it (DECISIONS 62), later the file is wrong.  Returns
- * what is to be looked up when the socket is opened. */
+/* Returns what is to be looked up when the socket is opened. */
 static char *
 keep_unknown(struct reader *reader, const struct yaml *name, const struct trail *trail,
              const char *text)
 {
-	if (!reader->options->boot) {
-		reader_error(reader, name, trail, "%s", text);
-		return NULL;
-	}
-	reader_warn(reader, name, trail, "%s; until then the actor cannot be started",
-	            text);
-	return arena_dup(reader->keep, name->text);
+	return reader_report_unknown(reader, name, trail, text)
+	           ? arena_dup(reader->keep, name->text)
+	           : NULL;
 }
 
 static void

@@ -104,7 +104,6 @@ scan_decimal(struct text_scan *scan)
 	    point != NULL ? (size_t)(point - scan->text) : strlen(scan->text);
 	size_t decimals = point != NULL ? strlen(point + 1) : 0;
 	char digits[16] = "";
-	uint64_t n;
 
 	if (whole_len == 0 || (point != NULL && decimals == 0))
 		return -EINVAL;
@@ -117,10 +116,10 @@ scan_decimal(struct text_scan *scan)
 	memcpy(digits + whole_len, "000", 3);
 	if (decimals > 0)
 		memcpy(digits + whole_len, point + 1, decimals);
-	if (scan_digits(digits, scan->type->max, &n) < 0 || n < (uint64_t)scan->type->min)
-		return -EINVAL;
-	scan->number = n;
-	return 0;
+	return scan_digits(digits, scan->type->max, &scan->number) < 0 ||
+	               scan->number < (uint64_t)scan->type->min
+	           ? -EINVAL
+	           : 0;
 }
 
 /* A duration with its unit, in milliseconds. */
@@ -283,13 +282,11 @@ scan_command(struct text_scan *scan)
 int
 scan_size(struct text_scan *scan)
 {
-	uint64_t bytes;
-
-	if (size_parse(scan->text, &bytes) < 0 || bytes < (uint64_t)scan->type->min ||
-	    bytes > scan->type->max)
-		return -EINVAL;
-	scan->number = bytes;
-	return 0;
+	return size_parse(scan->text, &scan->number) < 0 ||
+	               scan->number < (uint64_t)scan->type->min ||
+	               scan->number > scan->type->max
+	           ? -EINVAL
+	           : 0;
 }
 
 /* file:PATH or pipe:ACTOR; what else there is stands in the type's words. */

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/assert.h"
+#include "base/names.h"
 #include "conf/schema/schema.h"
 
 struct synonym {
@@ -135,13 +136,10 @@ static const struct synonym remarks[] = {
 const char *
 synonym_of_value(const struct schema_type *type, const char *word)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
-		if (strcasecmp(values[i].word, word) != 0)
-			continue;
-		for (size_t j = 0; j < type->n_words; j++)
-			if (strcmp(type->words[j], values[i].meant) == 0)
-				return values[i].meant;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		if (strcasecmp(values[i].word, word) == 0 &&
+		    names_find(type->words, type->n_words, values[i].meant) >= 0)
+			return values[i].meant;
 	return NULL;
 }
 

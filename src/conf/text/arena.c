@@ -19,13 +19,6 @@ struct arena_chunk {
 	alignas(max_align_t) unsigned char data[];
 };
 
-/* An empty arena that hands out up to `limit` bytes. */
-void
-arena_init(struct arena *arena, size_t limit)
-{
-	*arena = ARENA(limit);
-}
-
 /* Give everything back; the arena is empty and usable again. */
 void
 arena_done(struct arena *arena)
@@ -38,7 +31,7 @@ arena_done(struct arena *arena)
 		free(chunk);
 		chunk = older;
 	}
-	arena_init(arena, arena->limit);
+	*arena = ARENA(arena->limit);
 }
 
 static struct arena_chunk *

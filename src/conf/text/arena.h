@@ -23,7 +23,6 @@ struct arena {
 /* An empty arena for up to `max` bytes. */
 #define ARENA(max) ((struct arena){.limit = (max)})
 
-void arena_init(struct arena *arena, size_t limit);
 void arena_done(struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t n, size_t size);
 char *arena_copy(struct arena *arena, const char *text, size_t len);

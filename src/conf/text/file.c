@@ -55,10 +55,8 @@ read_open(struct arena *arena, int fd, const char *path, struct file_text *file,
 	if (file->text == NULL)
 		return err_set(err, ENOMEM, "cannot read %s", path);
 	ssize_t n = read_all(fd, file->text, (size_t)file->stat.st_size);
-	if (n < 0) {
-		err_set(err, (int)-n, "cannot read %s", path);
-		return (int)n;
-	}
+	if (n < 0)
+		return err_set(err, (int)-n, "cannot read %s", path);
 	file->len = (size_t)n;
 	return 0;
 }

@@ -38,8 +38,8 @@ write_way(const struct assembly *assembly, const char *last, struct strbuf *out)
 		strbuf_addf(out, "%s%s", out->len > 0 ? "." : "", last);
 }
 
-/* Report a fault of the text; `last`: the key that it is about, or NULL. */
-void
+/* Report a fault of the text, at `last`, a key, if that is not NULL; returns -EINVAL. */
+int
 yaml_complain(const struct assembly *assembly, const char *last, size_t line,
               size_t column, const char *fmt, ...)
 {
@@ -55,6 +55,7 @@ yaml_complain(const struct assembly *assembly, const char *last, size_t line,
 	reports_add(source->reports, CONF_ERROR,
 	            &(struct spot){source->name, (uint32_t)line, (uint32_t)column},
 	            strbuf_str(&way), message);
+	return -EINVAL;
 }
 
 /* libyaml's words for what people do most often, and ours. */
@@ -171,27 +172,20 @@ node_at(struct assembly *assembly, enum node_type type, const yaml_event_t *even
 	return node_new(assembly->source->arena, type, &at);
 }
 
-/* True for the tags of YAML itself, which change nothing; others, as `!include`, are
- * errors, since they would have no effect. */
-static bool
-tag_is_known(const yaml_char_t *tag)
+/* YAML's own tags change nothing; others, as `!include`, are errors, since they would
+ * have no effect. */
+static void
+check_tag(struct assembly *assembly, const yaml_event_t *event, const yaml_char_t *tag)
 {
 	const char *text = (const char *)tag;
 
-	return text == NULL || strncmp(text, "tag:yaml.org,2002:", 18) == 0 ||
-	       strcmp(text, "!") == 0;
-}
-
-static int
-check_tag(struct assembly *assembly, const yaml_event_t *event, const yaml_char_t *tag)
-{
-	if (tag_is_known(tag))
-		return 0;
-	yaml_complain(
-	    assembly, NULL, event->start_mark.line + 1, event->start_mark.column + 1,
-	    "the tag `%.60s` means nothing here; quote the text if it begins with `!`",
-	    (const char *)tag);
-	return 0;
+	if (text != NULL && strncmp(text, "tag:yaml.org,2002:", 18) != 0 &&
+	    strcmp(text, "!") != 0)
+		yaml_complain(assembly, NULL, event->start_mark.line + 1,
+		              event->start_mark.column + 1,
+		              "the tag `%.60s` means nothing here; quote the text if it "
+		              "begins with `!`",
+		              text);
 }
 
 static char *
@@ -219,7 +213,7 @@ on_text(struct assembly *assembly, const yaml_event_t *event)
 	node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
 	              event->data.scalar.plain_implicit != 0;
 	node->dollar = strchr(node->text, '$') != NULL;
-	(void)check_tag(assembly, event, event->data.scalar.tag);
+	check_tag(assembly, event, event->data.scalar.tag);
 	int r = remember_anchor(assembly,
 	                        copy_anchor(assembly, event->data.scalar.anchor), node);
 	return r < 0 ? r : put_node(assembly, node);
@@ -230,16 +224,15 @@ on_open(struct assembly *assembly, const yaml_event_t *event, enum node_type typ
         const yaml_char_t *anchor, const yaml_char_t *tag)
 {
 	if (assembly->n_frames == NODE_HEIGHT_MAX) {
-		yaml_complain(assembly, NULL, event->start_mark.line + 1,
-		              event->start_mark.column + 1,
-		              "nested deeper than %d levels of lists and mappings",
-		              NODE_HEIGHT_MAX);
-		return -EINVAL;
+		return yaml_complain(assembly, NULL, event->start_mark.line + 1,
+		                     event->start_mark.column + 1,
+		                     "nested deeper than %d levels of lists and mappings",
+		                     NODE_HEIGHT_MAX);
 	}
 	struct yaml *node = node_at(assembly, type, event);
 	if (node == NULL)
 		return -ENOMEM;
-	(void)check_tag(assembly, event, tag);
+	check_tag(assembly, event, tag);
 	assembly->frames[assembly->n_frames++] = (struct frame){
 	    .node = node,
 	    .anchor = copy_anchor(assembly, anchor),
@@ -261,31 +254,28 @@ on_alias(struct assembly *assembly, const yaml_event_t *event)
 
 		if (open == NULL || strcmp(open, name) != 0)
 			continue;
-		yaml_complain(assembly, NULL, line, column,
-		              "the alias `*%.60s` stands inside the very thing it names",
-		              name);
-		return -EINVAL;
+		return yaml_complain(
+		    assembly, NULL, line, column,
+		    "the alias `*%.60s` stands inside the very thing it names", name);
 	}
 	if (!map_get_name(&assembly->anchor_index, name, &index)) {
-		yaml_complain(assembly, NULL, line, column,
-		              "the alias `*%.60s` has no anchor `&%.60s` before it", name,
-		              name);
-		return -EINVAL;
+		return yaml_complain(
+		    assembly, NULL, line, column,
+		    "the alias `*%.60s` has no anchor `&%.60s` before it", name, name);
 	}
 	const struct yaml *target = assembly->anchors[index];
 	assembly->aliased += target->weight;
 	if (assembly->aliased > NODE_ALIASED_MAX) {
-		yaml_complain(assembly, NULL, line, column,
-		              "the aliases up to here stand for more than %d nodes; "
-		              "this file is refused",
-		              NODE_ALIASED_MAX);
-		return -EINVAL;
+		return yaml_complain(
+		    assembly, NULL, line, column,
+		    "the aliases up to here stand for more than %d nodes; "
+		    "this file is refused",
+		    NODE_ALIASED_MAX);
 	}
 	if (assembly->n_frames + target->height > NODE_HEIGHT_MAX) {
-		yaml_complain(assembly, NULL, line, column,
-		              "nested deeper than %d levels of lists and mappings",
-		              NODE_HEIGHT_MAX);
-		return -EINVAL;
+		return yaml_complain(assembly, NULL, line, column,
+		                     "nested deeper than %d levels of lists and mappings",
+		                     NODE_HEIGHT_MAX);
 	}
 	return put_node(assembly, target);
 }
@@ -333,10 +323,9 @@ on_document(struct assembly *assembly, const yaml_event_t *event)
 {
 	if (assembly->n_documents++ == 0)
 		return 0;
-	yaml_complain(assembly, NULL, event->start_mark.line + 1,
-	              event->start_mark.column + 1,
-	              "a second document begins here; a file holds one");
-	return -EINVAL;
+	return yaml_complain(assembly, NULL, event->start_mark.line + 1,
+	                     event->start_mark.column + 1,
+	                     "a second document begins here; a file holds one");
 }
 
 static int

@@ -27,8 +27,8 @@ struct assembly {
 	const struct yaml *root;
 };
 
-void yaml_complain(const struct assembly *assembly, const char *last, size_t line,
-                   size_t column, const char *fmt, ...)
+int yaml_complain(const struct assembly *assembly, const char *last, size_t line,
+                  size_t column, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 int yaml_fill_map(struct assembly *assembly, const struct frame *frame, struct map *seen);
 

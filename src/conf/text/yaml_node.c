@@ -114,6 +114,21 @@ node_new(struct arena *arena, enum node_type type, const struct yaml *at)
 	return node;
 }
 
+/* A new list or mapping with room for n parts; NULL without memory. */
+struct yaml *
+node_with_room(struct arena *arena, enum node_type type, const struct yaml *at, size_t n)
+{
+	struct yaml *node = node_new(arena, type, at);
+
+	if (node == NULL)
+		return NULL;
+	if (type == NODE_LIST)
+		node->items = arena_alloc(arena, n, sizeof(*node->items));
+	else
+		node->pairs = arena_alloc(arena, n, sizeof(*node->pairs));
+	return node->items != NULL || node->pairs != NULL ? node : NULL;
+}
+
 /* A text that was made of another one, as if in quotes; borrowed.  NULL: no memory. */
 struct yaml *
 node_text(struct arena *arena, const struct yaml *at, const char *text)

@@ -69,6 +69,19 @@ struct yaml_source {
 	struct conf_reports *reports;
 };
 
+/* A list stands for its items, a text or a mapping that may be a list for itself. */
+static inline size_t
+node_n_items(const struct yaml *node)
+{
+	return node->type == NODE_LIST ? node->n : 1;
+}
+
+static inline const struct yaml *
+node_item(const struct yaml *node, size_t i)
+{
+	return node->type == NODE_LIST ? node->items[i] : node;
+}
+
 int yaml_parse(const struct yaml_source *source, const struct yaml **ret_root);
 
 const struct yaml *node_get(const struct yaml *map, const char *key);
@@ -79,6 +92,8 @@ bool node_is_unindented(const struct yaml *map, const char *name);
 bool node_is_name(const struct yaml *node);
 const char *node_type_name(const struct yaml *node);
 struct yaml *node_new(struct arena *arena, enum node_type type, const struct yaml *at);
+struct yaml *node_with_room(struct arena *arena, enum node_type type,
+                            const struct yaml *at, size_t n);
 struct yaml *node_text(struct arena *arena, const struct yaml *at, const char *text);
 void node_count_part(struct yaml *whole, const struct yaml *part);
 const struct yaml *node_merge(struct arena *arena, const struct yaml *base,

@@ -49,11 +49,8 @@ take_shell(struct builder *builder, const struct yaml *map, const struct trail *
 		return map;
 	}
 	struct yaml *key = node_text(arena, node_key(map, "shell"), "command");
-	struct yaml *copy = node_new(arena, NODE_MAP, map);
+	struct yaml *copy = node_with_room(arena, NODE_MAP, map, map->n);
 	if (key == NULL || copy == NULL)
-		return map;
-	copy->pairs = arena_alloc(arena, map->n, sizeof(*copy->pairs));
-	if (copy->pairs == NULL)
 		return map;
 	key->is_shell = true;
 	copy->dollar = map->dollar;

@@ -30,14 +30,9 @@ struct compose {
 /* ---- as if it were written ---- */
 
 static struct yaml *
-new_map(struct compose *compose, size_t n)
+new_node(struct compose *compose, enum node_type type, size_t n)
 {
-	struct arena *scratch = compose->reader.scratch;
-	struct yaml *map = node_new(scratch, NODE_MAP, &compose->here);
-
-	if (map != NULL)
-		map->pairs = arena_alloc(scratch, n, sizeof(*map->pairs));
-	return map != NULL && map->pairs != NULL ? map : NULL;
+	return node_with_room(compose->reader.scratch, type, &compose->here, n);
 }
 
 /* A text that is not expanded. */
@@ -69,7 +64,7 @@ write_with(struct compose *compose)
 
 	while (with[n] != NULL)
 		n++;
-	struct yaml *map = new_map(compose, n / 2 + 1);
+	struct yaml *map = new_node(compose, NODE_MAP, n / 2 + 1);
 	for (size_t i = 0; map != NULL && i + 1 < n; i += 2)
 		put_pair(compose, map, with[i], new_text(compose, with[i + 1]));
 	return map;
@@ -78,17 +73,12 @@ write_with(struct compose *compose)
 static const struct yaml *
 write_command(struct compose *compose)
 {
-	struct arena *scratch = compose->reader.scratch;
-	struct yaml *list = node_new(scratch, NODE_LIST, &compose->here);
 	size_t n = 0;
 
 	while (compose->addition->command[n] != NULL)
 		n++;
-	if (list != NULL)
-		list->items = arena_alloc(scratch, n + 1, sizeof(*list->items));
-	if (list == NULL || list->items == NULL)
-		return NULL;
-	for (size_t i = 0; i < n; i++)
+	struct yaml *list = new_node(compose, NODE_LIST, n);
+	for (size_t i = 0; list != NULL && i < n; i++)
 		list->items[list->n++] = new_text(compose, compose->addition->command[i]);
 	return list;
 }
@@ -98,7 +88,7 @@ static const struct yaml *
 write_actor(struct compose *compose)
 {
 	const struct conf_addition *addition = compose->addition;
-	struct yaml *map = new_map(compose, 3);
+	struct yaml *map = new_node(compose, NODE_MAP, 3);
 
 	if (map == NULL)
 		return NULL;
@@ -182,7 +172,7 @@ compose_all(struct compose *compose)
 	const struct conf_addition *addition = compose->addition;
 	struct reader *reader = &compose->reader;
 	struct scope scope = {0};
-	struct yaml *children = new_map(compose, 1);
+	struct yaml *children = new_node(compose, NODE_MAP, 1);
 	const struct yaml *actor;
 
 	if (children == NULL || compose->recipes == NULL) {
@@ -276,16 +266,7 @@ conf_compose(const struct conf *conf, const struct conf_addition *addition,
 	compose.here = (struct yaml){.file = composed->n_files - 1};
 	compose.recipes = recipes_read(conf, &compose.scratch);
 	compose_all(&compose);
-	if (compose.scratch.failed || composed->memory->failed)
-		report_no_memory(command_line, ret_reports);
-	reports_sort(ret_reports, composed->files, composed->n_files);
-	users_done(&compose.users);
-	map_done(&compose.reader.sets.by_sum);
-	arena_done(&compose.scratch);
-	if (ret_reports->n_errors == 0)
-		return composed;
-	conf_free(composed);
-	return NULL;
+	return reader_end(&compose.reader, command_line);
 }
 
 /* ---- what there is ---- */

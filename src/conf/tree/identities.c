@@ -88,7 +88,7 @@ conf_identify(const struct conf_process *process, int fd)
 	struct conf_actor actor = {.process = &found};
 	struct conf_reports reports;
 	struct conf *conf = conf_new();
-	struct arena scratch;
+	struct arena scratch = ARENA(CONF_MEMORY_MAX);
 	struct users users;
 	struct yaml keys[] = {
 	    {.text = "user"}, {.text = "group"}, {.text = "supplementary_groups"}};
@@ -102,7 +102,6 @@ conf_identify(const struct conf_process *process, int fd)
 		return;
 	conf->files[0] = arena_dup(conf->memory, "");
 	conf_reports_init(&reports);
-	arena_init(&scratch, CONF_MEMORY_MAX);
 	users_init(&users, conf->memory, &options);
 	struct reader reader = {
 	    .options = &options,

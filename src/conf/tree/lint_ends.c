@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/names.h"
 #include "conf/read/keys.h"
 #include "conf/tree/lint.h"
 
@@ -24,10 +25,7 @@ ends_by_itself(const char *name)
 	                                       "date", "ls",    "mkdir", "rm",
 	                                       "id",   "uname", "whoami"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
-		if (strcmp(programs[i], name) == 0)
-			return true;
-	return false;
+	return names_find(programs, ARRAY_SIZE(programs), name) >= 0;
 }
 
 /* True for `sh -c "daemon &"`: the shell ends, and the program that it has started goes
@@ -36,19 +34,14 @@ static bool
 goes_into_background(char *const *argv)
 {
 	static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh"};
-	const char *name = base_name(argv[0]);
 
 	if (argv[1] == NULL || strcmp(argv[1], "-c") != 0 || argv[2] == NULL)
 		return false;
 	size_t len = strlen(argv[2]);
 	while (len > 0 && strchr(" \t\n;", argv[2][len - 1]) != NULL)
 		len--;
-	if (len == 0 || argv[2][len - 1] != '&')
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-		if (strcmp(shells[i], name) == 0)
-			return true;
-	return false;
+	return len > 0 && argv[2][len - 1] == '&' &&
+	       names_find(shells, ARRAY_SIZE(shells), base_name(argv[0])) >= 0;
 }
 
 /* Warn of every permanent actor with a program that is known to end by itself. */

@@ -99,10 +99,8 @@ look_at_template(const struct template_look *look, const struct yaml *map)
 	look_at_command(look, node_get(map, "health"), "exec");
 	for (size_t i = 0; hooks != NULL && hooks->type == NODE_MAP && i < hooks->n; i++)
 		look_at_command(look, hooks, hooks->pairs[i].key->text);
-	if (files != NULL && files->type == NODE_TEXT)
-		look_at_file(look, files);
-	for (size_t i = 0; files != NULL && files->type == NODE_LIST && i < files->n; i++)
-		look_at_file(look, files->items[i]);
+	for (size_t i = 0; files != NULL && i < node_n_items(files); i++)
+		look_at_file(look, node_item(files, i));
 }
 
 /*

@@ -112,12 +112,6 @@ load_file(struct file_load *load, const char *path, const struct yaml *from)
 	lint_file(source.name, &file.stat, reader->options, reader->reports);
 }
 
-static bool
-is_pattern(const char *path)
-{
-	return strpbrk(path, "*?[") != NULL;
-}
-
 /* For glob(): a directory that is not there has no matches, which is fine. */
 static int
 on_glob_error(const char *path UNUSED, int code)
@@ -159,7 +153,7 @@ include_entry(struct file_load *load, const struct yaml *entry, const char *main
 	    arena_printf(load->reader.scratch, "%.*s%s", dir_len, main_file, entry->text);
 	if (path == NULL)
 		return;
-	if (is_pattern(entry->text))
+	if (strpbrk(entry->text, "*?[") != NULL)
 		include_matches(load, path, entry);
 	else
 		load_file(load, path, entry);
@@ -177,10 +171,8 @@ load_includes(struct file_load *load, const char *main_file)
 	if (include == NULL ||
 	    !check_value(&load->reader, include, &schema_include, &trail))
 		return;
-	if (include->type == NODE_TEXT)
-		include_entry(load, include, main_file);
-	for (size_t i = 0; include->type == NODE_LIST && i < include->n; i++)
-		include_entry(load, include->items[i], main_file);
+	for (size_t i = 0; i < node_n_items(include); i++)
+		include_entry(load, node_item(include, i), main_file);
 }
 
 /* ---- what the files say together ---- */
@@ -261,13 +253,10 @@ gather(struct file_load *load, const char *key)
 
 	if (reader->conf->n_files == 1 && (first == NULL || first->type == NODE_MAP))
 		return first;
-	struct yaml *all =
-	    node_new(reader->scratch, NODE_MAP, first != NULL ? first : load->roots[0]);
+	struct yaml *all = node_with_room(reader->scratch, NODE_MAP,
+	                                  first != NULL ? first : load->roots[0],
+	                                  count_pairs(load, key));
 	if (all == NULL)
-		return NULL;
-	all->pairs =
-	    arena_alloc(reader->scratch, count_pairs(load, key), sizeof(*all->pairs));
-	if (all->pairs == NULL)
 		return NULL;
 	for (uint32_t i = 0; i < reader->conf->n_files; i++) {
 		const struct yaml *map = node_get(load->roots[i], key);
@@ -363,13 +352,6 @@ load_all(struct file_load *load, const char *file)
 		lint_templates(reader, input.templates);
 }
 
-static void
-free_tables(struct conf *conf)
-{
-	free(conf->actors);
-	free(conf->common.defaults);
-}
-
 /* Free a configuration with everything it owns; NULL is fine. */
 void
 conf_free(struct conf *conf)
@@ -378,12 +360,14 @@ conf_free(struct conf *conf)
 		return;
 	map_done(&conf->by_path);
 	conf_drop_identities(conf);
-	if (conf->block.at == NULL)
-		free_tables(conf);
-	else if (conf->block.is_mapped)
+	if (conf->block.at == NULL) {
+		free(conf->actors);
+		free(conf->common.defaults);
+	} else if (conf->block.is_mapped) {
 		(void)munmap(conf->block.at, conf->block.bytes);
-	else
+	} else {
 		free(conf->block.at);
+	}
 	if (conf->memory != NULL)
 		arena_done(conf->memory);
 	free(conf->memory);
@@ -405,7 +389,7 @@ conf_new(void)
 	log_default(&conf->own_log);
 	conf->memory = calloc(1, sizeof(*conf->memory));
 	if (conf->memory != NULL) {
-		arena_init(conf->memory, CONF_MEMORY_MAX);
+		*conf->memory = ARENA(CONF_MEMORY_MAX);
 		conf->files =
 		    arena_alloc(conf->memory, CONF_FILES_MAX, sizeof(*conf->files));
 		if (conf->files != NULL)
@@ -421,6 +405,24 @@ report_no_memory(const char *file, struct conf_reports *reports)
 {
 	reports_add(reports, CONF_ERROR, &(struct spot){file, 0, 0}, "",
 	            "there is not enough memory for what this file asks for");
+}
+
+/* Done with the reader: what it read, or NULL where that has errors. */
+struct conf *
+reader_end(struct reader *reader, const char *file)
+{
+	struct conf *conf = reader->conf;
+
+	if (reader->scratch->failed || reader->keep->failed)
+		report_no_memory(file, reader->reports);
+	reports_sort(reader->reports, conf->files, conf->n_files);
+	users_done(reader->users);
+	map_done(&reader->sets.by_sum);
+	arena_done(reader->scratch);
+	if (reader->reports->n_errors == 0)
+		return conf;
+	conf_free(conf);
+	return NULL;
 }
 
 /*
@@ -442,7 +444,7 @@ conf_load(const char *file, const struct conf_options *options,
 		conf_free(conf);
 		return NULL;
 	}
-	arena_init(&load->scratch, CONF_MEMORY_MAX);
+	load->scratch = ARENA(CONF_MEMORY_MAX);
 	users_init(&load->users, conf->memory, options);
 	load->reader = (struct reader){
 	    .options = options,
@@ -453,14 +455,5 @@ conf_load(const char *file, const struct conf_options *options,
 	    .users = &load->users,
 	};
 	load_all(load, file);
-	if (load->scratch.failed || conf->memory->failed)
-		report_no_memory(file, ret_reports);
-	reports_sort(ret_reports, conf->files, conf->n_files);
-	users_done(&load->users);
-	map_done(&load->reader.sets.by_sum);
-	arena_done(&load->scratch);
-	if (ret_reports->n_errors == 0)
-		return conf;
-	conf_free(conf);
-	return NULL;
+	return reader_end(&load->reader, file);
 }

@@ -69,15 +69,13 @@ static bool
 is_writable(const char *directory)
 {
 	char path[PATH_MAX];
-	int r;
 
 	if (snprintf(path, sizeof(path), "%s", directory) >= (int)sizeof(path))
 		return false;
 	for (;;) {
 		char *slash = strrchr(path, '/');
 
-		r = faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS);
-		if (r == 0)
+		if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0)
 			return takes_files(path);
 		if (errno != ENOENT || slash == NULL || path[1] == '\0')
 			return false;

@@ -65,17 +65,6 @@ recipes_note(struct reader *reader, const char *path, const struct yaml *own,
 
 /* ---- into a row ---- */
 
-/* A mapping with room for n pairs. */
-static struct yaml *
-new_map(struct arena *arena, const struct yaml *at, size_t n)
-{
-	struct yaml *map = node_new(arena, NODE_MAP, at);
-
-	if (map != NULL)
-		map->pairs = arena_alloc(arena, n == 0 ? 1 : n, sizeof(*map->pairs));
-	return map != NULL && map->pairs != NULL ? map : NULL;
-}
-
 static void
 put_value(struct arena *arena, struct yaml *map, const char *key,
           const struct yaml *value)
@@ -94,7 +83,7 @@ flatten_scope(struct arena *arena, const struct scope *scope, const struct yaml 
 
 	for (const struct scope *s = scope; s != NULL; s = s->outer)
 		n += s->with != NULL ? s->with->n : 0;
-	struct yaml *map = new_map(arena, at, n);
+	struct yaml *map = node_with_room(arena, NODE_MAP, at, n);
 	for (; map != NULL && scope != NULL; scope = scope->outer)
 		for (size_t i = 0; scope->with != NULL && i < scope->with->n; i++)
 			if (node_get(map, scope->with->pairs[i].key->text) == NULL)
@@ -107,11 +96,11 @@ make_replicas(struct reader *reader, const struct yaml *at)
 {
 	const struct recipes *recipes = reader->recipes;
 	struct arena *arena = reader->scratch;
-	struct yaml *all = new_map(arena, at, recipes->n);
+	struct yaml *all = node_with_room(arena, NODE_MAP, at, recipes->n);
 
 	for (size_t i = 0; all != NULL && i < recipes->n; i++) {
 		const struct noted *noted = &recipes->at[i];
-		struct yaml *one = new_map(arena, noted->own, 2);
+		struct yaml *one = node_with_room(arena, NODE_MAP, noted->own, 2);
 
 		if (one == NULL)
 			return NULL;
@@ -199,7 +188,7 @@ recipes_end(struct reader *reader)
 
 	if (recipes == NULL)
 		return;
-	struct yaml *root = new_map(scratch, recipes->input->top, 3);
+	struct yaml *root = node_with_room(scratch, NODE_MAP, recipes->input->top, 3);
 	if (root != NULL && reader->reports->n_errors == 0) {
 		put_value(scratch, root, RECIPE_TEMPLATES, recipes->input->templates);
 		put_value(scratch, root, RECIPE_DEFAULTS, recipes->input->defaults);
@@ -241,15 +230,9 @@ read_piece(const struct conf_recipe *piece, size_t left, struct arena *arena)
 			node->plain = piece->is_plain;
 	} else if (piece->n > left) {
 		return NULL;
-	} else if (piece->is_map) {
-		node = new_map(arena, &at, piece->n);
 	} else {
-		node = node_new(arena, NODE_LIST, &at);
-		if (node != NULL)
-			node->items = arena_alloc(arena, piece->n == 0 ? 1 : piece->n,
-			                          sizeof(*node->items));
-		if (node != NULL && node->items == NULL)
-			return NULL;
+		node = node_with_room(arena, piece->is_map ? NODE_MAP : NODE_LIST, &at,
+		                      piece->n);
 	}
 	if (node == NULL)
 		return NULL;

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/cleanup.h"
+#include "base/names.h"
 #include "conf/read/read.h"
 #include "conf/schema/schema_scan.h"
 #include "conf/schema/schema_types.h"
@@ -47,12 +48,12 @@ meet_all(struct types *types)
 	}
 }
 
+/* Before the next of n parts. */
 static void
-separate(struct strbuf *out, bool *any)
+separate(struct strbuf *out, size_t *n)
 {
-	if (*any)
+	if ((*n)++ > 0)
 		strbuf_adds(out, ",");
-	*any = true;
 }
 
 /* True if null is a value: it is a word of this type, or stands for the word that YAML
@@ -60,10 +61,7 @@ separate(struct strbuf *out, bool *any)
 static bool
 may_be_null(const struct schema_type *type)
 {
-	for (size_t i = 0; i < type->n_words; i++)
-		if (strcmp(type->words[i], "null") == 0)
-			return true;
-	return type->empty_is_word;
+	return type->empty_is_word || names_find(type->words, type->n_words, "null") >= 0;
 }
 
 static void
@@ -92,19 +90,17 @@ add_bounds(struct strbuf *out, const struct schema_type *type, uint64_t unit)
 static void
 add_pattern(struct strbuf *out, const struct schema_type *type)
 {
-	struct strbuf pattern;
-
 	strbuf_addf(out, "{\"type\":[\"string\"%s%s]",
 	            type->integers ? ",\"integer\"" : "",
 	            may_be_null(type) ? ",\"null\"" : "");
 	if (type->pattern != NULL) {
-		strbuf_init(&pattern, SCHEMA_BYTES_MAX);
+		CLEANUP(strbuf_done) struct strbuf pattern = STRBUF(SCHEMA_BYTES_MAX);
+
 		for (size_t i = 0; i < type->n_words; i++)
 			strbuf_addf(&pattern, "^%s$|", type->words[i]);
 		strbuf_adds(&pattern, type->pattern);
 		strbuf_adds(out, ",\"pattern\":");
 		strbuf_add_json(out, strbuf_str(&pattern));
-		strbuf_done(&pattern);
 	}
 	if (type->integers)
 		add_bounds(out, type, 1);
@@ -179,7 +175,7 @@ add_property(struct strbuf *out, const struct schema_key *key)
 static void
 add_table(struct strbuf *out, const struct schema_type *type)
 {
-	bool any = false;
+	size_t n = 0;
 
 	strbuf_adds(
 	    out, "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{");
@@ -188,7 +184,7 @@ add_table(struct strbuf *out, const struct schema_type *type)
 
 		if ((key->where & type->where) == 0)
 			continue;
-		separate(out, &any);
+		separate(out, &n);
 		add_property(out, key);
 	}
 	strbuf_adds(out, "}");
@@ -224,29 +220,24 @@ has_properties(const struct schema_type *type)
 static size_t
 add_forms(struct strbuf *out, const struct schema_type *type)
 {
-	bool any = false;
 	size_t n = 0;
 
 	if (type->n_words > 0 || type->scan != NULL) {
-		n++;
-		separate(out, &any);
+		separate(out, &n);
 		add_scalar(out, type);
 	}
 	if (type->items != NULL) {
-		n++;
-		separate(out, &any);
+		separate(out, &n);
 		strbuf_adds(out, "{\"type\":\"array\",\"items\":");
 		add_reference(out, type->items);
 		strbuf_adds(out, "}");
 	}
 	if (has_properties(type)) {
-		n++;
-		separate(out, &any);
+		separate(out, &n);
 		add_table(out, type);
 	}
 	if (type->values != NULL) {
-		n++;
-		separate(out, &any);
+		separate(out, &n);
 		add_mapping(out, type);
 	}
 	return n;
