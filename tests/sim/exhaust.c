@@ -2,7 +2,7 @@
 /* exhaust.c - every sequence of so many inputs, on small trees, under the eyes of the
  * witness.
  *
- * exhaust [LENGTH [TREE]]
+ * exhaust [LENGTH [TREE]], or SIM_LETTERS=LENGTH exhaust
  *
  * A state that was there before with as many letters to come is not gone into again.  A
  * tree is two or three actors below /user; the larger ones get a letter less.  In a
@@ -376,7 +376,8 @@ explore_tree(struct tape *tape, uint32_t tree, uint32_t length, uint64_t *shared
 int
 main(int argc, char **argv)
 {
-	uint32_t length = argc > 1 ? (uint32_t)atoi(argv[1]) : LENGTH;
+	const char *given = argc > 1 ? argv[1] : getenv("SIM_LETTERS");
+	uint32_t length = given != NULL ? (uint32_t)atoi(given) : LENGTH;
 	uint32_t from = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
 	uint32_t to = argc > 2 ? from + 1 : trees_count();
 	struct tape *tape =

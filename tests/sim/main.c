@@ -111,23 +111,24 @@ play_old_seeds(struct tape *tape)
 	return failed;
 }
 
-/* sim [FROM-TO] */
+/* sim [FROM-TO], or SIM_SEEDS=FROM-TO sim */
 int
 main(int argc, char **argv)
 {
 	struct range range = {1, SEEDS};
 	struct tape *tape = mmap(NULL, sizeof(*tape), PROT_READ | PROT_WRITE,
 	                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const char *seeds = argc > 1 ? argv[1] : getenv("SIM_SEEDS");
 	unsigned int failed;
 	unsigned int old;
 
 	if (tape == MAP_FAILED)
 		abort();
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc > 1) {
+	if (seeds != NULL) {
 		char *end;
 
-		range.from = strtoull(argv[1], &end, 10);
+		range.from = strtoull(seeds, &end, 10);
 		range.to = *end == '-' ? strtoull(end + 1, NULL, 10) : range.from;
 	}
 	printf("1..2\n");
