@@ -175,9 +175,10 @@ on_answer(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 		logs->used = 0;
 		strbuf_add(&logs->in, data, (size_t)n);
 	}
-	if (n <= 0 || logs->in.failed) {
+	/* Not only when the reader has ended: that takes it longer than to read some lines. */
+	logs->is_whole = is_whole(logs);
+	if (n <= 0 || logs->in.failed || logs->is_whole) {
 		logs->is_over = true;
-		logs->is_whole = is_whole(logs);
 		ev_io_stop(loop, io);
 	}
 	conn_run(logs->conn);

@@ -266,7 +266,8 @@ find_earliest(struct log_reader *reader, size_t *ret)
 	return 0;
 }
 
-/* Answer with everything that is there, in the order of time. */
+/* Answer with everything that is there, in the order of time, and, without `follow`, that this
+ * was all. */
 static int
 tell_all(struct log_reader *reader)
 {
@@ -276,6 +277,8 @@ tell_all(struct log_reader *reader)
 
 		if (r < 0)
 			return r;
+		if (i == reader->n && !reader->follow)
+			strbuf_adds(&reader->out, READER_WHOLE "\n");
 		if (i == reader->n)
 			return flush(reader);
 		struct source *source = &reader->sources[i];
@@ -351,10 +354,6 @@ reader_run(int request_fd, int out_fd)
 		(void)complain(&reader, reader.n, r);
 	else
 		r = serve(&reader);
-	if (r == 0 && !reader.follow) {
-		strbuf_adds(&reader.out, READER_WHOLE "\n");
-		r = flush(&reader);
-	}
 	for (size_t i = 0; i < reader.n; i++)
 		reader_file_done(&reader.sources[i].file);
 	free(reader.sources);
