@@ -5,8 +5,9 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from chaos import Chaos, Killer, at_every_call, equal
+from chaos import Chaos, Killer, equal
 from harness import PROBE, check, main, test
+from parallel import at_every_call
 from varlink import VarlinkError
 
 

@@ -13,11 +13,10 @@ FILES = sorted(name[:-3] for name in os.listdir(HERE)
                if name.endswith(".py") and name != os.path.basename(__file__))
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-import chaos
 from harness import main
 
 # By their files: some have the names of tests in ../daemon.
-for file in (*FILES, "../daemon/upgrade"):
+for file in (*FILES, "../daemon/upgrade", "../daemon/upgrade_refused"):
     spec = importlib.util.spec_from_file_location("all_" + os.path.basename(file),
                                                   os.path.join(HERE, file + ".py"))
     spec.loader.exec_module(importlib.util.module_from_spec(spec))

@@ -5,8 +5,9 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from chaos import ALL, Chaos, Killer, in_parallel, open_gate, outage, told, wait_told
+from chaos import Chaos, Killer, open_gate, outage, told, wait_told
 from harness import alive, check, comment, equal, main, test
+from parallel import ALL, in_parallel
 
 
 def script(box, gate=False, code=0):

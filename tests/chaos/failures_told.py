@@ -7,8 +7,9 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from chaos import Chaos, Killer, at_every_call, check, equal
+from chaos import Chaos, Killer, check, equal
 from harness import main, test
+from parallel import at_every_call
 
 PACT = [{"when": {"exit": [9]}, "then": "stop"}, "default"]
 LIVING = [{"when": {"self_report": ["disk"]}, "then": "resume"}, "default"]

@@ -5,8 +5,9 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from chaos import Chaos, Killer, at_every_call, open_gate, outage, told
+from chaos import Chaos, Killer, open_gate, outage, told
 from harness import alive, check, equal, main, test
+from parallel import at_every_call
 from probe_target import Answering, status
 
 RESUME = [{"when": "health", "then": "resume"}, "default"]

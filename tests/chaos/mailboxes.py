@@ -6,9 +6,10 @@ import socket
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from chaos import Chaos, Killer, at_every_call
+from chaos import Chaos, Killer
 from harness import check, equal, main, test
 from mailbox_clients import ask, clients
+from parallel import at_every_call
 
 
 def pids(s, name):

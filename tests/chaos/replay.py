@@ -13,8 +13,9 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from chaos import ALL, Chaos, check, comment, equal
+from chaos import Chaos, check, comment, equal
 from harness import Failure, main, program, test
+from parallel import ALL
 
 REPLAY = os.environ.get("REPLAY") or program("replay", "tests/lib", ".")
 SEED = int(os.environ.get("CHAOS_SEED", "1"))

@@ -11,8 +11,9 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from chaos import ALL, Chaos, Killer, Wish, alive, check, equal, in_parallel, now_ns
+from chaos import Chaos, Killer, Wish, alive, check, equal, now_ns
 from harness import COUNTS, comment, main, test
+from parallel import ALL, in_parallel
 from varlink import VarlinkError
 
 SEEDS = int(os.environ.get("CHAOS_SEEDS", "150" if ALL else "6"))

@@ -147,6 +147,16 @@ def children(pid="self"):
     return found
 
 
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as text:
+        return text.read().rpartition(")")[2].split()[0]
+
+
+def program_of(pid):
+    """The path of the file that the process runs, also if the file has been replaced since."""
+    return os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
+
+
 def offspring(pid):
     found, queue = set(), [pid]
     while queue:

@@ -25,6 +25,14 @@ STDOUT, STDERR, OUTPUT = range(3)
 FILE, JOURNAL, SYSLOG = range(3)
 HEAD = struct.Struct("<IIIiQQQIIiIIIQQQI????")
 FIONREAD = 0x541b
+STAMP = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "
+
+
+def numbered(path):
+    """What is set aside, by number."""
+    where, name = os.path.split(path)
+    return sorted(entry[len(name) + 1:] for entry in os.listdir(where)
+                  if entry.startswith(name + "."))
 
 
 class Log:

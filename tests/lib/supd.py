@@ -11,9 +11,10 @@ import socket
 import subprocess
 import time
 
-from harness import (PATIENCE, PROBE, SUPCTL, SUPD, Failure, alive, check, children, comment,
-                     equal, offspring, run)
-from varlink import Closed, Varlink, VarlinkError
+import diagnosis
+from harness import (PATIENCE, PROBE, SUPCTL, SUPD, Failure, alive, check, children,
+                     equal, offspring, program_of, run, state_of)
+from varlink import Varlink, VarlinkError
 
 Line = collections.namedtuple("Line", "ns kind name pid more")
 F_SETPIPE_SZ = 1031
@@ -27,11 +28,6 @@ def plain_signal(name):
 
 def full(path):
     return path if path.startswith("/") else "/user/" + path
-
-
-def program_of(pid):
-    """The path of the file that the process runs, also if the file has been replaced since."""
-    return os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
 
 
 class Supd:
@@ -457,8 +453,7 @@ class Supd:
         while queue:
             pid = queue.pop()
             try:
-                with open(f"/proc/{pid}/stat", encoding="utf8", errors="replace") as stat:
-                    found[pid] = stat.read().rpartition(")")[2].split()[0]
+                found[pid] = state_of(pid)
             except (FileNotFoundError, ProcessLookupError):
                 continue
             queue += children(pid)
@@ -501,32 +496,5 @@ class Supd:
         with open(f"/proc/{self.guardian()}/status", encoding="utf8") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
 
-    # ---- for people ----------------------------------------------------------------------
-
     def diagnose(self):
-        self.pump(0)
-        with open(self.file, encoding="utf8") as text:
-            comment("--- configuration\n" + text.read()[:3000])
-        comment(f"--- supd {self.pid}, exit status {self.process.returncode}, "
-                f"notified {self.notes[-5:]}")
-        origin = self.log[0].ns if self.log else 0
-        comment("--- probes")
-        for line in self.log[-60:]:
-            comment(f"{(line.ns - origin) / 1e6:10.1f} {line.kind} {line.name} {line.pid} "
-                    f"{line.more}")
-        comment("--- events")
-        for event in self.events[-60:]:
-            rest = {k: v for k, v in event.items() if k not in ("time", "mono", "event")}
-            comment(f"{(event['mono'] - origin) / 1e6:10.1f} {event['event']} {rest}")
-        with open(self.stderr, encoding="utf8", errors="replace") as text:
-            comment("--- stderr\n" + text.read()[-3000:])
-        if self.process.returncode is None:
-            client = Varlink(self.socket, timeout=3)
-            comment("--- status")
-            for actor in client.call("Status", {})["actors"][:40]:
-                comment(f"{actor['path']} {actor['state']} pid {actor['pid']} "
-                        f"restarts {actor['restarts']} window {actor['window']} "
-                        f"backoff {actor['backoff']}")
-
-
-__all__ = ["Supd", "Closed", "full", "plain_signal"]
+        diagnosis.diagnose(self)

@@ -175,7 +175,8 @@ on_answer(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 		logs->used = 0;
 		strbuf_add(&logs->in, data, (size_t)n);
 	}
-	/* Not only when the reader has ended: that takes it longer than to read some lines. */
+	/* Not only when the reader has ended: that takes it longer than to read some
+	 * lines. */
 	logs->is_whole = is_whole(logs);
 	if (n <= 0 || logs->in.failed || logs->is_whole) {
 		logs->is_over = true;

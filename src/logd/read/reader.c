@@ -266,8 +266,8 @@ find_earliest(struct log_reader *reader, size_t *ret)
 	return 0;
 }
 
-/* Answer with everything that is there, in the order of time, and, without `follow`, that this
- * was all. */
+/* Answer with everything that is there, in the order of time, and, without `follow`, that
+ * this was all. */
 static int
 tell_all(struct log_reader *reader)
 {
