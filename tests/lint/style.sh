@@ -9,6 +9,7 @@ lines_max=500
 
 echo 1..7
 files=$(find src tests -name '*.[ch]' | LC_ALL=C sort)
+scripts=$(find bench examples tests -name '*.py' | LC_ALL=C sort)
 
 verdict() { # number, name, what was found
 	if [ -z "$3" ]; then
@@ -32,7 +33,7 @@ verdict 1 "no function is longer than $functions_max lines" "$found"
 # shellcheck disable=SC2086
 found=$(awk -v max=$lines_max '
 { n[FILENAME]++ }
-END { for (f in n) if (n[f] > max) print f ": " n[f] " lines" }' $files)
+END { for (f in n) if (n[f] > max) print f ": " n[f] " lines" }' $files $scripts)
 verdict 2 "no file is longer than $lines_max lines" "$found"
 
 # Text of comments and strings taken out, what is left may not have these.
