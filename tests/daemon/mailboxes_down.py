@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Mailboxes of an actor that is down, or that does what it likes with them."""
+"""Mailboxes of an actor that misuses its sockets, or is down."""
 import os
 import select
 import socket
