@@ -96,5 +96,36 @@ def drops(box):
         equal(sum(noted), lost, "the bytes noted in the log")
 
 
+@test("a full disk under the log directory is told and does not stop the work", root=True)
+def told_at_a_start(box):
+    disk = box.path("logs")
+    os.mkdir(disk)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,nr_inodes=4", "none", disk],
+                          check=False, capture_output=True)
+    if done.returncode != 0:
+        raise Skip("no tmpfs may be mounted here")
+    box.undo.append(lambda: subprocess.run(["umount", "-l", disk], check=False))
+    try:
+        with open(f"{disk}/filler", "wb") as filler:
+            filler.write(bytes(1 << 20))
+    except OSError:
+        pass
+    s = box.supd({"quiet": {"output": "null"}, "a": {
+        "backoff": {"min": "200ms", "max": "200ms"}, "do": ["say=hello"]}}, wait=False)
+    s.started("quiet")
+    s.until(lambda: any(event.get("path") == "/user/a" and event["event"] in (
+        "failure", "started") for event in s.events), "an event of a")
+    if not s.seen("started", "a"):
+        cause = s.event("failure", "a")["cause"]
+        equal(cause["errno"], "ENOSPC", "the cause")
+    os.unlink(f"{disk}/filler")
+    subprocess.run(["mount", "-o", "remount,size=1m,nr_inodes=1000", disk], check=True)
+    if not s.seen("started", "a"):
+        s.ctl_ok("start", "a")
+    s.started("a")
+    s.tell("quiet", "exit=1")
+    s.started("quiet", 2)
+
+
 if __name__ == "__main__":
     main()
