@@ -283,6 +283,6 @@ static add_fields *const adders[REPORT_MAX] = {
 void
 report_fields(const struct reporter *reporter, const struct action *action)
 {
-	if (action->report < REPORT_MAX && adders[action->report] != NULL)
+	if (adders[action->report] != NULL)
 		adders[action->report](reporter, action);
 }
