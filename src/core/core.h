@@ -218,7 +218,7 @@ struct action_death {
 	uint8_t unused[6]; /* instead of padding */
 };
 
-/* In such an order that nothing is padding: two that say the same are so to the byte. */
+/* The order leaves no padding: two actions that say the same are equal to the byte. */
 struct action {
 	enum action_kind kind;
 	struct ref ref;           /* the actor; unused by EXIT */

@@ -108,7 +108,7 @@ struct helper_leases {
 	_Atomic uint32_t at[HELPER_MAILBOXES_MAX];
 };
 
-/* The helper holds a lease no longer than this: what blocks is interrupted. */
+/* The helper holds a lease no longer than this: a call that blocks is interrupted. */
 #define HELPER_BUSY_MS 100
 
 /* How many questions are asked at a time; `id` modulo this is the place of a question. */

@@ -173,7 +173,7 @@ link_send(int fd, const struct link_message *message, const int *fds, size_t n_f
 	return send_with(fd, message, fds, n_fds, 0);
 }
 
-/* The same without waiting, whichever end it is. */
+/* As link_send(), without waiting, for both ends. */
 int
 link_try(int fd, const struct link_message *message, const int *fds, size_t n_fds)
 {

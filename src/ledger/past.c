@@ -30,8 +30,8 @@ incarnation_of(const struct past *past)
 }
 
 /*
- * Find again by hash what is in the ring.  Returns 0, or -ENOMEM, which cannot be the
- * second time.
+ * Make the index of the ring by hash anew.  Returns 0, or -ENOMEM, but never at a second
+ * call.
  */
 int
 past_index(struct ledger *ledger)

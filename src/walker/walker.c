@@ -28,7 +28,7 @@
 /* Retry interval for operations without a completion notice (milliseconds). */
 #define AGAIN_MS 20
 
-/* All that the guardian hears of. */
+/* The signals that the guardian is told of. */
 #define PASSED (ENDING | SIGNAL_BIT(SIGHUP) | SIGNAL_BIT(SIGUSR1))
 
 /* ---- the loop ---------------------------------------------------------------------- */

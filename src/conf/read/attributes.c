@@ -312,8 +312,8 @@ ignore_variable(void *data UNUSED, const char *key UNUSED, const char *value UNU
 {
 }
 
-/* It must be there now, and be right, where that is looked at; what counts is how it is
- * at a start. */
+/* Report an `environment_file` that is missing or wrong now, where files are looked at;
+ * each start reads it again. */
 static void
 check_environment_file(struct reader *reader, const struct yaml *node, const char *file,
                        const struct trail *trail)

@@ -162,7 +162,7 @@ add_default(struct key_list *collection, const struct schema_key *key)
 		add_table_defaults(collection, key, NULL);
 }
 
-/* All keys of this view that were not written. */
+/* Add the defaults of all keys of this view that the file does not have. */
 static void
 add_defaults(struct key_list *collection, const struct yaml *map,
              const struct schema_type *view)

@@ -73,7 +73,7 @@ copy_map(struct reader *reader, const struct yaml *map)
 	return copy;
 }
 
-/* What may be a mapping, with the commands in it split. */
+/* A node that may be a mapping, with the commands in it split. */
 static const struct yaml *
 split_below(struct reader *reader, const struct yaml *node,
             const struct schema_type *type)

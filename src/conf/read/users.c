@@ -38,7 +38,8 @@ users_done(struct users *users)
 	users->users = NULL;
 }
 
-/* The user database may be a server, which answers when it likes. */
+/* Tell the parent which name is looked up: the user database may be a server, and may not
+ * answer. */
 static void
 begin_lookup(const struct users *users, const char *kind, const char *name)
 {

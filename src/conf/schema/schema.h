@@ -49,7 +49,7 @@ typedef int scan_fn(struct text_scan *scan);
 typedef void read_fn(struct reader *reader, const struct yaml *node, void *target,
                      const struct trail *trail);
 
-/* How the value of a text is shown, which is also its type in JSON. */
+/* In which form the value of a text is shown: its type in JSON. */
 enum schema_show {
 	SHOW_TEXT,
 	SHOW_INTEGER,

@@ -172,8 +172,8 @@ struct conf_options {
 	bool boot;
 	/* The environment files are looked at also without `look`. */
 	bool look_environment;
-	bool no_users;          /* the user database does not answer, and is not asked */
-	struct conf_wait *wait; /* NULL: nobody wants to know */
+	bool no_users;          /* the user database did not answer: do not ask it */
+	struct conf_wait *wait; /* NULL: the caller does not want it */
 	char **environ;         /* for ${env:…} */
 	/* Of the machine's cgroup v2 hierarchy, parted by blanks; NULL: not looked at. */
 	const char *controllers;

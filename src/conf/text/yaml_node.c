@@ -16,7 +16,8 @@ find_pair(const struct yaml *map, const char *key)
 {
 	if (map == NULL || map->type != NODE_MAP)
 		return NULL;
-	/* Each key of the table is looked for, and most differ in the first letter. */
+	/* This runs for every key of the table, and most names differ in the first
+	 * letter. */
 	for (size_t i = 0; i < map->n; i++)
 		if (map->pairs[i].key->text[0] == key[0] &&
 		    strcmp(map->pairs[i].key->text, key) == 0)

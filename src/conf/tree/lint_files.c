@@ -28,7 +28,8 @@ check_safety(const struct lint *lint, const struct conf_actor *actor, const char
 		            safety_format(report, message, sizeof(message)));
 }
 
-/* Report if nothing can be executed by this command, or what others may change. */
+/* Warn of a command without a program that can be executed, or with one that other users
+ * can change. */
 static void
 check_program(const struct lint *lint, const struct conf_actor *actor, const char *key,
               char *const *argv)

@@ -25,7 +25,7 @@
 #define HEAD_WORDS_MAX   16
 #define INTERPRETERS_MAX 5
 
-/* Open a file to look at; the root is this directory, also of links. */
+/* Open a file to look at it.  The path, and links on it, begin at this root directory. */
 static int
 open_below(const char *root, const char *path)
 {

@@ -17,7 +17,7 @@ static void
 watchdog_expired(struct turn *turn, struct node *node)
 {
 	living_expire(node, true);
-	/* A single silence is a single failure, whether the clock or the process tells of
+	/* A silence is a single failure, also where the clock and the process both report
 	 * it. */
 	deadline_clear(turn->core, node, TIMER_WATCHDOG);
 	failure_handle(turn, node,

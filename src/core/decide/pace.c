@@ -52,9 +52,9 @@ pace_ended(const struct turn *turn, struct node *node, bool own)
 }
 
 /*
- * The least that the node is waited for before an automatic restart, in milliseconds: 0
- * after the first three short lives in a row, then 10, doubling up to 1000.  What failed
- * may live on: then its life ends here.
+ * The least delay of an automatic restart of the node, in milliseconds: 0 after each of
+ * the first three short lives in a row, then 10, doubling up to 1000.  If the process has
+ * failed but lives on, its life counts up to now.
  */
 static uint64_t
 floor_now(const struct turn *turn, struct node *node)

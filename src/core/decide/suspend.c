@@ -135,7 +135,7 @@ suspend_decided(struct core *core, struct node *node)
 	look_below(core, supervisor);
 }
 
-/* The supervisor has another policy, perhaps without freezing. */
+/* Take in that the supervisor has another policy, perhaps without freezing. */
 void
 suspend_updated(struct core *core, struct node *supervisor)
 {

@@ -100,7 +100,7 @@ put_in_sequence(struct core *core, struct node *child)
 	gate_end_standby(child);
 }
 
-/* Each child is to be restarted, when it is its turn: no group is under way any more. */
+/* Mark each child for a restart in its turn: no group is under way any more. */
 static void
 mark_all(struct core *core, struct node *supervisor)
 {

@@ -343,8 +343,8 @@ begin_stop(struct turn *turn, struct node *node)
 }
 
 /*
- * The node itself is down, but its children have outlived it so far, and are to stop
- * now, or when it is their supervisor's turn.
+ * The node itself is down and its children live on: they are to stop now, or when it is
+ * the turn of the node.
  */
 void
 down_wait_turn(struct core *core, struct node *node)

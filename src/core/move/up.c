@@ -15,7 +15,8 @@ begin_start(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 	const bool begins = !node_has_begun(node);
 
-	/* A stop of before is forgotten now that their supervisor begins anew. */
+	/* Earlier stops of the children are forgotten now that their supervisor begins
+	 * anew. */
 	CHILDREN_FOREACH (core, node, child)
 		goal_keep_down(child, STAY_NOT);
 	run_begins(node);

@@ -169,7 +169,7 @@ goal_reload(struct node *node, bool is_live)
 	goal_start_now(node, true);
 }
 
-/* The node is to be restarted, or is not, when its turn in the sequence comes. */
+/* Note whether the node is to be restarted when its turn in the sequence comes. */
 void
 goal_mark_for_sequence(struct node *node, bool is_marked)
 {

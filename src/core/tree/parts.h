@@ -79,7 +79,7 @@ struct node_growth {
 	uint32_t n;     /* as a supervisor: children with `added` */
 };
 
-/* What of it lies in the pool of the core: tree/pool.c. */
+/* The parts of the node that lie in the pool of the core: tree/pool.c. */
 struct node_pool {
 	uint32_t spec_at; /* so many times 8 bytes behind the node, in any memory */
 	uint32_t rules_at, on_failure_at, needs_at;

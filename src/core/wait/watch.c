@@ -48,7 +48,7 @@ is_below(const struct core *core, const struct node *node, const struct node *to
 	return node != NULL;
 }
 
-/* The watch is told of no end until watch_restore(). */
+/* Tell the watch of no end until watch_restore(). */
 static void
 revoke(struct core *core, struct watch *watch)
 {

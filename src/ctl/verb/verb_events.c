@@ -106,7 +106,7 @@ take_event(void *user, const struct call *call, const struct reply *reply)
 
 	if (reply->parameters.at == NULL)
 		return 0;
-	/* A ring without events answers with none. */
+	/* If the ring has no events the reply has none. */
 	if (scan_read(reply->parameters, fields, ARRAY_SIZE(fields), &raw) &&
 	    (!span_is_object(raw) || raw.len <= 2))
 		return 0;

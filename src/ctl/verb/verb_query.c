@@ -382,7 +382,7 @@ explain_all(struct ctl *ctl)
 	     at += strlen(list.paths.data + at) + 1) {
 		int status = explain(ctl, list.paths.data + at);
 
-		/* An actor that is gone meanwhile is not wrong any more. */
+		/* That an actor has gone meanwhile is no error. */
 		if (status != CTL_NO_SUCH_ACTOR && status > combined)
 			combined = status;
 	}

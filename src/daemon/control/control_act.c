@@ -233,7 +233,7 @@ leave_to_supervisors(const struct engine *engine, struct ref_list *list)
 	list->n = n;
 }
 
-/* True: it is replied why not. */
+/* True, and the reply says why, if the command cannot be carried out. */
 static bool
 refuses(struct conn *conn, enum event_kind kind)
 {

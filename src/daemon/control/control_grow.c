@@ -111,7 +111,7 @@ reply_if_taken(struct conn *conn, const char *path)
 	return true;
 }
 
-/* Put the command into the stream, for a path that need not exist. */
+/* Write the event of a command about a path that need not exist. */
 void
 grow_event(struct conn *conn, const char *path, const char *verb)
 {

@@ -52,7 +52,7 @@ struct logs {
 	bool grows;     /* new actors may belong to it … */
 	uint64_t n_set; /* … that came after these */
 	bool is_over;   /* it answers nothing more */
-	bool is_whole;  /* the reader said that its answer is */
+	bool is_whole;  /* the reader has ended the answer properly */
 	struct strbuf in;
 	size_t used; /* of in */
 };
@@ -125,7 +125,7 @@ release(struct conn *conn)
 	}
 }
 
-/* supd ends, and with it all readers. */
+/* Free all readers: supd ends. */
 void
 logs_free_all(struct control *control)
 {

@@ -134,7 +134,7 @@ pause_place(struct notify *notify, uint32_t slot)
 	ev_timer_start(notify->messages->loop, &notify->resume);
 }
 
-/* Close what came and was not kept: in a child, see os/socket/closer.h. */
+/* Close descriptors that came and were not kept, in a child: see os/socket/closer.h. */
 static void
 give_back(struct notify *notify, uint32_t slot)
 {

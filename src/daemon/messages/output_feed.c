@@ -254,7 +254,7 @@ output_name_again(struct output *output)
 	output_watch_feed(output, EV_READ | EV_WRITE);
 }
 
-/* Some may have changed: these have to be named.  All, if that is under way already. */
+/* Name the streams that may have changed; all streams, if that is under way already. */
 void
 output_name_changes(struct output *output)
 {

@@ -36,7 +36,7 @@ enum { TURN_MS = 5 };
 /* The pauses in which slow starts are looked at, doubling. */
 enum { PAUSE_MIN_MS = 4, PAUSE_MAX_MS = 20 };
 
-/* How long the end of supd waits for a start that was killed. */
+/* How long supd, when it ends, waits for a start that it has killed. */
 enum { KILL_US = 200000 };
 
 /* ---- a start ----------------------------------------------------------------------- */
@@ -212,7 +212,7 @@ procs_look(struct procs *procs)
 			end(procs, i);
 		else
 			i++;
-	/* Here, for a turn that always has something else to do bears none. */
+	/* Here, since a turn that always has other work would begin no start. */
 	begin_waiting(procs);
 }
 

@@ -183,9 +183,10 @@ on_count(struct ev_loop *loop UNUSED, ev_timer *timer UNUSED, int revents UNUSED
 }
 
 /*
- * What the guardian before us was to say: that it did is not known.  systemd does not
- * mind hearing it twice, but waits for what it never heard, after RELOADING=1 too; and
- * its patience with a stop has to be asked for again and again.
+ * Say again what the guardian before this was to say, because it may have died before.
+ * systemd does not mind to hear that twice, but waits for a message that never comes,
+ * also after RELOADING=1; and it has to be asked for more time again and again during a
+ * stop.
  */
 static void
 say_again(const struct reporter *reporter)

@@ -251,7 +251,7 @@ struct conn {
 	bool busy;       /* call is in use */
 	bool running;    /* conn_run() is below us */
 	bool awaits_end; /* its end tells the client that supd is gone */
-	bool observes;   /* by its last call: it may look and no more */
+	bool observes;   /* by its last call: it may only look */
 	bool held_back;  /* its next call waits until others of its kind were answered */
 	bool may_bring;  /* the kernel lets descriptors through: see os/socket/rights.h */
 	bool is_kept;    /* the walker has it, too: for the next supd, or until the end */

@@ -31,7 +31,8 @@ struct inherited {
 	struct inherited_socket at[LISTEN_FDS_MAX];
 };
 
-/* What supd was started with, of what the walker kept; NULL: nothing, or no memory. */
+/* The sockets that supd was started with, of those that the walker kept; NULL: none, or
+ * no memory. */
 struct inherited *
 inherited_new(struct keeper *keeper, char **variables, pid_t walker_pid)
 {

@@ -63,8 +63,8 @@ int mailbox_do_file(struct sockwork *work, const struct mailbox *mailbox,
 /* A process of the actor has ended. */
 void mailboxes_mend(struct sockets *sockets, const struct actor *actor);
 
-/* Where the sockets of an actor are, and which of the configuration's actors it is; NULL:
- * it has none. */
+/* The table with the sockets of an actor, and the index of the actor in its
+ * configuration; NULL: it has none. */
 const struct mailboxes *mailboxes_for(const struct sockets *sockets,
                                       const struct actor *actor, uint32_t *ret_index);
 

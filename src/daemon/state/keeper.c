@@ -456,7 +456,8 @@ keeper_status(struct keeper *keeper, int status)
 int
 keeper_upgrade(struct keeper *keeper, int binary_fd)
 {
-	/* What the walker does not keep by now would be lost with this guardian. */
+	/* Descriptors that the walker does not keep by now would be lost with this
+	 * guardian. */
 	int r = unsent_flush(keeper->unsent);
 
 	return r < 0 ? r

@@ -116,8 +116,8 @@ struct feed_message {
 	uint32_t show;   /* enum feed_shown; FEED_SHOW: set of enum feed_look */
 	uint32_t colour; /* any number: that of the colour of its name */
 	struct feed_log log;
-	/* The actor's path, the file's, or the socket's, and the pattern that is looked
-	 * for, if there is one; each with its NUL. */
+	/* The path of the actor, of the file or of the socket, and the pattern to look
+	 * for, if any; each with its NUL. */
 	char text[FEED_TEXT_MAX];
 };
 

@@ -25,8 +25,8 @@
 #include "os/self/fd.h"
 
 #define ENVIRON_MAX (128 * 1024)
-/* How often the ends of the killed are looked for, and after how many times all processes
- * are looked at again. */
+/* How often the search looks whether killed processes have ended, and after how many
+ * looks it goes through all processes again. */
 #define LOOK_AGAIN_MS 5
 #define LOOKS         20
 

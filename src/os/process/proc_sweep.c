@@ -205,7 +205,7 @@ look_at_orphan(pid_t pid, struct swept *ret)
 	int r = proc_mark_read(pid, ret->mark);
 	if (ret->mark[0] != '\0')
 		return LIVES;
-	/* Of the dead no mark can be read. */
+	/* The mark of a dead process cannot be read. */
 	if (proc_stat_read(pid, &line) < 0 || proc_stat_is_dead(&line))
 		return ENDED;
 	if ((line.flags & PROC_IS_EXITING) != 0 && line.state != 'Z')

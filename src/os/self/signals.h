@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A set of them; those from 32 on are in none. */
+/* A set of signals, of those below 32. */
 #define SIGNAL_BIT(signo) (UINT32_C(1) << (signo))
 
 bool signals_is_ignored(int signo);

@@ -99,10 +99,10 @@ fork_child(const struct spawner *spawner, struct spawn_child *child, int *ret_pi
 }
 
 /*
- * The child has a copy of our memory: where its cgroup may run out of memory, which would
- * otherwise end us, too; where it is to have another oom_score_adj than children that are
- * under way; where too many hang; where clone3 is refused; under a sanitizer.  0 or
- * -errno.
+ * Start a child with a copy of our memory; 0 or -errno.  This is for a cgroup that may
+ * run out of memory, which would otherwise end us, too; for another oom_score_adj than
+ * that of children under way; when too many children hang; where clone3 is refused; and
+ * under a sanitizer.
  */
 int
 spawn_clone_copied(struct spawner *spawner, struct spawn_place *place)
