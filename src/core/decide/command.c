@@ -197,14 +197,12 @@ command_suspend(struct turn *turn, struct node *node, const struct event *event)
 {
 	if (node_is_down(node) || node->goal == GOAL_DOWN) {
 		command_reply(turn, event, REPLY_INVALID_STATE);
-		return;
-	}
-	if (!suspend_add(turn->core, node)) {
+	} else if (!suspend_add(turn->core, node)) {
 		command_reply(turn, event, REPLY_BUSY);
-		return;
+	} else {
+		suspend_apply(turn, node);
+		command_reply(turn, event, REPLY_DONE);
 	}
-	suspend_apply(turn, node);
-	command_reply(turn, event, REPLY_DONE);
 }
 
 /* One suspension less; one too many is ignored (Akka A-26). */

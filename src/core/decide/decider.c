@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/assert.h"
+#include "base/names.h"
 #include "core/decide/marks.h"
 
 #include "core/pure.h"
@@ -14,7 +16,7 @@ enum { TIMED_OUT = 110 };
 
 /* Steps of a start that fail for what an actor needs from others, which may come: the
  * address of a socket, a user, a file (DECISIONS 62). */
-static const char *const steps_to_come[] = {"open socket", "find user", "find group"};
+static const char *const step_names[] = {"open socket", "find user", "find group"};
 #define FILE_STEP "environment_file"
 enum { NO_FILE = 2 }; /* ENOENT */
 
@@ -35,10 +37,8 @@ cause_is_shortage(const struct cause *cause)
 static bool
 may_come(const struct cause *cause)
 {
-	for (size_t i = 0; i < sizeof(steps_to_come) / sizeof(steps_to_come[0]); i++)
-		if (strcmp(cause->key, steps_to_come[i]) == 0)
-			return true;
-	return cause->error == TIMED_OUT ||
+	return names_find(step_names, ARRAY_SIZE(step_names), cause->key) >= 0 ||
+	       cause->error == TIMED_OUT ||
 	       (cause->error == NO_FILE && strcmp(cause->key, FILE_STEP) == 0);
 }
 
@@ -180,16 +180,14 @@ decider_decide(const struct core *core, const struct node *node,
 	if (ask(&spec_of(node)->on_failure, pool_rules(core, node->pool.on_failure_at),
 	        &q, ret))
 		return;
-	ret->reason = DECIDED_ROOT;
-	ret->directive = DIRECTIVE_STOP;
+	decision_set(ret, DIRECTIVE_STOP, DECIDED_ROOT);
 	if (supervisor->links.parent == NONE)
 		return;
 	ret->reason = DECIDED_BY_RULE;
 	if (ask(&spec_of(supervisor)->policy.decider,
 	        pool_rules(core, supervisor->pool.rules_at), &q, ret))
 		return;
-	ret->reason = DECIDED_NO_RULE_MATCHED;
-	ret->directive = DIRECTIVE_ESCALATE;
+	decision_set(ret, DIRECTIVE_ESCALATE, DECIDED_NO_RULE_MATCHED);
 }
 
 static bool

@@ -21,21 +21,19 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 	if (node->growth.added == ADDED_FRESH) {
 		/* The caller of Add is told; no other actor is concerned (SEMANTICS 2.6).
 		 */
-		ret->directive = DIRECTIVE_STOP;
-		ret->reason = DECIDED_NOT_ADDED;
+		decision_set(ret, DIRECTIVE_STOP, DECIDED_NOT_ADDED);
 		return;
 	}
 	if (spec_runs_once(spec_of(node)) &&
 	    (ret->directive == DIRECTIVE_RESTART || ret->directive == DIRECTIVE_RESUME ||
 	     ret->directive == DIRECTIVE_STOP)) {
-		ret->directive = DIRECTIVE_STOP;
-		ret->reason = spec_of(node)->restart == RESTART_NEVER ? DECIDED_NEVER
-		                                                      : DECIDED_TEMPORARY;
+		decision_set(ret, DIRECTIVE_STOP,
+		             spec_of(node)->restart == RESTART_NEVER ? DECIDED_NEVER
+		                                                     : DECIDED_TEMPORARY);
 		return;
 	}
 	if (node->plan.start_reason == START_BY_COMMAND && cause_is_init(cause)) {
-		ret->directive = DIRECTIVE_STOP;
-		ret->reason = DECIDED_MANUAL_START;
+		decision_set(ret, DIRECTIVE_STOP, DECIDED_MANUAL_START);
 		return;
 	}
 	if (ret->directive == DIRECTIVE_RESUME && node_is_supervisor(node) &&
@@ -44,10 +42,8 @@ decide(struct turn *turn, struct node *node, struct node *origin,
 	bool is_down = (node_has_process(origin) && !process_is_main_there(origin)) ||
 	               failure_was_start(origin);
 	if (ret->directive == DIRECTIVE_RESUME && is_down &&
-	    !limits_admit_resume(origin, turn->now_ms)) {
-		ret->directive = DIRECTIVE_RESTART;
-		ret->reason = DECIDED_RESUME_GUARD;
-	}
+	    !limits_admit_resume(origin, turn->now_ms))
+		decision_set(ret, DIRECTIVE_RESTART, DECIDED_RESUME_GUARD);
 	if (ret->directive == DIRECTIVE_RESTART)
 		limits_admit_restart(turn, node, ret);
 }
@@ -95,8 +91,7 @@ failure_handle(struct turn *turn, struct node *node, const struct cause *cause,
 		if (supervisor->links.parent == NONE &&
 		    decision.directive == DIRECTIVE_ESCALATE) {
 			/* The root has no supervisor. */
-			decision.directive = DIRECTIVE_STOP;
-			decision.reason = DECIDED_ROOT;
+			decision_set(&decision, DIRECTIVE_STOP, DECIDED_ROOT);
 		}
 		if (decision.directive != DIRECTIVE_ESCALATE)
 			break;
@@ -135,11 +130,8 @@ failure_unkillable(struct turn *turn, struct node *node, const struct cause *cau
 	decider_decide(turn->core, node, cause, &decision);
 	if (decision.directive == DIRECTIVE_RESUME)
 		decision.directive = DIRECTIVE_RESTART;
-	if (decision.directive == DIRECTIVE_ESCALATE &&
-	    supervisor->links.parent == NONE) {
-		decision.directive = DIRECTIVE_STOP;
-		decision.reason = DECIDED_ROOT;
-	}
+	if (decision.directive == DIRECTIVE_ESCALATE && supervisor->links.parent == NONE)
+		decision_set(&decision, DIRECTIVE_STOP, DECIDED_ROOT);
 	failure_remember(turn, node, node, cause, &decision);
 	failure_brings_down(node);
 	if (decision.directive == DIRECTIVE_ESCALATE) {

@@ -272,6 +272,17 @@ node_add(struct core *core, struct node *supervisor, struct node *before,
 	return node;
 }
 
+/* The node, which is there; the core is at this time from now on. */
+static struct node *
+find_at(struct core *core, struct ref ref, uint64_t now_ms)
+{
+	struct node *node = node_find(core, ref);
+
+	ASSERT(node != NULL);
+	core->now_ms = now_ms;
+	return node;
+}
+
 /*
  * Add a child, before a sibling or (REF_NONE) as the last one of the file.  There must be
  * room.  It starts when its supervisor does, or in the next core_settle() if that runs
@@ -281,10 +292,8 @@ struct ref
 core_add(struct core *core, struct ref parent, struct ref before, const struct spec *spec,
          uint64_t now_ms)
 {
-	struct node *supervisor = node_find(core, parent);
+	struct node *supervisor = find_at(core, parent, now_ms);
 
-	ASSERT(supervisor != NULL);
-	core->now_ms = now_ms;
 	return node_ref(core, node_add(core, supervisor,
 	                               behind_others(core, supervisor, before), spec));
 }
@@ -293,11 +302,9 @@ core_add(struct core *core, struct ref parent, struct ref before, const struct s
 void
 core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t now_ms)
 {
-	struct node *node = node_find(core, ref);
+	struct node *node = find_at(core, ref, now_ms);
 
-	ASSERT(node != NULL);
 	ASSERT(spec_of(node)->kind == spec->kind);
-	core->now_ms = now_ms;
 	bool was_fixed = spec_of(node)->policy.limit.fixed;
 	struct probe_spec was_health = spec_of(node)->health;
 	take_spec(core, node, spec);
@@ -349,10 +356,8 @@ core_place_before(struct core *core, struct ref ref, struct ref before)
 void
 core_remove(struct core *core, struct ref ref, uint64_t now_ms)
 {
-	struct node *top = node_find(core, ref);
+	struct node *top = find_at(core, ref, now_ms);
 
-	ASSERT(top != NULL);
-	core->now_ms = now_ms;
 	dynamic_remove(core, top);
 	core->look_early = true;
 	goal_down(top);
@@ -399,10 +404,8 @@ core_set_incarnation(struct core *core, struct ref ref, uint32_t incarnation)
 void
 core_restart(struct core *core, struct ref ref, uint64_t now_ms)
 {
-	struct node *node = node_find(core, ref);
+	struct node *node = find_at(core, ref, now_ms);
 
-	ASSERT(node != NULL);
-	core->now_ms = now_ms;
 	if (node->plan.stay == STAY_HELD || node_is_hidden(node) ||
 	    node->growth.presence == PRESENCE_DELETED || !spec_of(node)->enabled ||
 	    node_is_refused(node))

@@ -102,13 +102,12 @@ limits_admit_restart(struct turn *turn, struct node *node, struct decision *deci
 {
 	struct node *supervisor = node_supervisor(turn->core, node);
 
-	if (!scope_is_admitted(turn, node)) {
-		decision->directive = spec_of(supervisor)->policy.limit.escalate
-		                          ? DIRECTIVE_ESCALATE
-		                          : DIRECTIVE_STOP;
-		decision->reason = DECIDED_LIMIT;
-	} else if (!admit_intensity(turn, supervisor)) {
-		decision->directive = DIRECTIVE_ESCALATE;
-		decision->reason = DECIDED_INTENSITY;
-	}
+	if (!scope_is_admitted(turn, node))
+		decision_set(decision,
+		             spec_of(supervisor)->policy.limit.escalate
+		                 ? DIRECTIVE_ESCALATE
+		                 : DIRECTIVE_STOP,
+		             DECIDED_LIMIT);
+	else if (!admit_intensity(turn, supervisor))
+		decision_set(decision, DIRECTIVE_ESCALATE, DECIDED_INTENSITY);
 }

@@ -32,6 +32,15 @@ struct decision {
 	uint32_t backoff_keys;
 	struct backoff_spec backoff;
 };
+
+static inline void
+decision_set(struct decision *decision, enum directive directive,
+             enum decision_reason reason)
+{
+	decision->directive = directive;
+	decision->reason = reason;
+}
+
 bool cause_is_init(const struct cause *cause);
 bool cause_is_shortage(const struct cause *cause);
 void decider_decide(const struct core *core, const struct node *node,

@@ -75,11 +75,9 @@ begin_group(struct turn *turn, struct node *supervisor, struct node *leader,
 	struct core *core = turn->core;
 
 	deadline_clear(core, supervisor, TIMER_GROUP);
-	supervisor->children.op = OP_STOP;
-	supervisor->children.cursor = supervisor->links.last;
 	supervisor->children.group_delay_ms = delay_ms;
 	supervisor->children.group_leader = node_slot(core, leader);
-	queue_node(core, supervisor);
+	children_begin(core, supervisor, OP_STOP);
 	/* A dead leader is down already, or has leftovers that can go at once. */
 	if (node_is_ending(leader) ||
 	    (node_has_process(leader) && !process_is_main_there(leader)))
@@ -236,9 +234,7 @@ strategy_leave(struct core *core, struct node *node)
 		supervisor->children.group_index = NONE;
 	}
 	deadline_clear(core, supervisor, TIMER_GROUP);
-	supervisor->children.op = OP_STOP;
-	supervisor->children.cursor = supervisor->links.last;
-	queue_node(core, supervisor);
+	children_begin(core, supervisor, OP_STOP);
 }
 
 /*

@@ -48,9 +48,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 		    process_is_unkillable(child))
 			queue_node(core, child);
 	}
-	supervisor->children.op = OP_STOP;
-	supervisor->children.cursor = supervisor->links.last;
-	queue_node(core, supervisor);
+	children_begin(core, supervisor, OP_STOP);
 }
 
 /* True if no child runs, and none is to start. */
@@ -214,11 +212,9 @@ children_group_due(struct turn *turn, struct node *supervisor)
 	deadline_clear(core, supervisor, TIMER_GROUP);
 	if (supervisor->children.n_grouped > 0) {
 		/* A member is stopped after all, with children that had outlived it. */
-		supervisor->children.op = OP_STOP;
-		supervisor->children.cursor = supervisor->links.last;
+		children_begin(core, supervisor, OP_STOP);
 		if (supervisor->children.group_delay_ms != DURATION_INFINITE)
 			supervisor->children.group_delay_ms = 0;
-		queue_node(core, supervisor);
 		return;
 	}
 	CHILDREN_FOREACH (core, supervisor, child) {
@@ -231,9 +227,7 @@ children_group_due(struct turn *turn, struct node *supervisor)
 		state_set(core, child, STATE_WAITING);
 		put_in_sequence(core, child);
 	}
-	supervisor->children.op = OP_START;
-	supervisor->children.cursor = supervisor->links.first;
-	queue_node(core, supervisor);
+	children_begin(core, supervisor, OP_START);
 }
 
 /* All of the group is gone. */

@@ -39,6 +39,16 @@ void queue_node(struct core *core, struct node *node);
 void queue_parent(struct core *core, const struct node *node);
 struct node *queue_take(struct core *core);
 
+/* Let the children be stopped from the last on, or started from the first on. */
+static inline void
+children_begin(struct core *core, struct node *supervisor, enum operation op)
+{
+	supervisor->children.op = op;
+	supervisor->children.cursor =
+	    op == OP_STOP ? supervisor->links.last : supervisor->links.first;
+	queue_node(core, supervisor);
+}
+
 /* part.c */
 void part_join(struct core *core, struct node *child);
 void part_leave(struct core *core, struct node *child);

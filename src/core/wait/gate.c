@@ -19,12 +19,6 @@
 
 /* ---- names ------------------------------------------------------------------------- */
 
-static struct names *
-names_of(const struct core *core, uint64_t name)
-{
-	return (struct names *)core_block(core, core->at.names) + name % core->size.nodes;
-}
-
 /* A new node, or one in new memory: it is found by the name of its replicas. */
 void
 gate_named(struct core *core, struct node *node)

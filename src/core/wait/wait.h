@@ -48,6 +48,13 @@ struct watch {
 	struct telling run;
 };
 
+/* The bucket of a name. */
+static inline struct names *
+names_of(const struct core *core, uint64_t name)
+{
+	return (struct names *)core_block(core, core->at.names) + name % core->size.nodes;
+}
+
 /* A watch that is known to exist. */
 static inline struct watch *
 watch_in(const struct core *core, uint32_t i)

@@ -25,12 +25,6 @@ put_back(struct core *core, struct watch *watch)
 /* Both lists of a name are in the order of the indices, highest first, wherever the
  * core was moved to meanwhile: the same events give the same actions. */
 
-static struct names *
-names_of(const struct core *core, uint64_t name)
-{
-	return (struct names *)core_block(core, core->at.names) + name % core->size.nodes;
-}
-
 static void
 name_watch(struct core *core, struct watch *watch)
 {
