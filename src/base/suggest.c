@@ -52,7 +52,7 @@ suggest_distance(const char *a, const char *b)
 void
 suggest_init(struct suggest *suggest, const char *word)
 {
-	*suggest = (struct suggest){.word = word, .distance = SIZE_MAX};
+	*suggest = (struct suggest){.word = word};
 }
 
 /*
@@ -65,7 +65,8 @@ suggest_try(struct suggest *suggest, const char *candidate)
 	size_t distance = suggest_distance(suggest->word, candidate);
 
 	if (distance <= strlen(suggest->word) / 3 + 1 &&
-	    2 * distance < strlen(candidate) && distance < suggest->distance) {
+	    2 * distance < strlen(candidate) &&
+	    (suggest->best == NULL || distance < suggest->distance)) {
 		suggest->best = candidate;
 		suggest->distance = distance;
 	}

@@ -7,7 +7,8 @@
 
 #define SUGGEST_LEN_MAX 63
 
-/* Feed it one candidate after the other; `best` is NULL while none is near enough. */
+/* Begin with the word, the rest is zero, and feed it one candidate after the other;
+ * `best` is NULL while none is near enough. */
 struct suggest {
 	const char *word, *best;
 	size_t distance;

@@ -194,14 +194,6 @@ read_cpu_affinity(struct reader *reader, const struct yaml *node, void *target,
 
 /* ---- capabilities ---- */
 
-static uint64_t
-capability_bit(const struct yaml *node)
-{
-	struct value value = read_value(&schema_capability, node);
-
-	return CAPABILITY_BIT(value.word >= 0 ? (uint64_t)value.word : value.number);
-}
-
 /* The set, a list or one; `refused` is where the first one stands that is not `allowed`.
  */
 static uint64_t
@@ -213,7 +205,9 @@ read_capability_set(const struct yaml *node, uint64_t allowed,
 	*ret_refused = NULL;
 	for (size_t i = 0; i < node_n_items(node); i++) {
 		const struct yaml *item = node_item(node, i);
-		uint64_t bit = capability_bit(item);
+		struct value value = read_value(&schema_capability, item);
+		uint64_t bit =
+		    CAPABILITY_BIT(value.word >= 0 ? (uint64_t)value.word : value.number);
 
 		set |= bit;
 		if ((bit & allowed) == 0 && *ret_refused == NULL)

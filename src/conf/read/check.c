@@ -167,11 +167,10 @@ static const char *
 nearest_key(const struct schema_type *type, const char *name)
 {
 	const char *meant = synonym_of_key(type, name);
-	struct suggest suggest;
+	struct suggest suggest = {.word = name};
 
 	if (meant != NULL)
 		return meant;
-	suggest_init(&suggest, name);
 	for (size_t i = 0; i < type->table->n_keys; i++)
 		if ((type->table->keys[i].where & type->where) != 0)
 			suggest_try(&suggest, type->table->keys[i].name);

@@ -17,8 +17,7 @@ struct expansion {
 	const struct scope *scope;
 	const struct yaml *at; /* the text */
 	struct strbuf out;
-	struct err why;
-	bool failed;
+	struct err why; /* without a text: no fault so far */
 };
 
 /* The value of a variable in a list of "NAME=value" (NULL is empty); NULL: not there. */
@@ -42,15 +41,13 @@ add_env(struct expansion *expansion, const char *text)
 
 	if (fallback != NULL && (value == NULL || value[0] == '\0'))
 		value = fallback + 2;
-	if (value != NULL) {
+	if (value != NULL)
 		strbuf_adds(&expansion->out, value);
-		return;
-	}
-	err_set(&expansion->why, 0,
-	        "`${env:%.80s}`: there is no such environment variable; write "
-	        "${env:%.80s:-TEXT} to go on without it",
-	        text, text);
-	expansion->failed = true;
+	else
+		err_set(&expansion->why, 0,
+		        "`${env:%.80s}`: there is no such environment variable; write "
+		        "${env:%.80s:-TEXT} to go on without it",
+		        text, text);
 }
 
 static const char *
@@ -72,16 +69,14 @@ explain_undefined(struct expansion *expansion, const char *name)
 {
 	static const char *const built_in[] = {"actor.name", "actor.path", "replica",
 	                                       "file.dir"};
-	struct suggest suggest;
+	struct suggest suggest = {.word = name};
 
-	suggest_init(&suggest, name);
 	for (const struct scope *scope = expansion->scope; scope != NULL;
 	     scope = scope->outer)
 		for (size_t i = 0; scope->with != NULL && i < scope->with->n; i++)
 			suggest_try(&suggest, scope->with->pairs[i].key->text);
 	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
 		suggest_try(&suggest, built_in[i]);
-	expansion->failed = true;
 	if (strcmp(name, "replica") == 0)
 		err_set(&expansion->why, 0,
 		        "`${replica}` has a meaning only with `replicas`");
@@ -150,7 +145,6 @@ add_braced(struct expansion *expansion, const char *text)
 	if (end == NULL || (size_t)(end - text) >= sizeof(name)) {
 		err_set(&expansion->why, 0,
 		        "`${%.40s` has no closing `}`; write $${ for a dollar", text);
-		expansion->failed = true;
 		return NULL;
 	}
 	memcpy(name, text, (size_t)(end - text));
@@ -170,7 +164,7 @@ expand_text(struct expansion *expansion, const struct yaml *node,
 		return NULL;
 	strbuf_clear(&expansion->out);
 	expansion->at = node;
-	expansion->failed = false;
+	expansion->why.text[0] = '\0';
 	while (text != NULL && *text != '\0') {
 		if (text[0] == '$' && text[1] == '{') {
 			text = add_braced(expansion, text + 2);
@@ -179,14 +173,12 @@ expand_text(struct expansion *expansion, const struct yaml *node,
 			text += text[0] == '$' && text[1] == '$' ? 2 : 1;
 		}
 	}
-	if (!expansion->failed && expansion->out.failed) {
+	if (expansion->why.text[0] == '\0' && expansion->out.failed)
 		err_set(&expansion->why, 0, "the text grows beyond %d bytes",
 		        EXPAND_BYTES_MAX);
-		expansion->failed = true;
-	}
 	copy->dollar = false;
-	copy->bad = expansion->failed;
-	if (expansion->failed)
+	copy->bad = expansion->why.text[0] != '\0';
+	if (copy->bad)
 		reader_error(expansion->reader, node, trail, "%s", expansion->why.text);
 	else
 		copy->text =

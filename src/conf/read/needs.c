@@ -116,10 +116,9 @@ refuse_stranger(struct reader *reader, const struct conf_actor *actor, uint32_t 
 	const struct lint lint = keys_lint(reader);
 	const struct conf *conf = reader->conf;
 	const char *path = actor->needs[need].path;
-	struct suggest suggest;
+	struct suggest suggest = {.word = path};
 	char message[512];
 
-	suggest_init(&suggest, path);
 	for (uint32_t i = 0; i < conf->n_actors && !reader->reports->truncated; i++)
 		if (&conf->actors[i] != actor && !conf_is_below(conf, actor, i))
 			suggest_try(&suggest, conf->actors[i].path);

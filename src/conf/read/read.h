@@ -105,6 +105,13 @@ read_fn read_actor_log, read_backoff, read_capabilities, read_cgroup, read_cpu_a
     read_oom_score_adj, read_output, read_ready, read_root, read_scheduler, read_shutdown,
     read_sockets, read_stdin, read_success, read_watch;
 
+/* True if a rule names this cause; `any` names none. */
+static inline bool
+rule_names(const struct rule *rule, enum cause_kind kind)
+{
+	return rule->kinds != RULE_KINDS_ANY && (rule->kinds >> kind & 1) != 0;
+}
+
 void read_words(struct reader *reader, const struct yaml *node, const struct trail *trail,
                 char ***ret_argv);
 void probes_check(struct reader *reader, const struct yaml *map,
@@ -115,6 +122,8 @@ void cgroup_settle(struct reader *reader, const struct yaml *map,
 void read_identity(struct reader *reader, const struct yaml *map,
                    struct conf_actor *actor, const struct trail *up);
 void conf_drop_identities(struct conf *conf);
+bool any_rule(const struct conf *conf, const struct conf_actor *actor,
+              bool (*asks)(const struct rule *rule));
 void read_exit_set(const struct yaml *node, struct exit_set *set);
 void read_signal_set(const struct yaml *node, struct signal_set *set);
 

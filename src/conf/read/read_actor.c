@@ -290,33 +290,19 @@ settle_ready(struct reader *reader, const struct yaml *good, const struct trail 
 
 /* True if a rule waits for what the process says: a report, or BACKOFF_RESET=1. */
 static bool
-asks_for_reports(const struct decider *decider)
+asks_for_reports(const struct rule *rule)
 {
-	for (uint32_t i = 0; i < decider->n_rules; i++) {
-		const struct rule *rule = &decider->rules[i];
-
-		/* `any` names no cause. */
-		if (rule->keys[0][0] != '\0' || rule->backoff.manual_reset ||
-		    (rule->kinds != RULE_KINDS_ANY &&
-		     (rule->kinds >> CAUSE_SELF_REPORT & 1) != 0))
-			return true;
-	}
-	return false;
+	return rule->keys[0][0] != '\0' || rule->backoff.manual_reset ||
+	       rule_names(rule, CAUSE_SELF_REPORT);
 }
 
 /* An actor that notifies needs an address to notify (DECISIONS 26). */
 static void
 settle_notify(const struct reader *reader, struct conf_actor *actor)
 {
-	uint32_t above = actor->parent;
-	bool wanted = actor->process->kept.fd_store > 0 || actor->spec.watchdog_ms > 0 ||
-	              actor->spec.backoff.manual_reset ||
-	              asks_for_reports(&actor->spec.on_failure);
-
-	for (; above != CONF_NONE; above = reader->conf->actors[above].parent)
-		wanted = wanted || asks_for_reports(
-		                       &reader->conf->actors[above].spec.policy.decider);
-	if (wanted)
+	if (actor->process->kept.fd_store > 0 || actor->spec.watchdog_ms > 0 ||
+	    actor->spec.backoff.manual_reset ||
+	    any_rule(reader->conf, actor, asks_for_reports))
 		actor->process->readiness.notify = true;
 }
 

@@ -151,15 +151,11 @@ read_cgroup(struct reader *reader, const struct yaml *node, void *target,
 	}
 }
 
-/* True if a rule speaks of want of memory.  `any` names no cause. */
+/* True if a rule speaks of want of memory. */
 static bool
-asks_for_oom(const struct decider *decider)
+asks_for_oom(const struct rule *rule)
 {
-	for (uint32_t i = 0; i < decider->n_rules; i++)
-		if (decider->rules[i].kinds != RULE_KINDS_ANY &&
-		    (decider->rules[i].kinds >> CAUSE_OOM & 1) != 0)
-			return true;
-	return false;
+	return rule_names(rule, CAUSE_OOM);
 }
 
 /* After all keys were read: limits need a cgroup, and so does a rule about `oom`, where
@@ -169,16 +165,11 @@ cgroup_settle(struct reader *reader, const struct yaml *map, struct conf_actor *
               const struct trail *up)
 {
 	const struct yaml *cgroup = node_get(map, "cgroup");
-	uint32_t above = actor->parent;
 
 	if (actor->process->cgroup.given != 0 &&
 	    actor->process->containment == CONTAINMENT_SESSION)
 		reader_error(reader, cgroup, &(struct trail){up, "cgroup", 0},
 		             "with `containment: session` there is no cgroup to limit; "
 		             "leave one of the two out");
-	actor->process->asks_for_oom = asks_for_oom(&actor->spec.on_failure);
-	for (; above != CONF_NONE; above = reader->conf->actors[above].parent)
-		actor->process->asks_for_oom =
-		    actor->process->asks_for_oom ||
-		    asks_for_oom(&reader->conf->actors[above].spec.policy.decider);
+	actor->process->asks_for_oom = any_rule(reader->conf, actor, asks_for_oom);
 }

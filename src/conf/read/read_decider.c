@@ -361,3 +361,20 @@ read_on_failure(struct reader *reader, const struct yaml *node, void *target,
 
 	read_rules(reader, node, &actor->spec.on_failure, false, trail);
 }
+
+/* True if a rule asks, of the actor's own or of those of a supervisor above it. */
+bool
+any_rule(const struct conf *conf, const struct conf_actor *actor,
+         bool (*asks)(const struct rule *rule))
+{
+	const struct decider *decider = &actor->spec.on_failure;
+
+	for (uint32_t above = actor->parent;; above = conf->actors[above].parent) {
+		for (uint32_t i = 0; i < decider->n_rules; i++)
+			if (asks(&decider->rules[i]))
+				return true;
+		if (above == CONF_NONE)
+			return false;
+		decider = &conf->actors[above].spec.policy.decider;
+	}
+}

@@ -280,12 +280,10 @@ check_probe(struct reader *reader, const struct yaml *node,
 
 /* The descriptor of `ready: fd` comes behind the sockets, and before the fd store. */
 static void
-check_ready_fd(struct reader *reader, const struct yaml *map,
-               const struct conf_process *process, const struct trail *up)
+check_ready_fd(struct reader *reader, const struct yaml *node,
+               const struct conf_process *process, const struct trail *ready)
 {
-	const struct trail above = {up, "ready", 0};
-	const struct trail trail = {&above, "fd", 0};
-	const struct yaml *node = node_get(node_get(map, "ready"), "fd");
+	const struct trail trail = {ready, "fd", 0};
 	const int first = 3 + (int)process->n_sockets;
 
 	if (process->readiness.sign != READY_BY_FD || node == NULL)
@@ -305,18 +303,14 @@ check_ready_fd(struct reader *reader, const struct yaml *map,
 
 /* ready.log needs the output to be read by the log process. */
 static void
-check_ready_log(struct reader *reader, const struct yaml *map,
-                const struct conf_process *process, const struct trail *up)
+check_ready_log(struct reader *reader, const struct yaml *node,
+                const struct conf_process *process, const struct trail *ready)
 {
-	const struct trail above = {up, "ready", 0};
-	const struct trail trail = {&above, "log", 0};
-	const struct yaml *node = node_get(node_get(map, "ready"), "log");
-
 	if (process->readiness.sign == READY_BY_LOG && node != NULL &&
 	    !conf_output_is_captured(&process->output.out) &&
 	    !conf_output_is_captured(&process->output.err))
 		reader_error(
-		    reader, node, &trail,
+		    reader, node, &(struct trail){ready, "log", 0},
 		    "supd does not see what this actor prints: write `output: log`, "
 		    "`journal` or `syslog`");
 }
@@ -330,11 +324,11 @@ probes_check(struct reader *reader, const struct yaml *map,
 	const struct trail ready = {up, "ready", 0};
 	const struct trail health = {up, "health", 0};
 	const struct yaml *node = node_get(map, "health");
+	const struct yaml *sign = node_get(map, "ready");
 
-	check_ready_fd(reader, map, process, up);
-	check_ready_log(reader, map, process, up);
-	check_probe(reader, node_get(map, "ready"), process, &process->readiness.probe,
-	            &ready);
+	check_ready_fd(reader, node_get(sign, "fd"), process, &ready);
+	check_ready_log(reader, node_get(sign, "log"), process, &ready);
+	check_probe(reader, sign, process, &process->readiness.probe, &ready);
 	check_probe(reader, node, process, &process->health, &health);
 	/* An actor that is ready only when it has ended is never probed. */
 	if (actor->spec.health.on && actor->spec.start.ready == READY_EXIT)

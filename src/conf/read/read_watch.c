@@ -164,7 +164,7 @@ warn_stranger(const struct lint *lint, const struct conf_actor *actor, uint32_t 
 	const struct conf *conf = lint->conf;
 	const char *path = actor->watches[watch].path;
 	const uint32_t replica = needs_find(conf, path);
-	struct suggest suggest;
+	struct suggest suggest = {.word = path};
 
 	if (replica != CONF_NONE) {
 		warn(lint, actor, watch,
@@ -173,7 +173,6 @@ warn_stranger(const struct lint *lint, const struct conf_actor *actor, uint32_t 
 		     path, conf->actors[replica].path);
 		return;
 	}
-	suggest_init(&suggest, path);
 	for (uint32_t i = 0; i < conf->n_actors && !lint->reports->truncated; i++)
 		if (&conf->actors[i] != actor && !conf_is_below(conf, actor, i))
 			suggest_try(&suggest, conf->actors[i].path);

@@ -44,9 +44,8 @@ explain(const struct schema_type *type, const struct yaml *node, struct err *why
 	}
 	const char *meant = synonym_of_value(type, node->text);
 	if (meant == NULL) {
-		struct suggest suggest;
+		struct suggest suggest = {.word = node->text};
 
-		suggest_init(&suggest, node->text);
 		for (size_t i = 0; i < type->n_words; i++)
 			suggest_try(&suggest, type->words[i]);
 		meant = suggest.best;

@@ -113,7 +113,7 @@ locate_offset(const struct yaml_source *source, size_t offset, size_t *ret_line,
 	*ret_column = column;
 }
 
-static void
+static int
 complain_of_syntax(const struct assembly *assembly, const yaml_parser_t *parser)
 {
 	const struct yaml_source *source = assembly->source;
@@ -125,13 +125,12 @@ complain_of_syntax(const struct assembly *assembly, const yaml_parser_t *parser)
 	if (parser->error == YAML_READER_ERROR)
 		locate_offset(source, parser->problem_offset, &line, &column);
 	if (parser->context != NULL && parser->context_mark.line + 1 < line)
-		yaml_complain(assembly, NULL, line, column,
-		              "not valid YAML: %s (%s that begins at line %zu)",
-		              in_our_words(problem), parser->context,
-		              parser->context_mark.line + 1);
-	else
-		yaml_complain(assembly, NULL, line, column, "not valid YAML: %s",
-		              in_our_words(problem));
+		return yaml_complain(assembly, NULL, line, column,
+		                     "not valid YAML: %s (%s that begins at line %zu)",
+		                     in_our_words(problem), parser->context,
+		                     parser->context_mark.line + 1);
+	return yaml_complain(assembly, NULL, line, column, "not valid YAML: %s",
+	                     in_our_words(problem));
 }
 
 /* Put a complete node where it belongs: into the innermost open one, or at the top. */
@@ -366,12 +365,10 @@ parse_events(struct assembly *assembly, yaml_parser_t *parser)
 	while (!ended) {
 		yaml_event_t event;
 
-		if (yaml_parser_parse(parser, &event) == 0) {
-			if (parser->error == YAML_MEMORY_ERROR)
-				return -ENOMEM;
-			complain_of_syntax(assembly, parser);
-			return -EINVAL;
-		}
+		if (yaml_parser_parse(parser, &event) == 0)
+			return parser->error == YAML_MEMORY_ERROR
+			           ? -ENOMEM
+			           : complain_of_syntax(assembly, parser);
 		ended = event.type == YAML_STREAM_END_EVENT;
 		int r = on_event(assembly, &event);
 		yaml_event_delete(&event);

@@ -14,12 +14,11 @@ static const struct yaml *
 find_template(struct builder *builder, const struct yaml *use, const struct trail *trail)
 {
 	const struct yaml *templates = builder->input->templates;
-	struct suggest suggest;
+	struct suggest suggest = {.word = use->text};
 	uint32_t i;
 
 	if (map_get_name(&builder->templates, use->text, &i))
 		return templates->pairs[i].value;
-	suggest_init(&suggest, use->text);
 	for (size_t j = 0; templates != NULL && j < templates->n; j++)
 		suggest_try(&suggest, templates->pairs[j].key->text);
 	if (suggest.best != NULL)
@@ -201,12 +200,11 @@ child_open(struct builder *builder, struct brood *brood)
 	struct child child = {.name = pair->key};
 
 	check_replica_name(builder, brood, pair->key, &trail);
-	if (!check_name(builder, pair->key, &trail)) {
-		brood->child = child;
-		return;
-	}
-	if (pair->value->type != NODE_MAP) {
-		if (node_is_empty(pair->value))
+	if (check_name(builder, pair->key, &trail)) {
+		if (pair->value->type == NODE_MAP)
+			child.map = lay_over(builder, brood, pair->value, &trail,
+			                     &child.is_broken);
+		else if (node_is_empty(pair->value))
 			reader_error(builder->reader, pair->value, &trail,
 			             "nothing is written here; write %s",
 			             schema_actor.allowed);
@@ -214,10 +212,7 @@ child_open(struct builder *builder, struct brood *brood)
 			reader_error(builder->reader, pair->value, &trail,
 			             "%s is not an actor; write %s",
 			             node_type_name(pair->value), schema_actor.allowed);
-		brood->child = child;
-		return;
 	}
-	child.map = lay_over(builder, brood, pair->value, &trail, &child.is_broken);
 	if (child.map != NULL)
 		count_replicas(builder, brood, &child, &trail);
 	brood->child = child;

@@ -31,9 +31,8 @@ parameters_note(struct builder *builder, const struct brood *brood,
 static const char *
 nearest(const struct parameters *given, const char *name)
 {
-	struct suggest suggest;
+	struct suggest suggest = {.word = name};
 
-	suggest_init(&suggest, name);
 	for (const struct scope *scope = given->scope; scope != NULL;
 	     scope = scope->outer)
 		for (size_t i = 0; scope->with != NULL && i < scope->with->n; i++) {

@@ -214,9 +214,8 @@ verb_find(const char *name)
 const char *
 verb_nearest(const char *name)
 {
-	struct suggest suggest;
+	struct suggest suggest = {.word = name};
 
-	suggest_init(&suggest, name);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		suggest_try(&suggest, verbs[i].name);
 	return suggest.best;

@@ -248,12 +248,11 @@ parse_types(struct event_stream *stream, const char *text)
 	while (*text != '\0') {
 		const size_t len = strcspn(text, ",");
 		char name[32];
-		struct suggest suggest;
+		struct suggest suggest = {.word = name};
 
 		(void)snprintf(name, sizeof(name), "%.*s", (int)len, text);
 		int kind = names_find(report_names, NOTICE_MAX, name);
 		if (kind < 0) {
-			suggest_init(&suggest, name);
 			for (int i = 0; i < NOTICE_MAX; i++)
 				suggest_try(&suggest, report_names[i]);
 			complain(stream->ctl, NULL,
