@@ -7,10 +7,34 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/units.h"
+
+/* CLOCK_REALTIME. */
+uint64_t
+moment_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* "2026-11-21T09:12:33.123Z"; struct tm has more years than 64 bits of microseconds. */
+void
+moment_print(uint64_t us, char ret[MOMENT_BYTES])
+{
+	const time_t seconds = (time_t)(us / 1000000);
+	struct tm tm;
+
+	(void)gmtime_r(&seconds, &tm);
+	size_t len = strftime(ret, MOMENT_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(ret + len, MOMENT_BYTES - len, ".%03uZ",
+	               (unsigned int)(us / 1000 % 1000));
+}
 
 /* Exactly n digits at *p, a number from 0 to max; -1 if they are not there. */
 static int

@@ -137,14 +137,11 @@ with_parameters(json_t *take_message, json_t *take_parameters)
 json_t *
 varlink_make_call(const char *method, json_t *take_parameters, bool more, bool oneway)
 {
-	json_t *message = json_pack("{s:s}", "method", method);
-
 	/* Only flags that are set: some services refuse keys that they do not know. */
-	if (more)
-		message = with(message, "more", json_true());
-	if (oneway)
-		message = with(message, "oneway", json_true());
-	return with_parameters(message, take_parameters);
+	return with_parameters(json_pack("{s:s, s:o*, s:o*}", "method", method, "more",
+	                                 more ? json_true() : NULL, "oneway",
+	                                 oneway ? json_true() : NULL),
+	                       take_parameters);
 }
 
 /* A reply; `continues` only to a call that wanted more.  NULL: out of memory. */

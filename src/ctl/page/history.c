@@ -23,12 +23,6 @@ history_done(struct history *history)
 	*history = (struct history){0};
 }
 
-static uint64_t
-now_minute(void)
-{
-	return client_now_ms() / MINUTE_MS;
-}
-
 static void
 add_starts(struct history_entry *entry, uint64_t minutes_ago, int64_t n)
 {
@@ -66,7 +60,7 @@ int
 history_update(struct history *history, const struct top *top)
 {
 	const struct snapshot *now = &top->now;
-	struct history next = {.n = now->n, .minute = now_minute()};
+	struct history next = {.n = now->n, .minute = client_now_ms() / MINUTE_MS};
 	CLEANUP(map_done) struct map map = {0};
 	uint32_t at;
 	int r = map_paths(&map, &top->before);

@@ -93,7 +93,8 @@ wait_and_take(struct page *page, uint64_t until_ms)
 {
 	const uint64_t now_ms = client_now_ms();
 	struct pollfd fds[] = {
-	    {.fd = pane_fd(&page->pane, now_ms), .events = POLLIN},
+	    {.fd = now_ms >= page->pane.read_ms ? page->pane.rerun.fd : -1,
+	     .events = POLLIN},
 	    {.fd = page->act.fd, .events = POLLIN},
 	};
 	int key = screen_wait(&page->screen, fds, 2, pane_next_ms(&page->pane, until_ms));

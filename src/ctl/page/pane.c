@@ -108,13 +108,6 @@ pane_notice(struct pane *pane, int64_t generation, const char *state)
 		pane_restart(pane);
 }
 
-/* What is to be waited for, or -1. */
-int
-pane_fd(const struct pane *pane, uint64_t now_ms)
-{
-	return now_ms >= pane->read_ms ? pane->rerun.fd : -1;
-}
-
 /* When the pane has something to do, if that is earlier. */
 uint64_t
 pane_next_ms(const struct pane *pane, uint64_t otherwise)

@@ -35,7 +35,6 @@ void pane_choose(struct pane *pane, enum pane_kind kind, const char *path);
 void pane_notice(struct pane *pane, int64_t generation, const char *state);
 void pane_restart(struct pane *pane);
 void pane_scroll(struct pane *pane, bool back, uint32_t lines);
-int pane_fd(const struct pane *pane, uint64_t now_ms);
 uint64_t pane_next_ms(const struct pane *pane, uint64_t otherwise);
 void pane_turn(struct pane *pane, uint64_t now_ms, bool readable);
 void pane_draw(struct pane *pane, const struct screen *screen, uint32_t first,

@@ -103,12 +103,6 @@ snapshot_text(const struct snapshot *seen, uint32_t at)
 	return seen->texts.data + at;
 }
 
-static bool
-snapshot_has_room(struct snapshot *seen)
-{
-	return seen->n < ROWS_MAX && ARRAY_RESERVE(seen->rows, seen->n, seen->cap);
-}
-
 static int
 compare_pids(const void *a, const void *b)
 {
@@ -148,7 +142,7 @@ on_actor_seen(void *user, const struct actor_view *actor)
 		ctl_array_add(top->ctl, actor->raw);
 		return;
 	}
-	if (!snapshot_has_room(seen)) {
+	if (seen->n == ROWS_MAX || !ARRAY_RESERVE(seen->rows, seen->n, seen->cap)) {
 		seen->failed = true;
 		return;
 	}

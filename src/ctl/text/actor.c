@@ -179,14 +179,18 @@ actors_status(struct ctl *ctl, const char *name, enum actors_depth depth, on_act
 	                    .repeat = true,
 	                    .dispensable = "brief"};
 	struct reply reply;
-
+	struct err err;
 	int r = ctl_call(ctl, &call, &reply);
 
 	while (r == 0) {
 		r = actors_each(ctl, &call, &reply, visit, user);
 		if (r != 0 || !reply.continues)
 			break;
-		r = ctl_next(ctl, &call, &reply);
+		r = client_next(&ctl->client, &reply, &err);
+		if (r < 0)
+			r = ctl_give_up(ctl, &call, r, &err);
+		else if (reply.error.at != NULL)
+			r = complain_refusal(ctl, &call, &reply);
 	}
 	return r;
 }

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/moment.h"
 #include "ctl/text/phrase.h"
 
 #define TEXT_MAX (8 * 1024 * 1024)
@@ -139,16 +139,9 @@ keep_message(struct journal *journal, const json_t *message)
 static struct span
 keep_time(struct journal *journal, const char *microseconds)
 {
-	const uint64_t us = strtoull(microseconds, NULL, 10);
-	const time_t seconds = (time_t)(us / 1000000);
-	char text[48];
-	struct tm tm;
+	char text[MOMENT_BYTES];
 
-	if (gmtime_r(&seconds, &tm) == NULL)
-		return (struct span){NULL, 0};
-	size_t len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	(void)snprintf(text + len, sizeof(text) - len, ".%03uZ",
-	               (unsigned int)(us / 1000 % 1000));
+	moment_print(strtoull(microseconds, NULL, 10), text);
 	return keep(journal, text, strlen(text));
 }
 

@@ -120,7 +120,7 @@ roster_add(struct roster *roster, const struct actor_view *actor)
 size_t
 roster_rows(const struct roster *roster)
 {
-	return table_rows(&roster->table) - roster->is_list;
+	return roster->table.n / roster->table.columns - roster->is_list;
 }
 
 /* Print all lines, and nothing if there are none; -ENOMEM when they could not be kept. */

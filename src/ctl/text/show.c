@@ -43,13 +43,24 @@ show_label(struct out *out, const char *label)
 	strbuf_adds(&out->buf, "  ");
 }
 
-/* A time of RFC 3339 for people. */
+/* A part of a line and what leads to it; nothing where the part is not there. */
+static void
+show_part(struct out *out, const char *before, struct span part)
+{
+	if (part.at == NULL)
+		return;
+	strbuf_adds(&out->buf, before);
+	print_span(&out->buf, part);
+}
+
+/* What leads to a time, and the time, of RFC 3339, for people. */
 void
-show_when(struct out *out, struct span when, bool with_ms)
+show_when(struct out *out, const char *before, struct span when, bool with_ms)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF(2 * when.len);
 
 	span_decode(when, &text);
+	strbuf_adds(&out->buf, before);
 	print_when(&out->buf, strbuf_str(&text), with_ms);
 }
 
@@ -60,22 +71,14 @@ show_head(struct out *out, const struct actor_view *actor)
 
 	print_span(&path, actor->path);
 	print_coloured(out, COLOUR_BOLD, strbuf_str(&path), path.len);
-	if (actor->description.at != NULL && actor->description.len > 0) {
-		strbuf_adds(&out->buf, " - ");
-		print_span(&out->buf, actor->description);
-	}
+	if (actor->description.len > 0)
+		show_part(out, " - ", actor->description);
 	strbuf_addc(&out->buf, '\n');
 
 	show_label(out, "kind");
 	print_span(&out->buf, actor->kind);
-	if (actor->restart.at != NULL) {
-		strbuf_adds(&out->buf, ", ");
-		print_span(&out->buf, actor->restart);
-	}
-	if (actor->strategy.at != NULL) {
-		strbuf_adds(&out->buf, ", ");
-		print_span(&out->buf, actor->strategy);
-	}
+	show_part(out, ", ", actor->restart);
+	show_part(out, ", ", actor->strategy);
 	strbuf_addc(&out->buf, '\n');
 }
 
@@ -90,10 +93,8 @@ show_state(struct out *out, const struct actor_view *actor)
 		strbuf_adds(&out->buf, " for ");
 		print_age(&out->buf, (uint64_t)actor->uptime_ms);
 	}
-	if (actor->since.at != NULL) {
-		strbuf_adds(&out->buf, ", since ");
-		show_when(out, actor->since, false);
-	}
+	if (actor->since.at != NULL)
+		show_when(out, ", since ", actor->since, false);
 	if (span_is(actor->state, "running") && !actor->ready)
 		strbuf_adds(&out->buf, ", not ready");
 	if (actor->held)
@@ -207,8 +208,7 @@ show_exit(struct out *out, const struct exit_view *last_exit)
 		print_age(&out->buf, (uint64_t)last_exit->killed_after_ms);
 		strbuf_adds(&out->buf, ", killed");
 	}
-	strbuf_adds(&out->buf, ", ");
-	show_when(out, last_exit->at, false);
+	show_when(out, ", ", last_exit->at, false);
 	strbuf_addc(&out->buf, '\n');
 }
 
@@ -245,21 +245,16 @@ show_failure(struct out *out, const struct actor_view *actor)
 
 	show_label(out, "failure");
 	print_span(&out->buf, failure->cause.text);
-	if (failure->at.at != NULL) {
-		strbuf_adds(&out->buf, ", ");
-		show_when(out, failure->at, false);
-	}
+	if (failure->at.at != NULL)
+		show_when(out, ", ", failure->at, false);
 	if (failure->origin.at != NULL &&
 	    (failure->origin.len != actor->path.len ||
-	     memcmp(failure->origin.at, actor->path.at, actor->path.len) != 0)) {
-		strbuf_adds(&out->buf, ", began in ");
-		print_span(&out->buf, failure->origin);
-	}
+	     memcmp(failure->origin.at, actor->path.at, actor->path.len) != 0))
+		show_part(out, ", began in ", failure->origin);
 	strbuf_adds(&out->buf, out->utf8 ? " \xe2\x86\x92 " : " -> ");
 	print_span(&out->buf, failure->directive);
 	if (failure->rule.at != NULL) {
-		strbuf_adds(&out->buf, " (");
-		print_span(&out->buf, failure->rule);
+		show_part(out, " (", failure->rule);
 		strbuf_addc(&out->buf, ')');
 	}
 	strbuf_addc(&out->buf, '\n');

@@ -10,7 +10,7 @@
 int show(struct ctl *ctl, const char *name, bool *down);
 
 void show_label(struct out *out, const char *label);
-void show_when(struct out *out, struct span when, bool with_ms);
+void show_when(struct out *out, const char *before, struct span when, bool with_ms);
 /* show_details.c */
 struct actor_view;
 void show_details(struct out *out, const struct actor_view *actor);

@@ -35,7 +35,7 @@ print_line(struct shown_output *output, struct span time, struct span text)
 	else
 		strbuf_adds(sb, output->indent);
 	if (time.at != NULL) {
-		show_when(output->out, time, true);
+		show_when(output->out, "", time, true);
 		strbuf_adds(sb, "  ");
 	}
 	print_span(sb, text);

@@ -54,18 +54,12 @@ make_cell(struct table *table, enum colour colour, uint32_t column)
 	};
 }
 
-static bool
-reserve_cell(struct table *table)
-{
-	return table->n < TABLE_CELLS_MAX &&
-	       ARRAY_RESERVE(table->cells, table->n, table->cap);
-}
-
 /* End a cell; rows fill from left to right. */
 void
 table_end(struct table *table, enum colour colour)
 {
-	if (table->failed || table->text.failed || !reserve_cell(table)) {
+	if (table->failed || table->text.failed || table->n == TABLE_CELLS_MAX ||
+	    !ARRAY_RESERVE(table->cells, table->n, table->cap)) {
 		table->failed = true;
 		return;
 	}
@@ -80,13 +74,6 @@ table_add(struct table *table, enum colour colour, const char *text)
 {
 	strbuf_adds(table_begin(table), text);
 	table_end(table, colour);
-}
-
-/* Rows that are complete. */
-size_t
-table_rows(const struct table *table)
-{
-	return table->n / table->columns;
 }
 
 static void

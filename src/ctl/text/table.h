@@ -36,7 +36,6 @@ void table_done(struct table *table);
 struct strbuf *table_begin(struct table *table);
 void table_end(struct table *table, enum colour colour);
 void table_add(struct table *table, enum colour colour, const char *text);
-size_t table_rows(const struct table *table);
 int table_print(struct table *table, struct out *out, const char *indent);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "base/moment.h"
 #include "base/pattern.h"
 #include "ctl/text/journalctl.h"
 #include "ctl/text/kept.h"
@@ -42,11 +43,11 @@ struct log_stream {
 	uint32_t n_names;
 	bool everything; /* no name was given */
 	bool follow;
-	bool keeps;    /* lines are kept back until supd has told all */
-	bool done;     /* a line came that is too late: the rest is, too */
-	int64_t lines; /* -1: all */
-	char since[LOGS_TIME_LEN + 1]; /* "": no bound, as for until */
-	char until[LOGS_TIME_LEN + 1];
+	bool keeps;               /* lines are kept back until supd has told all */
+	bool done;                /* a line came that is too late: the rest is, too */
+	int64_t lines;            /* -1: all */
+	char since[MOMENT_BYTES]; /* "": no bound, as for until */
+	char until[MOMENT_BYTES];
 	struct pattern pattern; /* of --grep; not there: all lines are printed */
 	struct log_place places[LOGS_ACTORS_MAX];
 	uint32_t n;

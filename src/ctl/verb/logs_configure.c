@@ -2,12 +2,9 @@
 /* logs_configure.c - the options of logs. */
 #include "config.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/assert.h"
-#include "base/moment.h"
 #include "ctl/verb/logs.h"
 
 #define FOLLOW_LINES 10
@@ -15,24 +12,14 @@
 /* Turn a time that people write into a time of RFC 3339, for supd; false: it is no time.
  */
 static bool
-parse_time(const char *text, char ret[LOGS_TIME_LEN + 1])
+parse_time(const char *text, char ret[MOMENT_BYTES])
 {
-	struct timespec now;
-	char seconds_text[LOGS_TIME_LEN + 1];
 	uint64_t us;
-	struct tm tm;
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	if (moment_parse_past(
-	        text, (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000,
-	        &us) < 0)
+	if (moment_parse_past(text, moment_now(), &us) < 0)
 		return false;
-	time_t seconds = (time_t)(us / 1000000);
-	if (gmtime_r(&seconds, &tm) == NULL)
-		return false;
-	(void)strftime(seconds_text, sizeof(seconds_text), "%Y-%m-%dT%H:%M:%S", &tm);
-	return snprintf(ret, LOGS_TIME_LEN + 1, "%s.%03uZ", seconds_text,
-	                (unsigned int)(us / 1000 % 1000)) == LOGS_TIME_LEN;
+	moment_print(us, ret);
+	return strlen(ret) == LOGS_TIME_LEN;
 }
 
 /* From when until when, which lines. */

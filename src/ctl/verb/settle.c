@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/assert.h"
@@ -42,14 +41,12 @@ int
 settle_init(struct settle *settle, struct ctl *ctl)
 {
 	const struct options *options = &ctl->options;
-	struct timespec now;
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	*settle =
-	    (struct settle){.ctl = ctl, .ms = DEFAULT_MS, .begin_ms = client_now_ms()};
-	/* Times of supd have milliseconds. */
-	settle->begin_us =
-	    ((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000) * 1000;
+	*settle = (struct settle){.ctl = ctl,
+	                          .ms = DEFAULT_MS,
+	                          .begin_ms = client_now_ms(),
+	                          /* Times of supd have milliseconds. */
+	                          .begin_us = moment_now() / 1000 * 1000};
 	if ((options->given & OPTION_SETTLE) != 0 && strcmp(options->settle, "0") == 0)
 		settle->ms = 0;
 	else if ((options->given & OPTION_SETTLE) != 0 &&

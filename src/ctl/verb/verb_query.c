@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/cleanup.h"
 #include "ctl/text/actor.h"
+#include "ctl/text/phrase.h"
 #include "ctl/text/story.h"
 #include "ctl/verb/verb.h"
 
@@ -191,16 +192,6 @@ verb_pid(struct ctl *ctl, char **names, uint32_t n)
 	return status == 0 && pids.missing ? CTL_NOT_RUNNING : status;
 }
 
-/* Text of an answer that is to stay on one line. */
-static void
-add_text(struct ctl *ctl, const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	if (text != NULL)
-		print_text(&ctl->out.buf, text, strlen(text));
-}
-
 /* Does supd answer? */
 int
 verb_ping(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
@@ -214,8 +205,10 @@ verb_ping(struct ctl *ctl, char **names UNUSED, uint32_t n UNUSED)
 	if (ctl->options.json) {
 		print_json(&ctl->out, reply.parameters);
 	} else {
+		const char *version = phrase_text(pong, "version");
+
 		strbuf_adds(&ctl->out.buf, "supd ");
-		add_text(ctl, pong, "version");
+		print_text(&ctl->out.buf, version, strlen(version));
 		strbuf_addf(&ctl->out.buf, ", pid %lld, up ", number_of(pong, "pid"));
 		print_age(&ctl->out.buf, (uint64_t)number_of(pong, "uptime_ms"));
 	}

@@ -44,7 +44,7 @@ void
 ctl_done(struct ctl *ctl)
 {
 	print_flush(&ctl->out);
-	print_done(&ctl->out);
+	strbuf_done(&ctl->out.buf);
 	client_done(&ctl->client);
 	free(ctl->socket);
 }
@@ -213,18 +213,6 @@ ctl_call(struct ctl *ctl, const struct call *call, struct reply *ret)
 			break;
 	}
 	return r < 0 ? ctl_give_up(ctl, call, r, &err) : 0;
-}
-
-/* The next reply of a call with `more`. */
-int
-ctl_next(struct ctl *ctl, const struct call *call, struct reply *ret)
-{
-	struct err err;
-	int r = client_next(&ctl->client, ret, &err);
-
-	if (r < 0)
-		return ctl_give_up(ctl, call, r, &err);
-	return ret->error.at != NULL ? complain_refusal(ctl, call, ret) : 0;
 }
 
 /*

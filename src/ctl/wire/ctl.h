@@ -146,7 +146,6 @@ int ctl_stream(struct ctl *ctl, const struct call *call, ctl_take *take, void *u
                struct stream_end *ret);
 int ctl_connect(struct ctl *ctl);
 int ctl_call(struct ctl *ctl, const struct call *call, struct reply *ret);
-int ctl_next(struct ctl *ctl, const struct call *call, struct reply *ret);
 int ctl_give_up(struct ctl *ctl, const struct call *call, int r, const struct err *err);
 int ctl_each(struct ctl *ctl, char **names, uint32_t n,
              int (*act)(struct ctl *ctl, const char *name));

@@ -47,13 +47,6 @@ print_init(struct out *out, int fd)
 	out->colour = out->terminal && (no_color == NULL || no_color[0] == '\0');
 }
 
-/* Give back the memory; what was not flushed is lost. */
-void
-print_done(struct out *out)
-{
-	strbuf_done(&out->buf);
-}
-
 /* Write everything printed up to now. */
 void
 print_flush(struct out *out)

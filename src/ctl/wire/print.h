@@ -35,7 +35,6 @@ enum colour {
 };
 
 void print_init(struct out *out, int fd);
-void print_done(struct out *out);
 void print_flush(struct out *out);
 void print_flush_if_full(struct out *out);
 
