@@ -38,10 +38,12 @@ def followed(box, output, deed):
             equal(follower.take(11 - turn % 10),
                   ["a | same line"] * (10 - turn % 10) + [f"a | turn {turn}"],
                   f"the other lines of turn {turn}")
+    s.until(lambda: len(readers(s)) == 1, "the reader that follows alone")
+    follows, = readers(s)
     equal(s.ctl_ok("logs", "a").out.count("same line\n"), 10 * TURNS, "lines in all")
     follower.process.terminate()
     follower.process.wait()
-    s.until(lambda: not readers(s), "the end of the readers")
+    s.until(lambda: not alive(follows), "its end")
 
 
 @test("logs -f goes on over the deaths of the guardian", timeout=90)

@@ -103,9 +103,10 @@ def follow(box):
             out.flush()
             equal(follower.take(1), [f"line {n}"], "a line as it comes")
     equal(len(readers(s)), 1, "the readers")
+    follows, = readers(s)
     follower.process.terminate()
     follower.process.wait()
-    until(lambda: not readers(s), "the reader has ended")
+    until(lambda: not alive(follows), "the reader has ended")
 
 
 @test("what is added while all or a supervisor is followed is followed, from its first word on")
