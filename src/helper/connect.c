@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/sum.h"
+#include "helper/watchers.h"
 #include "os/self/pass.h"
 #include "os/socket/sock.h"
 
@@ -61,8 +62,7 @@ begin_connection(struct connecting *connecting)
 	/* The channel of a child that died ends. */
 	(void)pass_send(connecting->fd, connecting->path, sizeof(connecting->path), NULL,
 	                MSG_DONTWAIT);
-	ev_io_set(&connecting->io, connecting->fd, EV_READ);
-	ev_io_start(connector->loop, &connecting->io);
+	io_begin(connector->loop, &connecting->io, connecting->fd, EV_READ);
 	return 0;
 }
 
@@ -85,8 +85,8 @@ begin_due_connections(struct connector *connector)
 		}
 		connector->now = connecting;
 		ev_now_update(connector->loop);
-		ev_timer_set(&connector->moment, MOMENT_S / (1U << n_halved), 0.);
-		ev_timer_start(connector->loop, &connector->moment);
+		timer_begin(connector->loop, &connector->moment,
+		            MOMENT_S / (1U << n_halved));
 	}
 }
 

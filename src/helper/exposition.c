@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "helper/helper.h"
+#include "helper/watchers.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 
@@ -87,10 +88,8 @@ exposition_ask(struct exposition *metrics)
 	metrics->is_asking =
 	    helper_send(HELPER_FD, &(const struct helper_message){.kind = HELPER_ASK},
 	                NULL) == 0;
-	if (!metrics->is_asking) {
-		ev_timer_set(&metrics->again, AGAIN_SECONDS, 0.);
-		ev_timer_start(metrics->loop, &metrics->again);
-	}
+	if (!metrics->is_asking)
+		timer_begin(metrics->loop, &metrics->again, AGAIN_SECONDS);
 }
 
 static void
@@ -128,9 +127,7 @@ static void
 pause_accepting(struct exposition *metrics, double seconds)
 {
 	ev_io_stop(metrics->loop, &metrics->accept_io);
-	ev_timer_stop(metrics->loop, &metrics->pause);
-	ev_timer_set(&metrics->pause, seconds, 0.);
-	ev_timer_start(metrics->loop, &metrics->pause);
+	timer_begin(metrics->loop, &metrics->pause, seconds);
 }
 
 /* Accept a single client: its request is read before another client may take its place.
@@ -174,10 +171,8 @@ listen_at(struct exposition *metrics, int take_fd)
 	ev_timer_stop(metrics->loop, &metrics->pause);
 	fd_close(&metrics->fd);
 	metrics->fd = take_fd;
-	if (take_fd < 0)
-		return;
-	ev_io_set(&metrics->accept_io, take_fd, EV_READ);
-	ev_io_start(metrics->loop, &metrics->accept_io);
+	if (take_fd >= 0)
+		io_begin(metrics->loop, &metrics->accept_io, take_fd, EV_READ);
 }
 
 static void

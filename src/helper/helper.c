@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "helper/watchers.h"
 #include "os/self/drop.h"
 #include "os/self/fd.h"
 #include "os/self/signals.h"
@@ -41,9 +42,7 @@ say_done(struct helper *helper)
 		wanted |= EV_WRITE;
 	else
 		helper->owed = 0;
-	ev_io_stop(helper->loop, &helper->io);
-	ev_io_set(&helper->io, HELPER_FD, wanted);
-	ev_io_start(helper->loop, &helper->io);
+	io_begin(helper->loop, &helper->io, HELPER_FD, wanted);
 }
 
 static void
@@ -128,11 +127,10 @@ helper_run(enum helper_name name)
 	helper.own = helper.loop == NULL ? NULL : helper.role->start(&helper);
 	if (helper.own == NULL)
 		return EX_OSERR;
-	ev_io_init(&helper.io, on_channel, HELPER_FD, EV_READ);
-	helper.io.data = &helper;
+	io_prepare(&helper.io, on_channel, &helper);
 	/* A mailbox that is to be returned is not served once more before. */
 	ev_set_priority(&helper.io, EV_MAXPRI);
-	ev_io_start(helper.loop, &helper.io);
+	io_begin(helper.loop, &helper.io, HELPER_FD, EV_READ);
 	ev_periodic_init(&helper.far, on_far, ev_now(helper.loop) + 1e9, 0., NULL);
 	ev_periodic_start(helper.loop, &helper.far);
 	(void)ev_run(helper.loop, 0);

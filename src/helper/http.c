@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "helper/exposition.h"
+#include "helper/watchers.h"
 #include "os/self/clock.h"
 
 #define CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -40,14 +41,10 @@ http_watch(struct http_client *client, int events, double seconds)
 {
 	struct ev_loop *loop = client->metrics->loop;
 
-	ev_io_stop(loop, &client->io);
-	ev_io_set(&client->io, client->fd, events);
-	if (events != 0)
-		ev_io_start(loop, &client->io);
+	io_begin(loop, &client->io, client->fd, events);
 	ev_timer_stop(loop, &client->timer);
-	ev_timer_set(&client->timer, seconds, 0.);
 	if (seconds > 0)
-		ev_timer_start(loop, &client->timer);
+		timer_begin(loop, &client->timer, seconds);
 }
 
 /* An answer without figures: a line for a person. */
@@ -269,9 +266,8 @@ http_admit(struct exposition *metrics, int take_fd)
 	client->metrics = metrics;
 	client->fd = take_fd;
 	client->moved_ms = clock_mono_ms();
-	ev_io_init(&client->io, on_io, take_fd, EV_READ);
-	ev_timer_init(&client->timer, on_timeout, REQUEST_SECONDS, 0.);
-	client->io.data = client->timer.data = client;
+	io_prepare(&client->io, on_io, client);
+	timer_prepare(&client->timer, on_timeout, client);
 	TAILQ_INSERT_TAIL(&metrics->clients, client, link);
 	metrics->n_clients++;
 	http_watch(client, EV_READ, REQUEST_SECONDS);

@@ -20,6 +20,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "helper/helper.h"
+#include "helper/watchers.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
 
@@ -130,11 +131,10 @@ drain_and_close(struct letters *letters, int take_fd)
 	letters->next_drain = (letters->next_drain + 1) % DRAINING_MAX;
 	drain_end(draining);
 	draining->fd = take_fd;
-	ev_io_init(&draining->io, on_more, take_fd, EV_READ);
-	ev_timer_init(&draining->timeout, on_drain_timeout, DRAIN_S, 0.);
-	draining->io.data = draining->timeout.data = draining;
-	ev_io_start(letters->loop, &draining->io);
-	ev_timer_start(letters->loop, &draining->timeout);
+	io_prepare(&draining->io, on_more, draining);
+	timer_prepare(&draining->timeout, on_drain_timeout, draining);
+	io_begin(letters->loop, &draining->io, take_fd, EV_READ);
+	timer_begin(letters->loop, &draining->timeout, DRAIN_S);
 }
 
 /* ---- one client -------------------------------------------------------------------- */
@@ -256,8 +256,7 @@ pause_for(struct lent_mailbox *mailbox, uint64_t ms)
 	struct ev_loop *loop = mailbox->letters->loop;
 
 	ev_io_stop(loop, &mailbox->io);
-	ev_timer_set(&mailbox->pause, (double)ms / 1e3, 0.);
-	ev_timer_start(loop, &mailbox->pause);
+	timer_begin(loop, &mailbox->pause, (double)ms / 1e3);
 }
 
 static void

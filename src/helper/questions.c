@@ -11,6 +11,7 @@
 
 #include "helper/connect.h"
 #include "helper/helper.h"
+#include "helper/watchers.h"
 #include "probe/probe.h"
 
 /* An answer for which there was no room is told again after so long. */
@@ -55,12 +56,10 @@ answer(struct open_question *open)
 	               .status = result->status}};
 
 	ev_io_stop(open->loop, &open->io);
-	if (helper_send(HELPER_FD, &message, NULL) == 0) {
+	if (helper_send(HELPER_FD, &message, NULL) == 0)
 		drop(open);
-	} else {
-		ev_timer_set(&open->again, AGAIN_S, 0.);
-		ev_timer_start(open->loop, &open->again);
-	}
+	else
+		timer_begin(open->loop, &open->again, AGAIN_S);
 }
 
 /* Take the result: the probe goes on, or is over. */
@@ -73,10 +72,8 @@ take(struct open_question *open)
 		answer(open);
 		return;
 	}
-	ev_io_stop(open->loop, &open->io);
-	ev_io_set(&open->io, probe->fd,
-	          probe->wants == PROBE_WANTS_READ ? EV_READ : EV_WRITE);
-	ev_io_start(open->loop, &open->io);
+	io_begin(open->loop, &open->io, probe->fd,
+	         probe->wants == PROBE_WANTS_READ ? EV_READ : EV_WRITE);
 }
 
 /* A queue that is full (EAGAIN) is not served (DECISIONS 56). */
@@ -170,9 +167,8 @@ start(struct helper *helper)
 		connecting_init(&open->connecting, &questions->connector, on_connected,
 		                open);
 		probe_init(&open->probe);
-		ev_io_init(&open->io, on_io, -1, 0);
-		ev_timer_init(&open->again, on_again, 0., 0.);
-		open->io.data = open->again.data = open;
+		io_prepare(&open->io, on_io, open);
+		timer_prepare(&open->again, on_again, open);
 	}
 	return questions;
 }

@@ -15,6 +15,7 @@
 #include "daemon/state/events.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
+#include "helper/watchers.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/rights.h"
@@ -68,9 +69,7 @@ static void
 pause_accepting(struct control *control)
 {
 	ev_io_stop(control->uses.loop, &control->accept_io);
-	ev_timer_stop(control->uses.loop, &control->accept_timer);
-	ev_timer_set(&control->accept_timer, CONTROL_ACCEPT_PAUSE, 0.);
-	ev_timer_start(control->uses.loop, &control->accept_timer);
+	timer_begin(control->uses.loop, &control->accept_timer, CONTROL_ACCEPT_PAUSE);
 }
 
 static void
@@ -137,10 +136,8 @@ control_alloc(const struct control_uses *uses)
 	TAILQ_INIT(&control->conns);
 	TAILQ_INIT(&control->attention);
 	TAILQ_INIT(&control->readers);
-	ev_init(&control->accept_timer, on_accept_again);
-	control->accept_timer.data = control;
-	ev_init(&control->spare_timer, logs_on_spare);
-	control->spare_timer.data = control;
+	timer_prepare(&control->accept_timer, on_accept_again, control);
+	timer_prepare(&control->spare_timer, logs_on_spare, control);
 	control->seen_seq = uses->events->next_seq;
 	return control;
 }
@@ -237,9 +234,8 @@ control_new(const struct control_uses *uses, struct err *err)
 	}
 	tokens_init(control);
 	conn_hold_reserve(control);
-	ev_io_init(&control->accept_io, on_accept, uses->file->fd, EV_READ);
-	control->accept_io.data = control;
-	ev_io_start(uses->loop, &control->accept_io);
+	io_prepare(&control->accept_io, on_accept, control);
+	io_begin(uses->loop, &control->accept_io, uses->file->fd, EV_READ);
 	return control;
 }
 

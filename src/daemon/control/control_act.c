@@ -126,10 +126,9 @@ begin_command_event(struct conn *conn, struct ref ref, const char *verb)
 {
 	const struct control_uses *uses = &conn->control->uses;
 	struct event_head head = {.kind = NOTICE_COMMAND, .path = "/"};
-	struct node_view view;
 
 	if (!ref_is_none(ref)) {
-		engine_view(uses->engine, ref, &view);
+		const struct node_view view = engine_view(uses->engine, ref);
 		head.path = actors_path(uses->actors, ref);
 		head.incarnation = view.run.incarnation;
 		head.generation = view.run.generation;
@@ -162,15 +161,13 @@ struct command {
 static void
 warn_of_waiting(const struct control_uses *uses, struct ref ref)
 {
-	struct node_view view, other;
+	const struct node_view view = engine_view(uses->engine, ref);
 
-	engine_view(uses->engine, ref, &view);
 	if (view.state != STATE_BACKOFF)
 		return;
 	for (struct ref at = core_first_child(uses->engine->core, view.parent);
 	     !ref_is_none(at); at = core_next_sibling(uses->engine->core, at)) {
-		engine_view(uses->engine, at, &other);
-		if (other.state == STATE_WAITING)
+		if (engine_view(uses->engine, at).state == STATE_WAITING)
 			log_line(LOG_LEVEL_WARNING,
 			         "%s: stays down: its start waited for %s, which was "
 			         "stopped; start it, or restart their supervisor",
@@ -208,12 +205,11 @@ static bool
 comes_with_another(const struct engine *engine, const struct ref_list *list,
                    struct ref ref)
 {
-	struct node_view view;
+	struct node_view view = engine_view(engine, ref);
 	uint32_t index;
 
-	engine_view(engine, ref, &view);
 	while (!ref_is_none(view.parent)) {
-		engine_view(engine, view.parent, &view);
+		view = engine_view(engine, view.parent);
 		if (map_get(&list->slots, view.ref.slot, &index) &&
 		    view.state != STATE_RUNNING && view.state != STATE_STARTING)
 			return true;
@@ -449,10 +445,9 @@ answers_for_old_life(struct conn *conn, struct ref ref, enum wait_for wait_for)
 {
 	const struct control_uses *uses = &conn->control->uses;
 	int64_t known = param_int(conn, "incarnation", -1);
-	struct node_view view;
 
-	engine_view(uses->engine, ref, &view);
-	if (known < 0 || known == (int64_t)view.run.incarnation || wait_for == WAIT_READY)
+	if (known < 0 || wait_for == WAIT_READY ||
+	    known == (int64_t)engine_view(uses->engine, ref).run.incarnation)
 		return false;
 	if (wait_for == WAIT_STOPPED)
 		reply_actor(conn);

@@ -52,7 +52,6 @@ find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 	const struct control_uses *uses = &conn->control->uses;
 	const char *last = glob_last_name(name);
 	struct ref_list *list = &conn->call.list;
-	struct node_view view;
 
 	if (last == name) {
 		*ret = core_ref(uses->engine->core, CORE_USER);
@@ -66,8 +65,7 @@ find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 	if (!call_resolve_name(conn, above, list))
 		return false;
 	*ret = list->at[0];
-	engine_view(uses->engine, *ret, &view);
-	if (list->n == 1 && view.kind != NODE_WORKER &&
+	if (list->n == 1 && engine_view(uses->engine, *ret).kind != NODE_WORKER &&
 	    !system_has(actors_get(uses->actors, *ret)))
 		return true;
 	reply_invalid_state(conn, *ret,
@@ -94,11 +92,10 @@ reply_if_taken(struct conn *conn, const char *path)
 {
 	const struct control_uses *uses = &conn->control->uses;
 	struct ref ref = actors_find(uses->actors, path);
-	struct node_view view;
 	bool is_up = true;
 
 	if (core_valid(uses->engine->core, ref)) {
-		engine_view(uses->engine, ref, &view);
+		const struct node_view view = engine_view(uses->engine, ref);
 		is_up = view.state == STATE_STARTING || view.state == STATE_RUNNING ||
 		        view.state == STATE_SUSPENDED;
 	} else if (!additions_has_posted(uses->reloader->additions, path)) {
@@ -381,7 +378,6 @@ handle_delete(struct conn *conn)
 	const char *name = param_string(conn, "name");
 	struct ref_list *list = &conn->call.list;
 	struct event event = {.kind = EVENT_DELETE};
-	struct node_view view;
 
 	/* The token first: the call before may have deleted the actor. */
 	if (token_resumes(conn, reply_empty, reply_not_deleted) ||
@@ -394,8 +390,8 @@ handle_delete(struct conn *conn)
 		return;
 	}
 	event.ref = list->at[0];
-	engine_view(uses->engine, event.ref, &view);
-	if (view.depth < 2 || system_has(actors_get(uses->actors, event.ref))) {
+	if (engine_view(uses->engine, event.ref).depth < 2 ||
+	    system_has(actors_get(uses->actors, event.ref))) {
 		reply_invalid_state(conn, event.ref, "it is part of supd itself");
 		return;
 	}

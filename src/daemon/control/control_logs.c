@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 #include "daemon/control/handlers.h"
 #include "daemon/state/actors.h"
+#include "helper/watchers.h"
 #include "logd/read/reader.h"
 #include "os/process/reap.h"
 #include "os/self/fd.h"
@@ -119,9 +120,7 @@ release(struct conn *conn)
 
 	end(conn->call.logs);
 	if (control->spare == NULL && !control->closing) {
-		ev_timer_stop(control->uses.loop, &control->spare_timer);
-		ev_timer_set(&control->spare_timer, 0., 0.);
-		ev_timer_start(control->uses.loop, &control->spare_timer);
+		timer_begin(control->uses.loop, &control->spare_timer, 0.);
 	}
 }
 
@@ -285,8 +284,7 @@ logs_on_spare(struct ev_loop *loop, ev_timer *timer, int revents UNUSED)
 		return;
 	}
 	control->spare->request_fd = ends[1];
-	ev_timer_set(timer, SPARE_S, 0.);
-	ev_timer_start(loop, timer);
+	timer_begin(loop, timer, SPARE_S);
 }
 
 /* Give the request, a file, to the reader that waits; NULL: no reader waits, or the

@@ -73,10 +73,8 @@ replicas_count(const struct control_uses *uses, struct replicas *replicas)
 	replicas->n_missing = replicas->wanted;
 	for (; !ref_is_none(ref); ref = core_next_sibling(uses->engine->core, ref)) {
 		uint32_t number = replicas_number_of(uses, replicas, ref);
-		struct node_view view;
 
-		engine_view(uses->engine, ref, &view);
-		if (number == 0 || view.growth.removing)
+		if (number == 0 || engine_view(uses->engine, ref).growth.removing)
 			continue;
 		if (number > replicas->wanted) {
 			if (replicas_note_surplus(replicas, ref) < 0)

@@ -25,12 +25,9 @@ struct workers {
 static bool
 add_workers(const struct control_uses *uses, struct ref top, struct workers *workers)
 {
-	struct node_view view;
-
 	for (struct ref ref = top; ref.slot != REF_NONE.slot;
 	     ref = core_next(uses->engine->core, top, ref)) {
-		engine_view(uses->engine, ref, &view);
-		if (view.kind == NODE_SUPERVISOR)
+		if (engine_view(uses->engine, ref).kind == NODE_SUPERVISOR)
 			continue;
 		if (workers->n == SIMULATE_ACTORS_MAX)
 			return false;

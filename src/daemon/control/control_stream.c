@@ -307,9 +307,8 @@ watch_actor(struct conn *conn, size_t i, struct ref ref, int64_t since)
 {
 	const struct control_uses *uses = &conn->control->uses;
 	struct target *target = &conn->call.targets[i];
-	struct node_view view;
+	const struct node_view view = engine_view(uses->engine, ref);
 
-	engine_view(uses->engine, ref, &view);
 	target->ref = ref;
 	target->incarnation = view.run.incarnation;
 	target->state = view.state;

@@ -28,7 +28,7 @@ void control_adopt(struct control *control, int take_fd, const struct sock_peer 
 /* control_methods.c */
 extern const struct interface control_interfaces[];
 
-/* control_act.c, control_plan.c, control_read.c, control_stream.c: handlers */
+/* control_act.c: names and commands */
 bool call_resolve_name(struct conn *conn, const char *name, struct ref_list *list);
 bool call_resolve_past(struct conn *conn, const char *name, struct ref_list *list,
                        struct event_view *gone);
@@ -36,30 +36,9 @@ bool call_resolve(struct conn *conn, struct ref_list *list);
 bool call_resolve_one(struct conn *conn, struct ref *ret, struct event_view *gone);
 void command_fields(struct conn *conn, const char *verb);
 void command_event(struct conn *conn, struct ref ref, const char *verb);
-void handle_start(struct conn *conn);
-void handle_stop(struct conn *conn);
-void handle_restart(struct conn *conn);
-void handle_suspend(struct conn *conn);
-void handle_resume(struct conn *conn);
-void handle_reset(struct conn *conn);
-void handle_signal(struct conn *conn);
-void handle_fail(struct conn *conn);
-void handle_wait(struct conn *conn);
-void handle_shutdown(struct conn *conn);
-void handle_diff(struct conn *conn);
-void handle_apply(struct conn *conn);
-void handle_describe(struct conn *conn);
-void handle_status(struct conn *conn);
-void handle_explain(struct conn *conn);
-void handle_simulate(struct conn *conn);
-void handle_ping(struct conn *conn);
-void handle_metrics(struct conn *conn);
-void handle_get_info(struct conn *conn);
-void handle_get_interface_description(struct conn *conn);
-void handle_watch(struct conn *conn);
-void handle_events(struct conn *conn);
+
+/* control_stream.c, control_logs.c */
 void list_begin(struct conn *conn);
-void handle_logs(struct conn *conn);
 void logs_free_all(struct control *control);
 void logs_on_spare(struct ev_loop *loop, ev_timer *timer, int revents);
 void logs_on_turn(struct control *control);
@@ -79,10 +58,14 @@ bool grow_prepare_replicas(struct conn *conn, struct ref parent,
                            struct grown **ret_grown);
 void grow_post(struct conn *conn, size_t target, struct ref parent,
                const struct grown *grown);
-void handle_add(struct conn *conn);
-void handle_delete(struct conn *conn);
-void handle_scale(struct conn *conn);
 
-void handle_upgrade(struct conn *conn);
+/* Handlers of the methods, a declaration for each file or two. */
+method_fn handle_start, handle_stop, handle_restart, handle_suspend, handle_resume,
+    handle_reset, handle_signal, handle_fail, handle_wait, handle_shutdown;
+method_fn handle_add, handle_delete, handle_scale;
+method_fn handle_diff, handle_apply, handle_describe, handle_upgrade;
+method_fn handle_status, handle_explain, handle_ping, handle_metrics, handle_simulate;
+method_fn handle_watch, handle_events, handle_logs;
+method_fn handle_get_info, handle_get_interface_description;
 
 #endif

@@ -22,6 +22,7 @@
 #include "daemon/sockets/control_file.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
+#include "helper/watchers.h"
 #include "ledger/handover.h"
 #include "os/self/fd.h"
 #include "os/self/signals.h"
@@ -52,8 +53,7 @@ static struct seat {
 static void
 look_soon(struct seat *seat)
 {
-	ev_timer_set(&seat->timer, CHECK_SECONDS, 0.);
-	ev_timer_start(seat->supd->loop, &seat->timer);
+	timer_begin(seat->supd->loop, &seat->timer, CHECK_SECONDS);
 }
 
 static void
@@ -170,8 +170,7 @@ retry(struct seat *seat)
 		seat->retry_seconds = RETRY_SECONDS_MIN;
 	if (seat->retry_seconds > RETRY_SECONDS_MAX)
 		seat->retry_seconds = RETRY_SECONDS_MAX;
-	ev_timer_set(&seat->timer, seat->retry_seconds, 0.);
-	ev_timer_start(seat->supd->loop, &seat->timer);
+	timer_begin(seat->supd->loop, &seat->timer, seat->retry_seconds);
 }
 
 static void
@@ -211,13 +210,11 @@ seat_open(struct supd *supd, struct err *err)
 	if (seat->signal_fd < 0)
 		return err_set(err, -seat->signal_fd, "watch over the runtime directory");
 	seat->supd = supd;
-	ev_io_init(&seat->changed, on_change, seat->signal_fd, EV_READ);
-	seat->changed.data = seat;
-	ev_io_start(supd->loop, &seat->changed);
+	io_prepare(&seat->changed, on_change, seat);
+	io_begin(supd->loop, &seat->changed, seat->signal_fd, EV_READ);
 	seat->lock_dev = (dev_t)keeper_handover(supd->keeper)->hello.lock_dev;
 	seat->lock_ino = (ino_t)keeper_handover(supd->keeper)->hello.lock_ino;
-	ev_init(&seat->timer, on_timer);
-	seat->timer.data = seat;
+	timer_prepare(&seat->timer, on_timer, seat);
 	watch_directories(seat);
 	/* They may have been removed while nothing watched. */
 	check(seat);

@@ -27,6 +27,7 @@
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
+#include "helper/watchers.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/closer.h"
@@ -130,8 +131,7 @@ pause_place(struct notify *notify, uint32_t slot)
 	place->is_paused = true;
 	place->next = notify->paused;
 	notify->paused = slot;
-	ev_timer_set(&notify->resume, PAUSE_S, 0.);
-	ev_timer_start(notify->messages->loop, &notify->resume);
+	timer_begin(notify->messages->loop, &notify->resume, PAUSE_S);
 }
 
 /* Close descriptors that came and were not kept, in a child: see os/socket/closer.h. */
@@ -447,8 +447,7 @@ notify_new(const struct messages *messages, notify_main_pid *on_main_pid, void *
 	notify->on_main_pid = on_main_pid;
 	notify->main_pid_data = data;
 	notify->paused = NO_SLOT;
-	ev_init(&notify->resume, on_resume);
-	notify->resume.data = notify;
+	timer_prepare(&notify->resume, on_resume, notify);
 	return notify;
 }
 

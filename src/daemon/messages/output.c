@@ -17,6 +17,7 @@
 #include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
+#include "helper/watchers.h"
 #include "ledger/link.h"
 #include "logd/read/tail.h"
 #include "logd/write/state.h"
@@ -197,8 +198,7 @@ output_new(const struct messages *messages, struct err *err)
 	}
 	tail_open(&output->tail, output->state);
 	output->was_troubled = tail_is_troubled(&output->tail);
-	ev_io_set(&output->io, output->feed[0], EV_READ);
-	ev_io_start(messages->loop, &output->io);
+	io_begin(messages->loop, &output->io, output->feed[0], EV_READ);
 	return output;
 }
 

@@ -20,6 +20,7 @@
 #include "daemon/state/post.h"
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
+#include "helper/watchers.h"
 #include "os/self/fd.h"
 #include "os/self/say.h"
 
@@ -34,9 +35,7 @@
 static void
 output_watch_feed(struct output *output, int events)
 {
-	ev_io_stop(output->messages->loop, &output->io);
-	ev_io_set(&output->io, output->feed[0], events);
-	ev_io_start(output->messages->loop, &output->io);
+	io_begin(output->messages->loop, &output->io, output->feed[0], events);
 }
 
 static void
@@ -95,7 +94,7 @@ pipe_describe(struct output *output, const struct output_pipe *pipe)
 	    pipe->name == FEED_STDERR ? &process->output.err : &process->output.out;
 	/* A temporary actor that is gone may have left something in its pipe. */
 	if (core_valid(messages->engine->core, ref))
-		engine_view(messages->engine, ref, &view);
+		core_view(messages->engine->core, ref, messages->engine->now_ms, &view);
 	*message = (struct feed_message){
 	    .kind = FEED_STREAM,
 	    .key = pipe->stream.key,
@@ -231,8 +230,7 @@ output_name_all(struct output *output)
 		output->cursor = IDLE;
 	output_watch_feed(output, r == -EAGAIN ? EV_READ | EV_WRITE : EV_READ);
 	if (r < 0 && r != -EAGAIN && !ev_is_active(&output->again)) {
-		ev_timer_set(&output->again, AGAIN_S, 0.);
-		ev_timer_start(output->messages->loop, &output->again);
+		timer_begin(output->messages->loop, &output->again, AGAIN_S);
 	}
 }
 
@@ -309,7 +307,6 @@ output_tell_blocked(struct output *output, uint64_t key, int error, const char *
 	const struct messages *messages = output->messages;
 	struct event_head head = {.kind = error != 0 ? NOTICE_OUTPUT_BLOCKED
 	                                             : NOTICE_OUTPUT_UNBLOCKED};
-	struct node_view view;
 	uint64_t lost;
 	uint32_t at;
 
@@ -318,7 +315,7 @@ output_tell_blocked(struct output *output, uint64_t key, int error, const char *
 	struct ref ref = actors_find(messages->actors, output->pipes[at].path);
 	if (!core_valid(messages->engine->core, ref))
 		return;
-	engine_view(messages->engine, ref, &view);
+	const struct node_view view = engine_view(messages->engine, ref);
 	head.path = actors_path(messages->actors, ref);
 	head.incarnation = view.run.incarnation;
 	head.generation = view.run.generation;

@@ -65,11 +65,10 @@ take_line(void *arg, int priority, const char *line)
 	struct output *output = arg;
 	const struct messages *messages = output->messages;
 	const struct ref ref = actors_find(messages->actors, SYSTEM_LOG_PATH);
-	struct node_view view = {0};
 
 	if (messages->engine->core == NULL || !core_valid(messages->engine->core, ref))
 		return false;
-	engine_view(messages->engine, ref, &view);
+	const struct node_view view = engine_view(messages->engine, ref);
 	/* It will be there in a moment, or is; but not while it ends, or is to come
 	 * again: what it is told then it would tell late. */
 	if ((!view.process.alive && view.process.life > 0) ||

@@ -19,6 +19,7 @@
 #include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
+#include "helper/watchers.h"
 #include "ledger/link.h"
 #include "os/self/fd.h"
 #include "os/socket/sock.h"
@@ -270,8 +271,7 @@ static void
 wait_to_try(struct metrics *metrics, double seconds)
 {
 	metrics->again_s = seconds < AGAIN_MAX_S ? seconds : AGAIN_MAX_S;
-	ev_timer_set(&metrics->again, metrics->again_s, 0.);
-	ev_timer_start(metrics->loop, &metrics->again);
+	timer_begin(metrics->loop, &metrics->again, metrics->again_s);
 }
 
 static void

@@ -21,6 +21,7 @@
 #include "daemon/report/resolve.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/engine.h"
+#include "helper/watchers.h"
 #include "os/self/clock.h"
 
 /* How many actors are looked at, or written, before other work has its turn. */
@@ -228,8 +229,7 @@ scraper_step(struct scraper *scraper)
 static void
 scraper_go_on(struct scraper *scraper)
 {
-	ev_timer_set(&scraper->timer, 0., 0.);
-	ev_timer_start(scraper->loop, &scraper->timer);
+	timer_begin(scraper->loop, &scraper->timer, 0.);
 }
 
 static void

@@ -25,6 +25,7 @@
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
+#include "helper/watchers.h"
 #include "os/self/clock.h"
 
 /* How long a start is waited for: alone; and while others wait for a place, at a time. */
@@ -288,8 +289,7 @@ arm(struct procs *procs, unsigned int pause_ms)
 	struct births *births = &procs->births;
 
 	births->pause_ms = pause_ms;
-	ev_timer_set(&births->timer, pause_ms / 1e3, 0.);
-	ev_timer_start(procs->loop, &births->timer);
+	timer_begin(procs->loop, &births->timer, pause_ms / 1e3);
 }
 
 static void
@@ -350,8 +350,7 @@ births_init(struct procs *procs, const struct birth_ways *ways, struct err *err)
 	int r = births_reserve(births, 0);
 
 	births->ways = ways;
-	ev_timer_init(&births->timer, on_pause, 0., 0.);
-	births->timer.data = procs;
+	timer_prepare(&births->timer, on_pause, procs);
 	if (r < 0)
 		err_set(err, -r, "starts");
 	for (uint32_t place = 0; place < LEDGER_SPAWNS && r == 0; place++)

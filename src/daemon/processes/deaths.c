@@ -25,6 +25,7 @@
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
+#include "helper/watchers.h"
 #include "ledger/exits.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
@@ -42,8 +43,7 @@ static void
 arm_walk(struct procs *procs, double seconds)
 {
 	if (!ev_is_active(&procs->walk)) {
-		ev_timer_set(&procs->walk, seconds, 0.);
-		ev_timer_start(procs->loop, &procs->walk);
+		timer_begin(procs->loop, &procs->walk, seconds);
 	}
 }
 
@@ -265,11 +265,9 @@ deaths_watch(struct procs *procs)
 	              &(struct epoll_event){.events = EPOLLIN | EPOLLET,
 	                                    .data.u32 = PROCS_NONE}) < 0)
 		return -errno;
-	ev_io_init(&procs->death, on_death, procs->epoll_fd, EV_READ);
-	procs->death.data = procs;
-	ev_io_start(loop, &procs->death);
-	ev_timer_init(&procs->walk, on_walk, WALK_SECONDS, 0.);
-	procs->walk.data = procs;
+	io_prepare(&procs->death, on_death, procs);
+	io_begin(loop, &procs->death, procs->epoll_fd, EV_READ);
+	timer_prepare(&procs->walk, on_walk, procs);
 	gone_watch(procs);
 	return 0;
 }

@@ -16,6 +16,7 @@
 
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/log.h"
+#include "helper/watchers.h"
 
 /* How often an actor is swept again for processes that fork meanwhile: at once, then
  * soon, and in all.  A parent that waits for the child of a vfork never looks stopped,
@@ -128,8 +129,7 @@ procs_on_turn(struct procs *procs)
 	for (int i = 0; i < PASSES_AT_ONCE && procs->n_freeze_pending > 0; i++)
 		pass(procs);
 	if (procs->n_freeze_pending > 0 && !ev_is_active(&procs->again)) {
-		ev_timer_set(&procs->again, AGAIN_SECONDS, 0.);
-		ev_timer_start(procs->loop, &procs->again);
+		timer_begin(procs->loop, &procs->again, AGAIN_SECONDS);
 	}
 }
 
@@ -143,8 +143,7 @@ on_again(struct ev_loop *loop UNUSED, ev_timer *timer UNUSED, int revents UNUSED
 void
 freezing_init(struct procs *procs)
 {
-	ev_timer_init(&procs->again, on_again, AGAIN_SECONDS, 0.);
-	procs->again.data = procs;
+	timer_prepare(&procs->again, on_again, procs);
 }
 
 /* Look no longer. */

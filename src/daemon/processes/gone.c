@@ -12,6 +12,7 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/sockets/mailbox.h"
+#include "helper/watchers.h"
 
 /* How often leftovers without a cgroup are looked for again. */
 #define SWEEP_SECONDS 0.02
@@ -31,8 +32,8 @@ arm_sweep(struct procs *procs)
 	     slot = procs->table->at[slot].rest.next)
 		cgroups_only = procs->table->at[slot].child.containment.is_cgroup &&
 		               !procs->table->at[slot].child.killing;
-	ev_timer_set(&procs->sweep, cgroups_only ? RECHECK_SECONDS : SWEEP_SECONDS, 0.);
-	ev_timer_start(procs->loop, &procs->sweep);
+	timer_begin(procs->loop, &procs->sweep,
+	            cgroups_only ? RECHECK_SECONDS : SWEEP_SECONDS);
 }
 
 static void
@@ -238,12 +239,10 @@ gone_tell(struct procs *procs)
 void
 gone_watch(struct procs *procs)
 {
-	ev_timer_init(&procs->sweep, on_sweep, SWEEP_SECONDS, 0.);
-	procs->sweep.data = procs;
-	ev_io_init(&procs->cgroup, on_cgroup, procs->cgroups->watch_fd, EV_READ);
-	procs->cgroup.data = procs;
+	timer_prepare(&procs->sweep, on_sweep, procs);
+	io_prepare(&procs->cgroup, on_cgroup, procs);
 	if (procs->cgroups->watch_fd >= 0)
-		ev_io_start(procs->loop, &procs->cgroup);
+		io_begin(procs->loop, &procs->cgroup, procs->cgroups->watch_fd, EV_READ);
 }
 
 /* Watch no longer. */

@@ -18,6 +18,7 @@
 #include "daemon/sockets/sockets.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/engine.h"
+#include "helper/watchers.h"
 
 /* A question that was put, and is not answered. */
 struct asking {
@@ -242,8 +243,7 @@ take_answer(struct prober *prober, const struct helper_message *message)
 	prober->n_late -= asking->is_late;
 	asking->is_late = false;
 	ev_timer_stop(loop, &asking->timeout);
-	ev_timer_set(&asking->grace, GRACE_MS / 1e3, 0.);
-	ev_timer_start(loop, &asking->grace);
+	timer_begin(loop, &asking->grace, GRACE_MS / 1e3);
 }
 
 static void
@@ -336,8 +336,7 @@ begin_probe(struct prober *prober, const struct action *action,
 	/* There is room: prober_new(). */
 	(void)map_put(&prober->by_slot, action->ref.slot, place);
 	ev_now_update(loop);
-	ev_timer_set(&asking->timeout, (double)what->timeout_ms / 1e3, 0.);
-	ev_timer_start(loop, &asking->timeout);
+	timer_begin(loop, &asking->timeout, (double)what->timeout_ms / 1e3);
 	helpers_want(prober->room->sockets->helpers, HELPER_PROBE);
 	put_question(asking);
 }
@@ -461,9 +460,8 @@ prober_new(struct processes *room, struct err *err)
 
 		asking->prober = prober;
 		asking->action.ref = REF_NONE;
-		ev_timer_init(&asking->grace, on_grace, 0., 0.);
-		ev_timer_init(&asking->timeout, on_timeout, 0., 0.);
-		asking->grace.data = asking->timeout.data = asking;
+		timer_prepare(&asking->grace, on_grace, asking);
+		timer_prepare(&asking->timeout, on_timeout, asking);
 	}
 	helpers_use(room->sockets->helpers, HELPER_PROBE, &user, prober);
 	if (map_reserve(&prober->by_slot, PROBER_MAX) < 0) {

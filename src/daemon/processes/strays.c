@@ -43,12 +43,10 @@ begin_first_life(struct procs *procs, struct ref ref)
 	struct proc *proc = &procs->table->at[ref.slot];
 	struct event left = {.kind = EVENT_LEFT, .ref = ref, .code = -1};
 	char mark[PROC_MARK_MAX];
-	struct node_view view;
 
 	if (proc_is_used(proc))
 		return;
-	engine_view(room->engine, ref, &view);
-	left.life = view.process.life + 1;
+	left.life = engine_view(room->engine, ref).process.life + 1;
 	*proc = (struct proc){.ref = ref, .life = left.life, .child.pidfd = -1};
 	launch_mark(&room->recording->facts, ref.slot, left.life, mark);
 	containment_adopt(&proc->child.containment, NULL, actors_path(room->actors, ref),

@@ -8,6 +8,7 @@
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/cause.h"
 #include "daemon/state/recording.h"
+#include "helper/watchers.h"
 #include "os/self/clock.h"
 
 /* More slots than a tree can have. */
@@ -160,9 +161,8 @@ tasks_arm(struct tasks *tasks)
 	ev_timer_stop(tasks->loop, &tasks->timer);
 	if (left_ms == UINT64_MAX)
 		return;
-	ev_timer_set(&tasks->timer, (double)left_ms / 1e3, 0.);
 	ev_now_update(tasks->loop);
-	ev_timer_start(tasks->loop, &tasks->timer);
+	timer_begin(tasks->loop, &tasks->timer, (double)left_ms / 1e3);
 }
 
 /* The main process has ended: put down before it is reaped, told by tasks_check(). */

@@ -8,6 +8,7 @@
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
 #include "daemon/state/log.h"
+#include "helper/watchers.h"
 #include "os/self/clock.h"
 
 /* How long they may take to be gone once they were killed, where no actor says that. */
@@ -70,8 +71,7 @@ on_time(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 void
 tasks_watch(struct tasks *tasks)
 {
-	ev_timer_init(&tasks->timer, on_time, 0., 0.);
-	tasks->timer.data = tasks;
+	timer_prepare(&tasks->timer, on_time, tasks);
 }
 
 /* ---- the end ----------------------------------------------------------------------- */

@@ -170,7 +170,7 @@ build_environment(const struct processes *room, const struct actor *actor,
 	struct node_view view = {0};
 
 	if (core_valid(room->engine->core, order->ref))
-		engine_view(room->engine, order->ref, &view);
+		view = engine_view(room->engine, order->ref);
 	int r = launch_begin_environment(launching->launch, actor, mark);
 	if (r < 0)
 		return r;

@@ -44,13 +44,8 @@ unkillable_text(struct strbuf *sb, const struct actors *actors, struct ref ref)
 static struct ref
 next_left(const struct engine *engine, struct ref top, struct ref ref)
 {
-	struct node_view view;
-
-	for (; ref.slot != REF_NONE.slot; ref = core_next(engine->core, top, ref)) {
-		engine_view(engine, ref, &view);
-		if (view.process.unkillable)
-			break;
-	}
+	while (ref.slot != REF_NONE.slot && !engine_view(engine, ref).process.unkillable)
+		ref = core_next(engine->core, top, ref);
 	return ref;
 }
 

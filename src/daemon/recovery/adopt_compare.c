@@ -20,9 +20,8 @@
 static void
 report_adopted(const struct reporter *reporter, const struct proc *proc)
 {
-	struct node_view view;
+	const struct node_view view = engine_view(reporter->engine, proc->ref);
 
-	engine_view(reporter->engine, proc->ref, &view);
 	report_process_adopted(reporter, &view, proc->child.pid);
 }
 
@@ -91,7 +90,7 @@ view_owner(const struct processes *processes, const struct proc *proc,
 	if (!core_valid(processes->engine->core, proc->ref) ||
 	    actors_get(processes->actors, proc->ref) == NULL)
 		return false;
-	engine_view(processes->engine, proc->ref, ret);
+	*ret = engine_view(processes->engine, proc->ref);
 	return true;
 }
 

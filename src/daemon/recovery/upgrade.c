@@ -25,6 +25,7 @@
 #include "daemon/state/options.h"
 #include "daemon/state/post.h"
 #include "daemon/state/recording.h"
+#include "helper/watchers.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
 #include "os/process/reap.h"
@@ -268,8 +269,7 @@ start(struct upgrade *upgrade, struct err *err)
 	upgrade->pid = result.pid;
 	upgrade->pidfd = result.pidfd;
 	upgrade->fd = fd_raise(ends[0]);
-	ev_io_set(&upgrade->io, upgrade->fd, EV_READ);
-	ev_io_start(upgrader->loop, &upgrade->io);
+	io_begin(upgrader->loop, &upgrade->io, upgrade->fd, EV_READ);
 	ev_timer_start(upgrader->loop, &upgrade->timer);
 	return 0;
 }

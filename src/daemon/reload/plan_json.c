@@ -63,12 +63,10 @@ add_values(struct strbuf *out, const struct reloader *reloader,
 static bool
 is_below_down(const struct reloader *reloader, struct ref ref)
 {
-	struct node_view view;
-
 	for (ref = core_parent(reloader->engine->core, ref);
 	     ref.slot != REF_NONE.slot && ref.slot != CORE_ROOT;
 	     ref = core_parent(reloader->engine->core, ref)) {
-		engine_view(reloader->engine, ref, &view);
+		const struct node_view view = engine_view(reloader->engine, ref);
 		if (view.state == STATE_STOPPED || view.state == STATE_FAILED ||
 		    view.state == STATE_DONE)
 			return true;
@@ -84,11 +82,10 @@ effect_of_restart(const struct reloader *reloader, const struct reload *reload,
 {
 	const struct conf_actor *actor = &reload->conf->actors[change->new_index];
 	const struct ref ref = actors_find_static(reloader->actors, actor->path);
-	struct node_view view;
 
 	if (ref.slot == REF_NONE.slot || !core_valid(reloader->engine->core, ref))
 		return "later";
-	engine_view(reloader->engine, ref, &view);
+	const struct node_view view = engine_view(reloader->engine, ref);
 	if (view.held || view.on_standby || !actor->spec.enabled ||
 	    !reload_reruns(reloader, reload, change, ref) || is_below_down(reloader, ref))
 		return "later";

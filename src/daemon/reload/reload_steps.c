@@ -33,11 +33,10 @@ reload_add(struct reloader *reloader, const struct conf *conf, uint32_t index,
 	    core_add(reloader->engine->core, parent_ref(reloader, conf, actor), REF_NONE,
 	             &actor->spec, reloader->engine->now_ms);
 	uint32_t incarnation = ledger_past(reloader->recording->ledger, actor->path);
-	struct node_view view;
 
 	if (core_valid(reloader->engine->core, predecessor)) {
 		/* The new one waits until the old one is gone. */
-		engine_view(reloader->engine, predecessor, &view);
+		const struct node_view view = engine_view(reloader->engine, predecessor);
 		incarnation = view.run.incarnation;
 		/* The file has the name now: the added actor goes. */
 		if (view.growth.is_added && !view.growth.removing)
@@ -64,10 +63,7 @@ bool
 reload_reruns(const struct reloader *reloader, const struct reload *reload,
               const struct conf_change *change, struct ref ref)
 {
-	struct node_view view;
-
-	engine_view(reloader->engine, ref, &view);
-	return view.state != STATE_DONE || reload->rerun ||
+	return engine_view(reloader->engine, ref).state != STATE_DONE || reload->rerun ||
 	       reload->conf->actors[change->new_index].spec.restart == RESTART_PERMANENT;
 }
 

@@ -27,6 +27,7 @@
 #include "daemon/state/keeper.h"
 #include "daemon/state/log.h"
 #include "daemon/state/recording.h"
+#include "helper/watchers.h"
 #include "ledger/link.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
@@ -97,7 +98,7 @@ judge(const struct trial *trial, struct ref ref, struct node_view *ret_view)
 	/* A temporary actor that has ended is gone. */
 	if (actor == NULL || !core_valid(reloader->engine->core, ref))
 		return VERDICT_FINE;
-	engine_view(reloader->engine, ref, ret_view);
+	*ret_view = engine_view(reloader->engine, ref);
 	if (ret_view->has_failure &&
 	    ret_view->failure.at_ms > reloader->recording->facts.trial_since_ms)
 		return VERDICT_FAILED;
@@ -281,9 +282,8 @@ arm(struct trial *trial)
 	const uint64_t now_ms = clock_mono_ms();
 	const uint64_t until_ms = trial->reloader->recording->facts.trial_until_ms;
 
-	ev_timer_set(&trial->timer,
-	             until_ms > now_ms ? (double)(until_ms - now_ms) / 1e3 : 0., 0.);
-	ev_timer_start(trial->reloader->loop, &trial->timer);
+	timer_begin(trial->reloader->loop, &trial->timer,
+	            until_ms > now_ms ? (double)(until_ms - now_ms) / 1e3 : 0.);
 }
 
 /* Its time is over; the loop's idea of that may be early, by the length of a turn. */

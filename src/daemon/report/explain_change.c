@@ -252,9 +252,8 @@ explain_impact(struct strbuf *sb, const struct reporter *reporter, struct ref re
 
 	for (struct ref at = top; at.slot != REF_NONE.slot;
 	     at = core_next(reporter->engine->core, top, at)) {
-		struct node_view view;
+		const struct node_view view = engine_view(reporter->engine, at);
 
-		engine_view(reporter->engine, at, &view);
 		if (view.state != STATE_WAITING ||
 		    !waiting_has(reporter, &view, actors_path(reporter->actors, ref)))
 			continue;

@@ -44,7 +44,7 @@ say_suspended(struct strbuf *sb, const struct reporter *reporter,
 
 	strbuf_addf(sb, "standing still since %s", since);
 	while (above.suspends == 0 && !ref_is_none(above.parent))
-		engine_view(reporter->engine, above.parent, &above);
+		above = engine_view(reporter->engine, above.parent);
 	if (above.suspends > 0)
 		strbuf_addf(sb, ", until 'supctl resume %s'",
 		            glob_below_user(actors_path(reporter->actors, above.ref)));

@@ -394,9 +394,8 @@ say_told(struct strbuf *sb, const char *me, const struct event_view *told)
 static void
 say_remembered(struct strbuf *sb, const struct reporter *reporter, struct ref ref)
 {
-	struct node_view view;
+	const struct node_view view = engine_view(reporter->engine, ref);
 
-	engine_view(reporter->engine, ref, &view);
 	if (view.has_failure)
 		say_from_view(sb, reporter, &view);
 	else

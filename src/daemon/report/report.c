@@ -71,12 +71,11 @@ report_helper_failed(void *user, const struct task_order *order,
 	struct event_head head = {.kind = REPORT_HOOK_FAILED,
 	                          .path = actors_path(reporter->actors, order->ref)};
 	const uint64_t by = tasks_tell_by(reporter->processes->tasks, order);
-	struct node_view view;
 
 	if (by == 0)
 		return;
 	if (core_valid(reporter->engine->core, order->ref)) {
-		engine_view(reporter->engine, order->ref, &view);
+		const struct node_view view = engine_view(reporter->engine, order->ref);
 		head.incarnation = view.run.incarnation;
 		head.generation = view.run.generation;
 	}

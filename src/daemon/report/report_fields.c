@@ -93,7 +93,7 @@ report_strategy(const struct reporter *reporter, const struct action *action)
 
 	if (parent.slot == REF_NONE.slot)
 		return strategy_names[STRATEGY_ONE_FOR_ONE];
-	engine_view(reporter->engine, parent, &view);
+	core_view(reporter->engine->core, parent, reporter->engine->now_ms, &view);
 	return strategy_names[view.strategy];
 }
 

@@ -17,6 +17,7 @@
 #include "daemon/state/keeper.h"
 #include "daemon/state/options.h"
 #include "daemon/state/recording.h"
+#include "helper/watchers.h"
 #include "ledger/handover.h"
 #include "os/self/clock.h"
 #include "os/socket/sdnotify.h"
@@ -98,14 +99,13 @@ stop_times(const struct reporter *reporter)
 {
 	const struct ref root = core_ref(reporter->engine->core, CORE_ROOT);
 	uint64_t ms = STOPPING_OWN_MS;
-	struct node_view view;
 
 	for (struct ref ref = core_next(reporter->engine->core, root, root);
 	     ref.slot != REF_NONE.slot;
 	     ref = core_next(reporter->engine->core, root, ref)) {
 		const struct actor *actor = actors_get(reporter->actors, ref);
 
-		engine_view(reporter->engine, ref, &view);
+		const struct node_view view = engine_view(reporter->engine, ref);
 		if (actor != NULL && (view.process.alive || view.kind == NODE_SUPERVISOR))
 			ms = add_ms(ms, stop_time(actor->conf));
 	}
@@ -145,11 +145,10 @@ count(const struct reporter *reporter, char text[TEXT_MAX])
 {
 	struct ref top = core_ref(reporter->engine->core, CORE_USER);
 	unsigned int running = 0, failed = 0, waiting = 0;
-	struct node_view view;
 
 	for (struct ref ref = top; ref.slot != REF_NONE.slot;
 	     ref = core_next(reporter->engine->core, top, ref)) {
-		engine_view(reporter->engine, ref, &view);
+		const struct node_view view = engine_view(reporter->engine, ref);
 		if (view.kind == NODE_SUPERVISOR)
 			continue;
 		running += view.state == STATE_RUNNING;
@@ -232,30 +231,24 @@ systemd_close(const struct reporter *reporter)
 void
 systemd_on_turn(const struct reporter *reporter)
 {
-	struct node_view view;
-
 	if (service_manager.reporter == NULL ||
 	    service_manager.told_seq == reporter->events->next_seq)
 		return;
 	service_manager.told_seq = reporter->events->next_seq;
+	const struct ref top = core_ref(reporter->engine->core, CORE_USER);
 	if (!reporter->recording->facts.is_ready &&
-	    core_valid(reporter->engine->core,
-	               core_ref(reporter->engine->core, CORE_USER))) {
-		engine_view(reporter->engine, core_ref(reporter->engine->core, CORE_USER),
-		            &view);
-		if (view.state == STATE_RUNNING) {
-			reporter->recording->facts.is_ready = true;
-			record_facts(reporter->recording);
-			report_supd(reporter, "ready");
-			/* Before READY, so that a reader of STATUS finds the text. */
-			tell_status();
-			say(reporter, "READY=1");
-		}
+	    core_valid(reporter->engine->core, top) &&
+	    engine_view(reporter->engine, top).state == STATE_RUNNING) {
+		reporter->recording->facts.is_ready = true;
+		record_facts(reporter->recording);
+		report_supd(reporter, "ready");
+		/* Before READY, so that a reader of STATUS finds the text. */
+		tell_status();
+		say(reporter, "READY=1");
 	}
 	if (service_manager.notifier.fd < 0 || ev_is_active(&service_manager.count))
 		return;
-	ev_timer_set(&service_manager.count, STATUS_SECONDS, 0.);
-	ev_timer_start(reporter->loop, &service_manager.count);
+	timer_begin(reporter->loop, &service_manager.count, STATUS_SECONDS);
 }
 
 void

@@ -41,12 +41,9 @@ reply_invalid_parameter(struct conn *conn, const char *name)
 const char *
 control_state_of(const struct engine *engine, struct ref ref)
 {
-	struct node_view view;
-
-	if (!core_valid(engine->core, ref))
-		return node_state_names[STATE_STOPPED];
-	engine_view(engine, ref, &view);
-	return node_state_names[view.state];
+	return node_state_names[core_valid(engine->core, ref)
+	                            ? engine_view(engine, ref).state
+	                            : STATE_STOPPED];
 }
 
 /* What was asked for is not possible in the state that the actor is in. */
@@ -121,7 +118,7 @@ reply_not_now(struct conn *conn, struct ref ref)
 
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF(65536);
 	if (core_valid(uses->engine->core, ref))
-		engine_view(uses->engine, ref, &view);
+		view = engine_view(uses->engine, ref);
 	if (wants_up(conn) && view.held) {
 		strbuf_adds(&why, "it is held down; 'start' releases the hold");
 	} else if (wants_up(conn) && core_valid(uses->engine->core, view.parent)) {

@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "daemon/server/control_private.h"
 #include "daemon/state/post.h"
+#include "helper/watchers.h"
 #include "os/self/fd.h"
 #include "os/socket/rights.h"
 
@@ -90,9 +91,8 @@ watch_hangup(struct conn *conn)
 		fd_close(&conn->hangup_fd);
 		return;
 	}
-	ev_io_init(&conn->hangup_io, on_hangup, conn->hangup_fd, EV_READ);
-	conn->hangup_io.data = conn;
-	ev_io_start(conn->control->uses.loop, &conn->hangup_io);
+	io_prepare(&conn->hangup_io, on_hangup, conn);
+	io_begin(conn->control->uses.loop, &conn->hangup_io, conn->hangup_fd, EV_READ);
 }
 
 static void
@@ -109,7 +109,6 @@ update_watcher(struct conn *conn)
 {
 	int events =
 	    (wants_input(conn) ? EV_READ : 0) | (conn_unsent(conn) > 0 ? EV_WRITE : 0);
-	struct ev_loop *loop = conn->control->uses.loop;
 
 	if (events == 0)
 		watch_hangup(conn);
@@ -117,10 +116,7 @@ update_watcher(struct conn *conn)
 		unwatch_hangup(conn);
 	if (ev_is_active(&conn->io) && (conn->io.events & (EV_READ | EV_WRITE)) == events)
 		return;
-	ev_io_stop(loop, &conn->io);
-	ev_io_set(&conn->io, conn->fd, events);
-	if (events != 0)
-		ev_io_start(loop, &conn->io);
+	io_begin(conn->control->uses.loop, &conn->io, conn->fd, events);
 }
 
 static void

@@ -122,15 +122,11 @@ void
 wait_target(const struct engine *engine, struct target *target,
             const struct action *action)
 {
-	struct node_view view;
-
 	target->result = action->result;
 	target->cause = action->cause;
 	target->state = NODE_STATE_MAX; /* gone */
-	if (core_valid(engine->core, target->ref)) {
-		engine_view(engine, target->ref, &view);
-		target->state = view.state;
-	}
+	if (core_valid(engine->core, target->ref))
+		target->state = engine_view(engine, target->ref).state;
 }
 
 /* The memory that a token of the core belongs to, and which of its targets; or NULL. */

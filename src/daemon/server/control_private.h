@@ -118,12 +118,14 @@ struct param {
 
 struct conn;
 
+typedef void method_fn(struct conn *conn);
+
 struct method {
 	const char *name; /* without the interface; NULL ends a table */
 	enum access access;
 	bool needs_more;
 	const struct param *params;
-	void (*handle)(struct conn *conn);
+	method_fn *handle;
 	enum beginning begins;
 };
 

@@ -12,6 +12,7 @@
 #include "daemon/server/control_private.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/post.h"
+#include "helper/watchers.h"
 
 /* ---- tokens ----------------------------------------------------------------------- */
 
@@ -224,13 +225,11 @@ wait_start_timer(struct conn *conn)
 
 	if (timeout_ms < 0)
 		return;
-	ev_timer_init(timer, on_timeout, 0., 0.);
-	timer->data = conn;
+	timer_prepare(timer, on_timeout, conn);
 	/* The loop's idea of now, which it counts from, may be as old as its last
 	 * wakeup. */
 	ev_now_update(loop);
-	ev_timer_set(timer, (double)timeout_ms / 1e3, 0.);
-	ev_timer_start(loop, timer);
+	timer_begin(loop, timer, (double)timeout_ms / 1e3);
 }
 
 /* All that was waited for has come: reply, the first error before all else. */

@@ -12,6 +12,7 @@
 #include "daemon/state/events.h"
 #include "daemon/state/log.h"
 #include "daemon/state/recording.h"
+#include "helper/watchers.h"
 
 /* An event tells of all dead letters of so long. */
 #define TELL_EVERY_S 0.1
@@ -22,11 +23,10 @@ tell_dead_letters(struct deadletters *dead)
 {
 	struct sockets *sockets = dead->sockets;
 	struct event_head head = {.kind = NOTICE_DEAD_LETTER};
-	struct node_view view;
 
 	if (dead->untold == 0 || !core_valid(sockets->engine->core, dead->owner))
 		return;
-	engine_view(sockets->engine, dead->owner, &view);
+	const struct node_view view = engine_view(sockets->engine, dead->owner);
 	head.path = actors_path(sockets->actors, dead->owner);
 	head.incarnation = view.run.incarnation;
 	head.generation = view.run.generation;
@@ -49,8 +49,7 @@ void
 deadletters_init(struct deadletters *dead, struct sockets *sockets)
 {
 	*dead = (struct deadletters){.sockets = sockets, .owner = REF_NONE};
-	ev_timer_init(&dead->tell, on_tell, TELL_EVERY_S, 0.);
-	dead->tell.data = dead;
+	timer_prepare(&dead->tell, on_tell, dead);
 }
 
 void
@@ -77,6 +76,5 @@ deadletters_count(struct deadletters *dead, const struct mailbox *mailbox, uint3
 	if (ev_is_active(&dead->tell))
 		return;
 	tell_dead_letters(dead);
-	ev_timer_set(&dead->tell, TELL_EVERY_S, 0.);
-	ev_timer_start(sockets->loop, &dead->tell);
+	timer_begin(sockets->loop, &dead->tell, TELL_EVERY_S);
 }

@@ -17,6 +17,7 @@
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
 #include "daemon/state/system.h"
+#include "helper/watchers.h"
 #include "os/self/fd.h"
 
 /* How many messages are taken at a time; then other work has its turn. */
@@ -70,10 +71,8 @@ watch_channel(struct channel *channel)
 {
 	struct ev_loop *loop = channel->helpers->sockets->loop;
 
-	ev_io_stop(loop, &channel->io);
-	ev_io_set(&channel->io, channel->fd,
-	          channel->is_full ? EV_READ | EV_WRITE : EV_READ);
-	ev_io_start(loop, &channel->io);
+	io_begin(loop, &channel->io, channel->fd,
+	         channel->is_full ? EV_READ | EV_WRITE : EV_READ);
 }
 
 /* The time begins anew with each message that the helper has acted upon. */
@@ -87,8 +86,7 @@ wait_for_done(struct channel *channel)
 		return;
 	/* What the loop takes for now may be from before a long turn. */
 	ev_now_update(loop);
-	ev_timer_set(&channel->hang, HELPERS_HANG_S, 0.);
-	ev_timer_start(loop, &channel->hang);
+	timer_begin(loop, &channel->hang, HELPERS_HANG_S);
 }
 
 static void
@@ -168,11 +166,10 @@ wake(struct channel *channel)
 {
 	struct sockets *sockets = channel->helpers->sockets;
 	const struct event demand = {.kind = EVENT_DEMAND, .ref = ref_of(channel)};
-	struct node_view view;
 
 	if (channel->fd >= 0 || !core_valid(sockets->engine->core, demand.ref))
 		return;
-	engine_view(sockets->engine, demand.ref, &view);
+	const struct node_view view = engine_view(sockets->engine, demand.ref);
 	if (view.on_standby && !view.demanded)
 		post_event(sockets->post, &demand);
 }
@@ -306,11 +303,10 @@ helpers_new(struct sockets *sockets, helpers_kill_process *kill_process, void *d
 		channel->helpers = helpers;
 		channel->name = (enum helper_name)i;
 		channel->fd = -1;
-		ev_io_init(&channel->io, on_channel, -1, 0);
+		io_prepare(&channel->io, on_channel, channel);
 		/* What is counted is counted before those concerned can ask. */
 		ev_set_priority(&channel->io, EV_MAXPRI);
-		ev_timer_init(&channel->hang, on_hang, HELPERS_HANG_S, 0.);
-		channel->io.data = channel->hang.data = channel;
+		timer_prepare(&channel->hang, on_hang, channel);
 	}
 	return helpers;
 }

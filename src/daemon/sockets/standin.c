@@ -210,7 +210,8 @@ view_of(const struct standin *standin, struct ref ref, struct node_view *ret)
 {
 	if (!core_valid(standin->sockets->engine->core, ref))
 		return false;
-	engine_view(standin->sockets->engine, ref, ret);
+	core_view(standin->sockets->engine->core, ref, standin->sockets->engine->now_ms,
+	          ret);
 	return true;
 }
 

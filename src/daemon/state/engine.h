@@ -24,6 +24,6 @@ struct engine {
 void engine_set_time(struct engine *engine);
 
 /* The state of an actor as the core knows it now. */
-void engine_view(const struct engine *engine, struct ref ref, struct node_view *ret);
+struct node_view engine_view(const struct engine *engine, struct ref ref);
 
 #endif

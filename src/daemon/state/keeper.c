@@ -19,6 +19,7 @@
 #include "conf/text/conf.h"
 #include "daemon/state/log.h"
 #include "daemon/state/unsent.h"
+#include "helper/watchers.h"
 #include "ledger/exits.h"
 #include "ledger/handover.h"
 #include "ledger/ledger.h"
@@ -154,9 +155,8 @@ keeper_listen(struct keeper *keeper, struct ev_loop *loop, struct bounded *close
 		return -ENOMEM;
 	keeper->loop = loop;
 	keeper->news = *news;
-	ev_io_init(&keeper->io, on_link, keeper->link_fd, EV_READ);
-	keeper->io.data = keeper;
-	ev_io_start(loop, &keeper->io);
+	io_prepare(&keeper->io, on_link, keeper);
+	io_begin(loop, &keeper->io, keeper->link_fd, EV_READ);
 	return 0;
 }
 

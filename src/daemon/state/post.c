@@ -168,8 +168,11 @@ post_tick(struct post *post)
 	                                       .period_ms = clock_mono_ms()});
 }
 
-void
-engine_view(const struct engine *engine, struct ref ref, struct node_view *ret)
+struct node_view
+engine_view(const struct engine *engine, struct ref ref)
 {
-	core_view(engine->core, ref, engine->now_ms, ret);
+	struct node_view view;
+
+	core_view(engine->core, ref, engine->now_ms, &view);
+	return view;
 }

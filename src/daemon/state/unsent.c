@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "daemon/state/log.h"
+#include "helper/watchers.h"
 #include "os/self/fd.h"
 #include "os/socket/closer.h"
 
@@ -164,8 +165,7 @@ arm(struct unsent *unsent, double seconds)
 	if (ev_is_active(&unsent->timer))
 		return;
 	unsent->seconds = seconds < AGAIN_MAX_S ? seconds : AGAIN_MAX_S;
-	ev_timer_set(&unsent->timer, unsent->seconds, 0.);
-	ev_timer_start(unsent->loop, &unsent->timer);
+	timer_begin(unsent->loop, &unsent->timer, unsent->seconds);
 }
 
 static void
