@@ -346,6 +346,15 @@ struct ref core_parent(const struct core *core, struct ref ref);
 struct ref core_first_child(const struct core *core, struct ref ref);
 struct ref core_next_sibling(const struct core *core, struct ref ref);
 struct ref core_next(const struct core *core, struct ref top, struct ref ref);
+#define CORE_FOREACH_FROM(at, first, next) \
+	for (struct ref at = (first); at.slot != REF_NONE.slot; at = (next))
+/* The top and all below it; what is below it; the children of an actor. */
+#define CORE_FOREACH(at, core, top) CORE_FOREACH_FROM (at, top, core_next(core, top, at))
+#define CORE_FOREACH_BELOW(at, core, top) \
+	CORE_FOREACH_FROM (at, core_next(core, top, top), core_next(core, top, at))
+#define CORE_FOREACH_CHILD(at, core, parent)                   \
+	CORE_FOREACH_FROM (at, core_first_child(core, parent), \
+	                   core_next_sibling(core, at))
 int core_compare_order(const struct core *core, struct ref a, struct ref b);
 struct ref core_unmet_next(const struct core *core, struct ref ref, uint32_t need,
                            struct ref prev);

@@ -295,8 +295,7 @@ add_subtree(struct request *request, struct ref top)
 	const struct core *core = request->uses->engine->core;
 	bool any = false;
 
-	for (struct ref ref = core_next(core, top, top); !ref_is_none(ref);
-	     ref = core_next(core, top, ref))
+	CORE_FOREACH_BELOW (ref, core, top)
 		any = add_sources(request, ref) || any;
 	return any;
 }

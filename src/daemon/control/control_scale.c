@@ -65,13 +65,11 @@ replicas_note_surplus(struct replicas *replicas, struct ref ref)
 static int
 replicas_count(const struct control_uses *uses, struct replicas *replicas)
 {
-	struct ref ref = core_first_child(uses->engine->core, replicas->parent);
-
 	replicas->is_there = calloc(replicas->wanted + 1, sizeof(bool));
 	if (replicas->is_there == NULL)
 		return -ENOMEM;
 	replicas->n_missing = replicas->wanted;
-	for (; !ref_is_none(ref); ref = core_next_sibling(uses->engine->core, ref)) {
+	CORE_FOREACH_CHILD (ref, uses->engine->core, replicas->parent) {
 		uint32_t number = replicas_number_of(uses, replicas, ref);
 
 		if (number == 0 || engine_view(uses->engine, ref).growth.removing)
@@ -144,7 +142,7 @@ replicas_scale(struct conn *conn, struct replicas *replicas)
 	} else if (n == 0) {
 		reply_scaled(conn);
 	} else if (wait_prepare(conn, n) && replicas_add(conn, replicas, grown)) {
-		token_keep(conn);
+		token_keep(conn, KEEP_ALWAYS);
 		grow_event(conn, replicas->path, "scale");
 		for (size_t i = 0; i < replicas->n_surplus; i++)
 			wait_post(conn, target++,

@@ -25,8 +25,7 @@ struct workers {
 static bool
 add_workers(const struct control_uses *uses, struct ref top, struct workers *workers)
 {
-	for (struct ref ref = top; ref.slot != REF_NONE.slot;
-	     ref = core_next(uses->engine->core, top, ref)) {
+	CORE_FOREACH (ref, uses->engine->core, top) {
 		if (engine_view(uses->engine, ref).kind == NODE_SUPERVISOR)
 			continue;
 		if (workers->n == SIMULATE_ACTORS_MAX)

@@ -176,8 +176,7 @@ world_catch_up(struct forecast *forecast)
 	struct core *core = forecast->core;
 	const struct ref top = core_ref(core, CORE_ROOT);
 
-	for (struct ref ref = top; ref.slot != REF_NONE.slot;
-	     ref = core_next(core, top, ref)) {
+	CORE_FOREACH (ref, core, top) {
 		struct node_view view;
 		struct action command;
 
@@ -251,8 +250,7 @@ world_meet_needs(struct forecast *forecast)
 	const struct core *core = forecast->core;
 	const struct ref top = core_ref(core, CORE_ROOT);
 
-	for (struct ref ref = top; ref.slot != REF_NONE.slot;
-	     ref = core_next(core, top, ref)) {
+	CORE_FOREACH (ref, core, top) {
 		struct node_view view;
 
 		core_view(core, ref, forecast->now_ms, &view);

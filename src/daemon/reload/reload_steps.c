@@ -193,9 +193,7 @@ follow_replicas(struct reloader *reloader, const struct conf *conf,
 {
 	struct ref parent = parent_ref(reloader, conf, one);
 
-	for (struct ref ref = core_first_child(reloader->engine->core, parent);
-	     ref.slot != REF_NONE.slot;
-	     ref = core_next_sibling(reloader->engine->core, ref)) {
+	CORE_FOREACH_CHILD (ref, reloader->engine->core, parent) {
 		const struct actor *actor = actors_get(reloader->actors, ref);
 
 		if (actor->grown != NULL && actor->conf->base != NULL &&

@@ -250,8 +250,7 @@ explain_impact(struct strbuf *sb, const struct reporter *reporter, struct ref re
 	const struct ref top = core_ref(reporter->engine->core, CORE_USER);
 	size_t n = 0;
 
-	for (struct ref at = top; at.slot != REF_NONE.slot;
-	     at = core_next(reporter->engine->core, top, at)) {
+	CORE_FOREACH (at, reporter->engine->core, top) {
 		const struct node_view view = engine_view(reporter->engine, at);
 
 		if (view.state != STATE_WAITING ||

@@ -170,8 +170,7 @@ explain_below(struct strbuf *sb, const struct reporter *reporter, struct ref top
 	size_t n = 0;
 
 	view_clock_init(&clock);
-	for (struct ref at = core_next(reporter->engine->core, top, top);
-	     at.slot != REF_NONE.slot; at = core_next(reporter->engine->core, top, at)) {
+	CORE_FOREACH_BELOW (at, reporter->engine->core, top) {
 		struct node_view view;
 
 		core_view(reporter->engine->core, at, clock.mono_ms, &view);

@@ -122,8 +122,7 @@ collect_below(const struct reporter *reporter, struct ref top, meaning *means,
 {
 	int found = 0;
 
-	for (struct ref ref = top; !ref_is_none(ref);
-	     ref = core_next(reporter->engine->core, top, ref)) {
+	CORE_FOREACH (ref, reporter->engine->core, top) {
 		if (!means(reporter, ref, name))
 			continue;
 		if (append(list, ref) < 0)
@@ -294,7 +293,7 @@ resolve_all(const struct core *core, struct ref_list *list)
 {
 	const struct ref top = core_ref(core, CORE_USER);
 
-	for (struct ref ref = top; !ref_is_none(ref); ref = core_next(core, top, ref))
+	CORE_FOREACH (ref, core, top)
 		if (append_new(list, ref) < 0)
 			return -ENOMEM;
 	return 0;

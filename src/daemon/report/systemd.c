@@ -100,9 +100,7 @@ stop_times(const struct reporter *reporter)
 	const struct ref root = core_ref(reporter->engine->core, CORE_ROOT);
 	uint64_t ms = STOPPING_OWN_MS;
 
-	for (struct ref ref = core_next(reporter->engine->core, root, root);
-	     ref.slot != REF_NONE.slot;
-	     ref = core_next(reporter->engine->core, root, ref)) {
+	CORE_FOREACH_BELOW (ref, reporter->engine->core, root) {
 		const struct actor *actor = actors_get(reporter->actors, ref);
 
 		const struct node_view view = engine_view(reporter->engine, ref);
@@ -146,8 +144,7 @@ count(const struct reporter *reporter, char text[TEXT_MAX])
 	struct ref top = core_ref(reporter->engine->core, CORE_USER);
 	unsigned int running = 0, failed = 0, waiting = 0;
 
-	for (struct ref ref = top; ref.slot != REF_NONE.slot;
-	     ref = core_next(reporter->engine->core, top, ref)) {
+	CORE_FOREACH (ref, reporter->engine->core, top) {
 		const struct node_view view = engine_view(reporter->engine, ref);
 		if (view.kind == NODE_SUPERVISOR)
 			continue;
