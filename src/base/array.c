@@ -24,6 +24,21 @@ array_resize(void *at, size_t n, size_t size)
 }
 
 bool
+array_extend(void *at, uint32_t n, uint32_t *cap, size_t size, const void *fresh)
+{
+	char *first;
+
+	if (n <= *cap)
+		return true;
+	if (!array_resize(at, n, size))
+		return false;
+	memcpy(&first, at, sizeof(first));
+	for (; *cap < n; (*cap)++)
+		memcpy(first + *cap * size, fresh, size);
+	return true;
+}
+
+bool
 array_reserve(void *at, size_t n, size_t *cap, size_t size)
 {
 	const size_t larger_cap = *cap == 0 ? FIRST_CAP : 2 * *cap;

@@ -119,3 +119,14 @@ err_is_shortage(int code)
 {
 	return code == EMFILE || code == ENFILE || code == ENOMEM || code == ENOBUFS;
 }
+
+/* Memory for one of that size, all zero; NULL and a sentence. */
+void *
+err_calloc(size_t size, struct err *err, const char *what)
+{
+	void *memory = calloc(1, size);
+
+	if (memory == NULL)
+		err_set(err, ENOMEM, "%s", what);
+	return memory;
+}

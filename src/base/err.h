@@ -8,6 +8,7 @@
 #define BASE_ERR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct err {
 	int code; /* an errno value, or 0 when the sentence says it all */
@@ -24,5 +25,6 @@ const char *err_name(int code);
 const char *err_of_file(int code);
 int err_code(const char *name);
 bool err_is_shortage(int code);
+void *err_calloc(size_t size, struct err *err, const char *what);
 
 #endif

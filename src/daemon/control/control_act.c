@@ -165,8 +165,7 @@ warn_of_waiting(const struct control_uses *uses, struct ref ref)
 
 	if (view.state != STATE_BACKOFF)
 		return;
-	for (struct ref at = core_first_child(uses->engine->core, view.parent);
-	     !ref_is_none(at); at = core_next_sibling(uses->engine->core, at)) {
+	CORE_FOREACH_CHILD (at, uses->engine->core, view.parent) {
 		if (engine_view(uses->engine, at).state == STATE_WAITING)
 			log_line(LOG_LEVEL_WARNING,
 			         "%s: stays down: its start waited for %s, which was "
@@ -324,7 +323,7 @@ act_once(struct conn *conn, const char *verb, enum event_kind kind)
 	if (!call_resolve(conn, &call->list) || token_resumes(conn, reply_actors, NULL) ||
 	    refuses(conn, kind) || !wait_prepare(conn, call->list.n))
 		return;
-	token_keep(conn);
+	token_keep(conn, KEEP_ALWAYS);
 	call->finish = reply_actors;
 	carry_out(conn, &(const struct command){verb, kind, WAIT_READY, false},
 	          TOKEN_NEW);
@@ -363,7 +362,7 @@ handle_fail(struct conn *conn)
 	    !call_resolve_name(conn, name, &call->list) ||
 	    !wait_prepare(conn, call->list.n))
 		return;
-	token_keep(conn);
+	token_keep(conn, KEEP_ALWAYS);
 	call->finish = reply_empty;
 	carry_out(conn, &(const struct command){"fail", EVENT_KILL, WAIT_READY, false},
 	          TOKEN_NEW);

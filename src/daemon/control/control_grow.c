@@ -343,7 +343,7 @@ add_one(struct conn *conn, struct ref parent, const char *name)
 			conn->call.finish = reply_added;
 			conn->call.fail = grow_reply_not_added;
 			conn->call.state = CALL_TARGETS;
-			token_keep(conn);
+			token_keep(conn, KEEP_ALWAYS);
 			grow_event(conn, path, "add");
 			grow_post(conn, 0, parent, grown);
 		}
@@ -400,7 +400,7 @@ handle_delete(struct conn *conn)
 	conn->call.finish = reply_empty;
 	conn->call.fail = reply_not_deleted;
 	conn->call.state = CALL_TARGETS;
-	token_keep(conn);
+	token_keep(conn, KEEP_ALWAYS);
 	command_event(conn, event.ref, "delete");
 	wait_post(conn, 0, &event);
 }

@@ -371,12 +371,10 @@ on_far_away(struct ev_loop *ev UNUSED, ev_periodic *watcher UNUSED, int revents 
 struct loop *
 loop_new(struct supd *supd, struct err *err)
 {
-	struct loop *loop = calloc(1, sizeof(*loop));
+	struct loop *loop = err_calloc(sizeof(*loop), err, "event loop");
 
-	if (loop == NULL) {
-		err_set(err, ENOMEM, "event loop");
+	if (loop == NULL)
 		return NULL;
-	}
 	*loop = (struct loop){
 	    .supd = supd, .post = supd->post, .prepare.data = loop, .check.data = supd};
 	loop->post->finish = finish_turn;

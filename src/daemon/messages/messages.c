@@ -17,12 +17,11 @@ struct messages *
 messages_new(const struct messages *with, notify_main_pid *on_main_pid, void *data,
              struct err *err)
 {
-	struct messages *messages = calloc(1, sizeof(*messages));
+	struct messages *messages =
+	    err_calloc(sizeof(*messages), err, "messages of actors");
 
-	if (messages == NULL) {
-		err_set(err, ENOMEM, "messages of actors");
+	if (messages == NULL)
 		return NULL;
-	}
 	*messages = *with;
 	if ((messages->notify = notify_new(messages, on_main_pid, data, err)) != NULL &&
 	    (messages->readiness = readiness_new(messages, err)) != NULL &&

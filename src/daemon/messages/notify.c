@@ -419,14 +419,9 @@ notify_close(struct notify *notify, struct ref ref)
 int
 notify_reserve(struct notify *notify, uint32_t slots)
 {
-	if (slots <= notify->cap)
-		return 0;
-	if (!ARRAY_RESIZE(notify->at, slots))
-		return -ENOMEM;
-	for (uint32_t slot = notify->cap; slot < slots; slot++)
-		notify->at[slot] = (struct notify_slot){.fd = -1};
-	notify->cap = slots;
-	return 0;
+	const struct notify_slot closed = {.fd = -1};
+
+	return ARRAY_EXTEND(notify->at, slots, notify->cap, &closed) ? 0 : -ENOMEM;
 }
 
 struct notify *

@@ -170,12 +170,10 @@ make_kept(struct output *output, struct err *err)
 struct output *
 output_new(const struct messages *messages, struct err *err)
 {
-	struct output *output = calloc(1, sizeof(*output));
+	struct output *output = err_calloc(sizeof(*output), err, "the actors' pipes");
 
-	if (output == NULL) {
-		err_set(err, ENOMEM, "the actors' pipes");
+	if (output == NULL)
 		return NULL;
-	}
 	*output = (struct output){.messages = messages,
 	                          .feed = {-1, -1},
 	                          .state = -1,

@@ -169,14 +169,9 @@ readiness_open(struct readiness *readiness, const struct actor *actor)
 int
 readiness_reserve(struct readiness *readiness, uint32_t slots)
 {
-	if (slots <= readiness->cap)
-		return 0;
-	if (!ARRAY_RESIZE(readiness->fds, slots))
-		return -ENOMEM;
-	for (uint32_t slot = readiness->cap; slot < slots; slot++)
-		readiness->fds[slot] = -1;
-	readiness->cap = slots;
-	return 0;
+	const int closed = -1;
+
+	return ARRAY_EXTEND(readiness->fds, slots, readiness->cap, &closed) ? 0 : -ENOMEM;
 }
 
 struct readiness *

@@ -230,12 +230,11 @@ struct rundirs *
 rundirs_new(struct ev_loop *loop, const struct actors *actors, const char *runtime_dir,
             struct err *err)
 {
-	struct rundirs *rundirs = calloc(1, sizeof(*rundirs));
+	struct rundirs *rundirs =
+	    err_calloc(sizeof(*rundirs), err, "runtime directories");
 
-	if (rundirs == NULL) {
-		err_set(err, ENOMEM, "runtime directories");
+	if (rundirs == NULL)
 		return NULL;
-	}
 	*rundirs = (struct rundirs){
 	    .loop = loop,
 	    .actors = actors,

@@ -399,13 +399,9 @@ on_hang_up(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 int
 stores_reserve(struct stores *stores, uint32_t slots)
 {
-	if (slots <= stores->cap)
-		return 0;
-	if (!ARRAY_RESIZE(stores->at, slots))
-		return -ENOMEM;
-	memset(stores->at + stores->cap, 0, (slots - stores->cap) * sizeof(*stores->at));
-	stores->cap = slots;
-	return 0;
+	struct store *const none = NULL;
+
+	return ARRAY_EXTEND(stores->at, slots, stores->cap, &none) ? 0 : -ENOMEM;
 }
 
 struct stores *

@@ -57,17 +57,26 @@ begin_freezing(struct procs *procs, struct proc *proc)
 		          proc->freeze.is_wanted ? "freeze" : "thaw");
 }
 
+/* To be frozen is recorded before the process stops, to be thawed after it goes on. */
+static void
+freeze_or_thaw(struct procs *procs, struct proc *proc, bool freeze)
+{
+	proc->freeze.is_wanted = freeze;
+	if (freeze)
+		proc_record(procs, proc);
+	begin_freezing(procs, proc);
+	if (!freeze)
+		proc_record(procs, proc);
+}
+
 /* Action of the core: everything of this life stands still. */
 void
 procs_freeze(struct procs *procs, struct ref ref, uint32_t life)
 {
 	struct proc *proc = proc_of(procs->table, ref, life);
 
-	if (proc == NULL)
-		return;
-	proc->freeze.is_wanted = true;
-	proc_record(procs, proc);
-	begin_freezing(procs, proc);
+	if (proc != NULL)
+		freeze_or_thaw(procs, proc, true);
 }
 
 /* Action of the core: it goes on. */
@@ -76,22 +85,16 @@ procs_thaw(struct procs *procs, struct ref ref, uint32_t life)
 {
 	struct proc *proc = proc_of(procs->table, ref, life);
 
-	if (proc == NULL)
-		return;
-	proc->freeze.is_wanted = false;
-	begin_freezing(procs, proc);
-	proc_record(procs, proc);
+	if (proc != NULL)
+		freeze_or_thaw(procs, proc, false);
 }
 
 /* An earlier guardian began to freeze or to thaw this process, and may not have ended. */
 void
 freezing_adopt(struct procs *procs, struct proc *proc, bool freeze)
 {
-	if (!freeze && !proc->freeze.is_wanted)
-		return;
-	proc->freeze.is_wanted = freeze;
-	begin_freezing(procs, proc);
-	proc_record(procs, proc);
+	if (freeze || proc->freeze.is_wanted)
+		freeze_or_thaw(procs, proc, freeze);
 }
 
 /* A sweep for each actor; an actor with a process that may still move is swept again. */

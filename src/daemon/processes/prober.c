@@ -448,12 +448,10 @@ prober_on_turn(struct prober *prober)
 struct prober *
 prober_new(struct processes *room, struct err *err)
 {
-	struct prober *prober = calloc(1, sizeof(*prober));
+	struct prober *prober = err_calloc(sizeof(*prober), err, "table of probes");
 
-	if (prober == NULL) {
-		err_set(err, ENOMEM, "table of probes");
+	if (prober == NULL)
 		return NULL;
-	}
 	prober->room = room;
 	for (uint32_t place = 0; place < PROBER_MAX; place++) {
 		struct asking *asking = &prober->at[place];

@@ -15,12 +15,10 @@ struct processes *
 processes_new(const struct processes *with, procs_helper_failed *on_helper_failed,
               void *data, struct err *err)
 {
-	struct processes *processes = calloc(1, sizeof(*processes));
+	struct processes *processes = err_calloc(sizeof(*processes), err, "processes");
 
-	if (processes == NULL) {
-		err_set(err, ENOMEM, "processes");
+	if (processes == NULL)
 		return NULL;
-	}
 	*processes = *with;
 	if ((processes->tasks = tasks_new(processes, procs_task_done, err)) != NULL &&
 	    (processes->prober = prober_new(processes, err)) != NULL &&

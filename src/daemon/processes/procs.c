@@ -380,12 +380,10 @@ struct procs *
 procs_new(struct processes *room, procs_helper_failed *on_helper_failed, void *data,
           struct err *err)
 {
-	struct procs *procs = calloc(1, sizeof(*procs));
+	struct procs *procs = err_calloc(sizeof(*procs), err, "table of processes");
 
-	if (procs == NULL) {
-		err_set(err, ENOMEM, "table of processes");
+	if (procs == NULL)
 		return NULL;
-	}
 	procs->room = room;
 	procs->loop = room->loop;
 	procs->actors = room->actors;

@@ -374,12 +374,10 @@ tasks_on_turn(struct tasks *tasks)
 struct tasks *
 tasks_new(struct processes *room, tasks_done *on_done, struct err *err)
 {
-	struct tasks *tasks = calloc(1, sizeof(*tasks));
+	struct tasks *tasks = err_calloc(sizeof(*tasks), err, "table of tasks");
 
-	if (tasks == NULL) {
-		err_set(err, ENOMEM, "table of tasks");
+	if (tasks == NULL)
 		return NULL;
-	}
 	tasks->room = room;
 	tasks->loop = room->loop;
 	tasks->actors = room->actors;

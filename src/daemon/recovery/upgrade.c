@@ -278,12 +278,10 @@ struct upgrade *
 upgrade_new(const struct upgrader *upgrader, upgrade_on_checked *on_checked, void *user,
             struct err *err)
 {
-	struct upgrade *upgrade = calloc(1, sizeof(*upgrade));
+	struct upgrade *upgrade = err_calloc(sizeof(*upgrade), err, "upgrade");
 
-	if (upgrade == NULL) {
-		err_set(err, ENOMEM, "upgrade");
+	if (upgrade == NULL)
 		return NULL;
-	}
 	*upgrade = (struct upgrade){
 	    .upgrader = upgrader,
 	    .on_checked = on_checked,

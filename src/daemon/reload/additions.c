@@ -127,12 +127,10 @@ additions_find(const struct additions *additions, uint64_t id)
 static struct grown *
 read_entry(const struct log_entry *entry, struct err *err)
 {
-	struct grown *grown = calloc(1, sizeof(*grown));
+	struct grown *grown = err_calloc(sizeof(*grown), err, "an actor to be added");
 
-	if (grown == NULL) {
-		err_set(err, ENOMEM, "an actor to be added");
+	if (grown == NULL)
 		return NULL;
-	}
 	*grown = (struct grown){
 	    .id = entry->id,
 	    .bytes = entry->bytes,

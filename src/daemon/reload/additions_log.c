@@ -184,11 +184,10 @@ additions_log_make(struct reloader *reloader, const struct conf *conf, struct er
 
 	if (conf_pack_block(conf, &block, &frozen, err) < 0)
 		return NULL;
-	struct log_entry *entry = calloc(1, aligned(sizeof(*entry) + frozen));
-	if (entry == NULL) {
-		err_set(err, ENOMEM, "an actor to be added");
+	struct log_entry *entry =
+	    err_calloc(aligned(sizeof(*entry) + frozen), err, "an actor to be added");
+	if (entry == NULL)
 		return NULL;
-	}
 	entry->id = reloader->additions->next_id++;
 	entry->frozen = frozen;
 	entry->bytes = aligned(sizeof(*entry) + frozen);

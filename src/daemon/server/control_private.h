@@ -419,7 +419,7 @@ enum token_state {
 	TOKEN_WAITING, /* begun by a call that still waits */
 };
 bool token_begin(struct conn *conn, enum token_state *ret_state);
-void token_keep(struct conn *conn);
+void token_keep(struct conn *conn, enum call_keep keeps);
 bool token_is_orphaned(struct conn *conn);
 bool token_waits_again(struct conn *conn, void (*finish)(struct conn *conn));
 bool token_resumes(struct conn *conn, void (*finish)(struct conn *conn),

@@ -27,49 +27,17 @@ is_wrong(struct conn *conn, const char *token, const struct remembered *memory)
 }
 
 /*
- * Called when all is checked and the command is about to be carried out.
- *
- * false: it was answered here, with the answer that it had before, or because the token
- * is too long or was that of another method.  Else *ret_state says whether it was begun
- * before and has no answer yet that could be given again.
- */
-bool
-token_begin(struct conn *conn, enum token_state *ret_state)
-{
-	const char *token = param_string(conn, "token");
-
-	*ret_state = TOKEN_NEW;
-	if (token == NULL)
-		return true;
-	struct remembered *memory = memory_find(conn->control, conn->peer.uid, token);
-	if (is_wrong(conn, token, memory))
-		return false;
-	if (memory != NULL && atomic_load(&memory->state) == REMEMBERED_ANSWERED) {
-		reply_raw(conn, memory->answer, memory->answer_len);
-		return false;
-	}
-	if (memory == NULL) {
-		conn->call.keeps = KEEP_FOR_CLIENT;
-		memory = memory_add(conn, token);
-	} else {
-		*ret_state = TOKEN_WAITING;
-	}
-	memory_use(conn, memory);
-	return true;
-}
-
-/*
  * The command is about to be carried out, and token_resumes() was false: remember it, and
  * what becomes of it, whether its caller is still there then or not.
  */
 void
-token_keep(struct conn *conn)
+token_keep(struct conn *conn, enum call_keep keeps)
 {
 	const char *token = param_string(conn, "token");
 
 	if (token == NULL)
 		return;
-	conn->call.keeps = KEEP_ALWAYS;
+	conn->call.keeps = keeps;
 	memory_use(conn, memory_add(conn, token));
 }
 
@@ -107,6 +75,25 @@ find_call(struct conn *conn, bool *ret_replied)
 	}
 	memory_use(conn, memory);
 	return memory;
+}
+
+/*
+ * Called when all is checked and the command is about to be carried out.
+ *
+ * false: it was answered here, with the answer that it had before, or because the token
+ * is too long or was that of another method.  Else *ret_state says whether it was begun
+ * before and has no answer yet that could be given again.
+ */
+bool
+token_begin(struct conn *conn, enum token_state *ret_state)
+{
+	bool replied;
+	const struct remembered *memory = find_call(conn, &replied);
+
+	*ret_state = memory != NULL ? TOKEN_WAITING : TOKEN_NEW;
+	if (memory == NULL && !replied)
+		token_keep(conn, KEEP_FOR_CLIENT);
+	return !replied;
 }
 
 /* ---- what became of it ------------------------------------------------------------- */
@@ -218,7 +205,7 @@ token_find(struct conn *conn, bool *ret_replied)
 	struct remembered *memory = find_call(conn, ret_replied);
 
 	if (memory == NULL && !*ret_replied) {
-		token_keep(conn);
+		token_keep(conn, KEEP_ALWAYS);
 		memory = token_memory(conn);
 	}
 	return memory;

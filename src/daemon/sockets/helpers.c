@@ -288,12 +288,10 @@ struct helpers *
 helpers_new(struct sockets *sockets, helpers_kill_process *kill_process, void *data,
             struct err *err)
 {
-	struct helpers *helpers = calloc(1, sizeof(*helpers));
+	struct helpers *helpers = err_calloc(sizeof(*helpers), err, "helper processes");
 
-	if (helpers == NULL) {
-		err_set(err, ENOMEM, "helper processes");
+	if (helpers == NULL)
 		return NULL;
-	}
 	helpers->sockets = sockets;
 	helpers->kill_process = kill_process;
 	helpers->data = data;

@@ -295,12 +295,10 @@ static const struct helper_user user = {on_room, on_message, on_lost};
 struct lending *
 lending_new(struct helpers *helpers, struct standin *standin, struct err *err)
 {
-	struct lending *lending = calloc(1, sizeof(*lending));
+	struct lending *lending = err_calloc(sizeof(*lending), err, "table of mailboxes");
 
-	if (lending == NULL) {
-		err_set(err, ENOMEM, "table of mailboxes");
+	if (lending == NULL)
 		return NULL;
-	}
 	lending->helpers = helpers;
 	lending->standin = standin;
 	helpers_use(helpers, HELPER_LETTERS, &user, lending);

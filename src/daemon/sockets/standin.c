@@ -44,12 +44,10 @@ struct standin {
 struct standin *
 standin_new(struct sockets *sockets, struct err *err)
 {
-	struct standin *standin = calloc(1, sizeof(*standin));
+	struct standin *standin = err_calloc(sizeof(*standin), err, "mailboxes");
 
-	if (standin == NULL) {
-		err_set(err, ENOMEM, "mailboxes");
+	if (standin == NULL)
 		return NULL;
-	}
 	standin->sockets = sockets;
 	standin->all = true;
 	standin->lending = lending_new(sockets->helpers, standin, err);

@@ -36,20 +36,13 @@ actors_done(struct actors *actors)
 int
 actors_reserve(struct actors *actors, uint32_t cap, uint32_t n_paths)
 {
-	if (map_reserve(&actors->by_path, n_paths) < 0)
-		return -ENOMEM;
-	if (cap <= actors->cap)
-		return 0;
-	if (!ARRAY_RESIZE(actors->at, cap))
-		return -ENOMEM;
-	for (uint32_t slot = actors->cap; slot < cap; slot++)
-		actors->at[slot] = (struct actor){
-		    .ref = REF_NONE,
-		    .predecessor = REF_NONE,
-		    .successor = REF_NONE,
-		};
-	actors->cap = cap;
-	return 0;
+	const struct actor none = {
+	    .ref = REF_NONE, .predecessor = REF_NONE, .successor = REF_NONE};
+
+	return map_reserve(&actors->by_path, n_paths) == 0 &&
+	               ARRAY_EXTEND(actors->at, cap, actors->cap, &none)
+	           ? 0
+	           : -ENOMEM;
 }
 
 /* Name the tenant of a slot; there must be room.  A removed namesake keeps its slot, but

@@ -152,18 +152,13 @@ proctable_failed_step(const struct proctable *table, struct ref ref)
 int
 proctable_reserve(struct proctable *table, uint32_t slots)
 {
-	if (map_reserve(&table->by_pid, slots + LEDGER_TASKS_MAX) < 0)
-		return -ENOMEM;
-	if (slots <= table->cap)
-		return 0;
-	if (!ARRAY_RESIZE(table->at, slots))
-		return -ENOMEM;
-	for (uint32_t slot = table->cap; slot < slots; slot++) {
-		table->at[slot] = (struct proc){.ref = REF_NONE, .child.pidfd = -1};
-		containment_init(&table->at[slot].child.containment);
-	}
-	table->cap = slots;
-	return 0;
+	struct proc none = {.ref = REF_NONE, .child.pidfd = -1};
+
+	containment_init(&none.child.containment);
+	return map_reserve(&table->by_pid, slots + LEDGER_TASKS_MAX) == 0 &&
+	               ARRAY_EXTEND(table->at, slots, table->cap, &none)
+	           ? 0
+	           : -ENOMEM;
 }
 
 struct proctable *
