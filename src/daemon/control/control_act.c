@@ -65,10 +65,8 @@ call_resolve(struct conn *conn, struct ref_list *list)
 {
 	const json_t *names = param_get(conn, "names");
 
-	if (json_array_size(names) == 0) {
-		reply_invalid_parameter(conn, "names");
-		return false;
-	}
+	if (json_array_size(names) == 0)
+		return reply_invalid_parameter(conn, "names");
 	if (!share_may_search(conn, names))
 		return false;
 	for (size_t i = 0; i < json_array_size(names); i++) {

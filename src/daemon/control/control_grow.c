@@ -58,10 +58,8 @@ find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 		return true;
 	}
 	CLEANUP_FREE char *above = strndup(name, (size_t)(last - name) - 1);
-	if (above == NULL) {
-		reply_limit(conn, name, 0);
-		return false;
-	}
+	if (above == NULL)
+		return reply_limit(conn, name, 0);
 	if (!call_resolve_name(conn, above, list))
 		return false;
 	*ret = list->at[0];

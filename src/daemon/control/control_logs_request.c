@@ -241,10 +241,8 @@ add_gone(struct request *request, const struct event_view *gone)
 	char place[PLACE_MAX];
 	uint32_t index;
 
-	if (++request->n_gone > CONTROL_GONE_MAX) {
-		reply_limit(request->conn, "names", CONTROL_GONE_MAX);
-		return false;
-	}
+	if (++request->n_gone > CONTROL_GONE_MAX)
+		return reply_limit(request->conn, "names", CONTROL_GONE_MAX);
 	if (map_get(&request->slots, key_of_gone(gone), &index))
 		return true;
 	if (map_put(&request->slots, key_of_gone(gone), 0) < 0)
@@ -390,10 +388,8 @@ add_names(struct request *request)
 {
 	const json_t *names = param_get(request->conn, "names");
 
-	if (json_array_size(names) == 0) {
-		reply_invalid_parameter(request->conn, "names");
-		return false;
-	}
+	if (json_array_size(names) == 0)
+		return reply_invalid_parameter(request->conn, "names");
 	for (size_t i = 0; i < json_array_size(names); i++) {
 		CLEANUP(ref_list_done) struct ref_list list = {0};
 
@@ -403,8 +399,7 @@ add_names(struct request *request)
 	}
 	if (request->n_sources <= READER_SOURCES_MAX && !request->text.failed)
 		return true;
-	reply_limit(request->conn, "logs", READER_SOURCES_MAX);
-	return false;
+	return reply_limit(request->conn, "logs", READER_SOURCES_MAX);
 }
 
 static void
@@ -420,23 +415,6 @@ add_head(struct request *request)
 		strbuf_addf(sb, "%" PRId64 "%c", lines, '\0');
 	add_text(sb, request->wanted.since);
 	add_text(sb, request->wanted.positions ? "1" : "0");
-}
-
-/* The request for the reader as a file at its beginning; -errno. */
-static int
-make_file(const struct strbuf *text)
-{
-	int fd = fd_raise(memfd_create("logs", MFD_CLOEXEC));
-
-	if (fd < 0)
-		return -errno;
-	int r = fd_write_all(fd, strbuf_str(text), text->len);
-	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
-		r = -errno;
-	if (r == 0)
-		return fd;
-	(void)close(fd);
-	return r;
 }
 
 /*
@@ -456,14 +434,17 @@ logs_request(struct conn *conn, bool *ret_grows)
 	} else {
 		add_head(&request);
 		if (add_names(&request)) {
-			fd = make_file(&request.text);
+			fd = fd_memory("logs", strbuf_str(&request.text),
+			               request.text.len);
 			if (fd < 0)
 				reply_limit(conn, "logs", 0);
+			else /* The reader begins at its beginning. */
+				(void)lseek(fd, 0, SEEK_SET);
 		}
 	}
 	*ret_grows = request.grows && request.wanted.positions;
 	wanted_done(&request.wanted);
 	map_done(&request.slots);
 	strbuf_done(&request.text);
-	return fd < 0 ? -1 : fd;
+	return fd;
 }

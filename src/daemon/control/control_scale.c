@@ -111,10 +111,8 @@ replicas_add(struct conn *conn, const struct replicas *replicas, struct grown **
 	    calloc(replicas->n_missing + 1, sizeof(*numbers));
 	uint32_t n = 0;
 
-	if (numbers == NULL) {
-		reply_limit(conn, replicas->base, 0);
-		return false;
-	}
+	if (numbers == NULL)
+		return reply_limit(conn, replicas->base, 0);
 	for (uint32_t i = 0; i < replicas->wanted; i++)
 		if (!replicas->is_there[i])
 			numbers[n++] = i + 1;

@@ -80,14 +80,10 @@ read_question(struct conn *conn, struct simulation *ret)
 	const char *cause = param_string(conn, "cause");
 	int64_t times = param_int(conn, "times", SIMULATE_TIMES);
 
-	if (times < 1 || times > SIMULATE_TIMES_MAX) {
-		reply_invalid_parameter(conn, "times");
-		return false;
-	}
-	if (!simulate_parse_cause(cause != NULL ? cause : "signal:KILL", &ret->cause)) {
-		reply_invalid_parameter(conn, "cause");
-		return false;
-	}
+	if (times < 1 || times > SIMULATE_TIMES_MAX)
+		return reply_invalid_parameter(conn, "times");
+	if (!simulate_parse_cause(cause != NULL ? cause : "signal:KILL", &ret->cause))
+		return reply_invalid_parameter(conn, "cause");
 	ret->times = (uint32_t)times;
 	return true;
 }

@@ -41,10 +41,9 @@ list_progress(struct conn *conn)
 	const struct control_uses *uses = &conn->control->uses;
 	struct served_call *call = &conn->call;
 	size_t at = next_valid(conn, call->position);
-	struct view_clock clock;
+	struct view_clock clock = view_clock_now();
 	bool last = false;
 
-	view_clock_init(&clock);
 	clock.wanted = call->wanted;
 	while (!last && conn_unsent(conn) < CONTROL_OUT_STREAM) {
 		struct strbuf *out = reply_begin(conn);
@@ -346,10 +345,8 @@ register_watches(struct conn *conn, const struct watch_requests *watches)
 		struct target *target = &call->targets[i];
 
 		target->path = strdup(watches->at[i].path);
-		if (target->path == NULL) {
-			reply_limit(conn, call->method->name, 0);
-			return false;
-		}
+		if (target->path == NULL)
+			return reply_limit(conn, call->method->name, 0);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (ref_is_none(watches->at[i].ref)) {

@@ -52,13 +52,6 @@ launch_init(struct launch *launch, const struct launcher *launcher, struct err *
 	return r;
 }
 
-/* Give back what launch_init() took. */
-void
-launch_done(struct launch *launch)
-{
-	environment_done(&launch->environment);
-}
-
 /* ---- environment ------------------------------------------------------------------- */
 
 /* The descriptors of a process from 3 on: sockets in the order of the file, handled
@@ -387,7 +380,9 @@ launch_begin(struct launching *launching, const struct actor *actor, uint32_t li
 	const struct launcher *launcher = launch->launcher;
 	struct program program = {
 	    .passed.ready_fd = -1,
-	    .file = system_has(actor) ? system_file() : actor->conf->argv[0],
+	    /* The binary that runs, whatever is on the disk by now.  A child finds it by
+	     * its own name: its guardian may die before. */
+	    .file = system_has(actor) ? "/proc/self/exe" : actor->conf->argv[0],
 	    .argv = actor->conf->argv,
 	    .cgroup_fd = -1,
 	};

@@ -43,7 +43,6 @@ struct launching {
 };
 
 int launch_init(struct launch *launch, const struct launcher *launcher, struct err *err);
-void launch_done(struct launch *launch);
 int launch_draw_secret(struct ledger_facts *facts);
 void launch_mark_begin(const struct ledger_facts *facts, char ret[PROC_MARK_MAX]);
 void launch_mark(const struct ledger_facts *facts, uint32_t slot, uint32_t life,

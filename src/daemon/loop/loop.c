@@ -395,12 +395,6 @@ loop_new(struct supd *supd, struct err *err)
 }
 
 void
-loop_free(struct loop *loop)
-{
-	free(loop);
-}
-
-void
 loop_run(struct loop *loop)
 {
 	while (!loop->supd->engine.exiting)

@@ -17,7 +17,6 @@
 struct supd;
 
 struct loop *loop_new(struct supd *supd, struct err *err);
-void loop_free(struct loop *loop);
 
 /* Bring the core of a ledger that was restored to where the guardian before us was, and
  * perform what that one did not get to.  What performing posts waits for the first turn.

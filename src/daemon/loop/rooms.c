@@ -359,14 +359,14 @@ rooms_close(struct supd *supd, const struct start *start)
 	messages_free(supd->messages);
 	bounded_done(&supd->closers);
 	bounded_done(&supd->bounded);
-	loop_free(start->loop);
+	free(start->loop);
 	post_free(supd->post);
 	events_done(&supd->events);
 	actors_done(&supd->actors);
 	additions_free(supd->additions);
 	free(supd->sockets);
 	reload_free(supd->reloader);
-	system_free(supd->system);
+	free(supd->system);
 	keeper_release(supd->keeper, VAULT_KEY(VAULT_CGROUP, 0));
 	keeper_free(supd->keeper);
 	cgroup_root_close(&supd->cgroups);

@@ -306,11 +306,10 @@ families_write_own(struct strbuf *sb, const struct scraped *about,
                    const struct sample *samples, size_t n_samples)
 {
 	uint32_t counts[NODE_STATE_MAX] = {0};
-	struct view_clock clock;
+	struct view_clock clock = view_clock_now();
 
 	add_head(sb, "supd", "info", NULL, "The running supd.");
 	strbuf_adds(sb, "supd_info{version=\"" PACKAGE_VERSION "\"} 1\n");
-	view_clock_init(&clock);
 	add_head(sb, "supd_start_time_seconds", "gauge", "seconds",
 	         "When supd was started, since the Epoch.");
 	strbuf_adds(sb, "supd_start_time_seconds ");

@@ -71,24 +71,16 @@ collect(struct metrics *metrics)
 		scraper_ask(&metrics->request);
 }
 
-/* The text as a file: in memory, so that no disk is waited for.  -1: no memory. */
-static int
-text_file(const struct strbuf *text)
-{
-	int fd = memfd_create("supd-metrics", MFD_CLOEXEC);
-
-	if (fd >= 0 && fd_write_all(fd, text->data, text->len) < 0)
-		fd_close(&fd);
-	return fd < 0 ? -1 : fd_raise(fd);
-}
-
 static void
 on_text(struct scrape_request *request, struct scrape_text *text)
 {
 	struct metrics *metrics =
 	    (struct metrics *)(void *)((char *)request -
 	                               offsetof(struct metrics, request));
-	CLEANUP(fd_close) int fd = text == NULL ? -1 : text_file(&text->text);
+	CLEANUP(fd_close)
+	int fd = text == NULL
+	             ? -1
+	             : fd_memory("supd-metrics", text->text.data, text->text.len);
 
 	metrics->is_owed =
 	    helpers_send(metrics->helpers, HELPER_METRICS,

@@ -376,7 +376,7 @@ births_done(struct procs *procs)
 		fd_close(&result.pidfd);
 	}
 	for (uint32_t place = 0; place < LEDGER_SPAWNS; place++)
-		launch_done(&births->at[place].launch);
+		environment_done(&births->at[place].launch.environment);
 	ledger_free(births->dropped);
 	free(births->waiting);
 }

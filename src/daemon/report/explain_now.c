@@ -166,10 +166,9 @@ say_unwell(struct strbuf *sb, const struct reporter *reporter,
 void
 explain_below(struct strbuf *sb, const struct reporter *reporter, struct ref top)
 {
-	struct view_clock clock;
+	struct view_clock clock = view_clock_now();
 	size_t n = 0;
 
-	view_clock_init(&clock);
 	CORE_FOREACH_BELOW (at, reporter->engine->core, top) {
 		struct node_view view;
 
@@ -189,11 +188,10 @@ explain_below(struct strbuf *sb, const struct reporter *reporter, struct ref top
 void
 explain_now(struct strbuf *sb, const struct reporter *reporter, struct ref ref)
 {
-	struct view_clock clock;
+	struct view_clock clock = view_clock_now();
 	struct node_view view;
 	char since[CLOCK_TEXT_MAX];
 
-	view_clock_init(&clock);
 	core_view(reporter->engine->core, ref, clock.mono_ms, &view);
 	(void)clock_format(view_wall_us(&clock, view.since_ms), 3, since);
 	strbuf_adds(sb, "Now: ");

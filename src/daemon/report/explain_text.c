@@ -338,10 +338,9 @@ say_from_view(struct strbuf *sb, const struct reporter *reporter,
               const struct node_view *view)
 {
 	const struct actor *actor = actors_get(reporter->actors, view->ref);
-	struct view_clock clock;
+	struct view_clock clock = view_clock_now();
 	char at[CLOCK_TEXT_MAX];
 
-	view_clock_init(&clock);
 	uint64_t at_us = view_wall_us(&clock, view->failure.at_ms);
 	if (actor != NULL && actor->failed_at_wall_us != 0)
 		at_us = actor->failed_at_wall_us;

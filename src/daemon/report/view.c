@@ -39,11 +39,11 @@
 	(ADD(sb, ",\"" key "\":"), strbuf_add_number(sb, value))
 
 /* Read both clocks. */
-void
-view_clock_init(struct view_clock *clock)
+struct view_clock
+view_clock_now(void)
 {
-	*clock =
-	    (struct view_clock){.mono_ms = clock_mono_ms(), .wall_us = clock_wall_us()};
+	return (struct view_clock){.mono_ms = clock_mono_ms(),
+	                           .wall_us = clock_wall_us()};
 }
 
 /* The wall clock's time, in µs, of a moment of the monotonic clock, in ms. */
@@ -456,10 +456,9 @@ void
 view_actors_json(struct strbuf *sb, const struct reporter *reporter,
                  const struct ref_list *list, unsigned int wanted)
 {
-	struct view_clock clock;
+	struct view_clock clock = view_clock_now();
 	bool any = false;
 
-	view_clock_init(&clock);
 	clock.wanted = wanted;
 	strbuf_addc(sb, '[');
 	for (size_t i = 0; i < list->n; i++) {

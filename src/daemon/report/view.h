@@ -23,7 +23,7 @@ struct view_clock {
 	unsigned int wanted; /* VIEW_… */
 };
 
-void view_clock_init(struct view_clock *clock);
+struct view_clock view_clock_now(void);
 uint64_t view_wall_us(const struct view_clock *clock, uint64_t at_ms);
 bool view_is_well(const struct node_view *view, bool is_blocked);
 const char *view_output_trouble(const struct reporter *reporter, struct ref ref,

@@ -29,12 +29,13 @@ reply_no_such_actor(struct conn *conn, const char *name,
 	            json_pack("{s:s,s:o}", "name", name, "candidates", paths));
 }
 
-/* This parameter cannot be accepted. */
-void
+/* This parameter cannot be accepted: false. */
+bool
 reply_invalid_parameter(struct conn *conn, const char *name)
 {
 	reply_error(conn, SERVICE_INTERFACE ".InvalidParameter",
 	            json_pack("{s:s}", "parameter", name));
+	return false;
 }
 
 /* The state of an actor, in words; of an actor that is gone `stopped`. */
@@ -58,12 +59,13 @@ reply_invalid_state(struct conn *conn, struct ref ref, const char *message)
 	                      message));
 }
 
-/* There is more of something than supd has room for. */
-void
+/* There is more of something than supd has room for: false. */
+bool
 reply_limit(struct conn *conn, const char *name, int limit)
 {
 	reply_error(conn, CONTROL_INTERFACE ".LimitReached",
 	            json_pack("{s:s,s:i}", "name", name, "limit", limit));
+	return false;
 }
 
 /* The guardian died while it carried out the call: the outcome is not known. */
@@ -210,14 +212,13 @@ reply_actor(struct conn *conn)
 {
 	const struct control_uses *uses = &conn->control->uses;
 	struct ref ref = conn->call.list.at[0];
-	struct view_clock clock;
 
 	if (!core_valid(uses->engine->core, ref)) {
 		reply_target_error(conn, &(const struct target){
 		                             .ref = ref, .result = REPLY_NO_SUCH_ACTOR});
 		return;
 	}
-	view_clock_init(&clock);
+	struct view_clock clock = view_clock_now();
 	struct strbuf *out = reply_begin(conn);
 	strbuf_adds(out, "{\"actor\":");
 	view_actor_json(out, uses->reporter, &clock, ref);

@@ -84,7 +84,7 @@ is_early(const struct conn *conn)
 	return post_is_stepping(uses->post)
 	           ? begins == AT_REST
 	           : begins == AFTER_NEWS && conn->call.turn == 0 &&
-	                 post_has_news(uses->post);
+	                 uses->post->posted.n > 0;
 }
 
 /* Begin it after the turn. */

@@ -403,11 +403,12 @@ void wait_finish(struct conn *conn);
 const char *control_state_of(const struct engine *engine, struct ref ref);
 void reply_no_such_actor(struct conn *conn, const char *name,
                          const struct candidates *candidates);
-void reply_invalid_parameter(struct conn *conn, const char *name);
+/* False, for a function that says so of the call. */
+bool reply_invalid_parameter(struct conn *conn, const char *name);
 void reply_invalid_state(struct conn *conn, struct ref ref, const char *message);
 void reply_start_failed(struct conn *conn, const char *name, const struct cause *cause,
                         struct ref origin, const char *rolled_back_to);
-void reply_limit(struct conn *conn, const char *name, int limit);
+bool reply_limit(struct conn *conn, const char *name, int limit);
 void reply_outcome_unknown(struct conn *conn);
 void reply_target_error(struct conn *conn, const struct target *target);
 void reply_actors(struct conn *conn);

@@ -109,6 +109,5 @@ share_may_search(struct conn *conn, const json_t *names)
 		n += json_string_value(json_array_get(names, i))[0] != '/';
 	if (n <= 1 || n * actors->cap <= CONTROL_SEARCH_MAX)
 		return true;
-	reply_limit(conn, "names", (int)(CONTROL_SEARCH_MAX / actors->cap));
-	return false;
+	return reply_limit(conn, "names", (int)(CONTROL_SEARCH_MAX / actors->cap));
 }

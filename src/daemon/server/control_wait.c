@@ -89,17 +89,13 @@ wait_prepare(struct conn *conn, size_t n_targets)
 	ASSERT(call->targets == NULL);
 	ASSERT(n_targets > 0);
 	if (!share_has_waiters(conn, n_targets) ||
-	    !reserve_waiters(conn->control, n_targets)) {
-		reply_limit(conn, call->method->name,
-		            conn->observes ? CONTROL_WAITERS_UID : WAITERS_MAX);
-		return false;
-	}
+	    !reserve_waiters(conn->control, n_targets))
+		return reply_limit(conn, call->method->name,
+		                   conn->observes ? CONTROL_WAITERS_UID : WAITERS_MAX);
 	call->targets = calloc(n_targets, sizeof(*call->targets));
 	call->answers = calloc(n_targets, sizeof(*call->answers));
-	if (call->targets == NULL || call->answers == NULL) {
-		reply_limit(conn, call->method->name, 0);
-		return false;
-	}
+	if (call->targets == NULL || call->answers == NULL)
+		return reply_limit(conn, call->method->name, 0);
 	call->n_targets = n_targets;
 	return true;
 }

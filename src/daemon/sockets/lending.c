@@ -100,17 +100,6 @@ on_lost(void *user)
 
 /* ---- to the helper ----------------------------------------------------------------- */
 
-/* The text of a reply, as a file that is sent; -1 without one. */
-static int
-text_file(const char *text)
-{
-	int fd = memfd_create("supd-reply", MFD_CLOEXEC);
-
-	if (fd >= 0 && fd_write_all(fd, text, strlen(text)) < 0)
-		fd_close(&fd);
-	return fd < 0 ? -1 : fd_raise(fd);
-}
-
 static void
 tell_return(struct lending *lending, uint32_t id)
 {
@@ -158,7 +147,7 @@ send_mailbox(struct lending *lending, const struct mailbox *mailbox, uint32_t id
 	int fds[HELPER_FDS_MAX] = {mailbox->fd, -1};
 
 	if (give.mailbox.replies)
-		fds[1] = text_file(socket->reply);
+		fds[1] = fd_memory("supd-reply", socket->reply, strlen(socket->reply));
 	if (give.mailbox.replies && fds[1] < 0)
 		return -ENOMEM;
 	int r = helpers_send(lending->helpers, HELPER_LETTERS, &give,

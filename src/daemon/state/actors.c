@@ -192,9 +192,3 @@ actors_index(const struct actors *actors, const struct actor *actor)
 	ASSERT(actor->conf_owner == NULL && actor->grown == NULL);
 	return (uint32_t)(actor->conf - actors->conf->actors);
 }
-
-const char *
-supd_version(void)
-{
-	return PACKAGE_VERSION;
-}

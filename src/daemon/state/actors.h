@@ -74,9 +74,6 @@ struct ref actors_find_static(const struct actors *actors, const char *path);
 /* The path of an actor; of one that is gone already its last path, or "?". */
 const char *actors_path(const struct actors *actors, struct ref ref);
 
-/* The version of this supd. */
-const char *supd_version(void);
-
 /* The index of an actor in the effective configuration, which has none of supd's own. */
 uint32_t actors_index(const struct actors *actors, const struct actor *actor);
 

@@ -66,12 +66,6 @@ post_is_stepping(const struct post *post)
 	return post != NULL && post->is_stepping;
 }
 
-bool
-post_has_news(const struct post *post)
-{
-	return post->posted.n > 0;
-}
-
 void
 post_finish(struct post *post)
 {

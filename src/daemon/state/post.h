@@ -43,9 +43,6 @@ int post_reserve(struct post *post, uint32_t actors);
 /* True in the midst of a turn, while the loop looks at what else happened. */
 bool post_is_stepping(const struct post *post);
 
-/* True if something has happened that the core was not told yet. */
-bool post_has_news(const struct post *post);
-
 /* Bring the turn that is under way to its end: what comes next changes the core by
  * itself.  Not while actions are performed. */
 void post_finish(struct post *post);

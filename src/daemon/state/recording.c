@@ -84,6 +84,6 @@ record_facts(struct recording *recording)
 {
 	struct ledger_facts *facts = &recording->facts;
 
-	(void)snprintf(facts->version, sizeof(facts->version), "%s", supd_version());
+	(void)snprintf(facts->version, sizeof(facts->version), "%s", PACKAGE_VERSION);
 	ledger_set_facts(recording->ledger, facts);
 }

@@ -119,13 +119,6 @@ system_new(void)
 	return system;
 }
 
-/* Give it back, when no actor refers to it any more. */
-void
-system_free(struct system *system)
-{
-	free(system);
-}
-
 /* The table as a configuration: of its members only the actors are set. */
 struct conf *
 system_conf(struct system *system)
@@ -165,12 +158,4 @@ const char *
 system_helper_path(enum helper_name name)
 {
 	return paths[SYSTEM_HELPERS + name];
-}
-
-/* What is executed: the binary that runs, whatever is on the disk by now.  A child finds
- * it by its own name, for its guardian may die before the child executes it. */
-const char *
-system_file(void)
-{
-	return "/proc/self/exe";
 }

@@ -29,13 +29,11 @@ enum {
 };
 
 struct system *system_new(void);
-void system_free(struct system *system);
 struct conf *system_conf(struct system *system);
 bool system_has(const struct actor *actor);
 bool system_is_helper(const struct system *system, const struct actor *actor,
                       enum helper_name *ret);
 bool system_is_spared(const struct system *system, const struct actor *actor);
 const char *system_helper_path(enum helper_name name);
-const char *system_file(void);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -277,4 +278,15 @@ fd_tell_removals(int directory_fd, bool is_above)
 	             (is_above ? DN_RENAME : DN_DELETE) | DN_MULTISHOT) < 0
 	           ? -errno
 	           : 0;
+}
+
+/* A file in memory with these bytes, so that no disk is waited for; -1: no memory. */
+int
+fd_memory(const char *name, const void *data, size_t len)
+{
+	int fd = fd_raise(memfd_create(name, MFD_CLOEXEC));
+
+	if (fd >= 0 && fd_write_all(fd, data, len) < 0)
+		fd_close(&fd);
+	return fd;
 }

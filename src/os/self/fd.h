@@ -23,6 +23,7 @@ int fd_limit(struct rlimit *ret);
 int fd_raise_limit(uint64_t wanted, struct err *err);
 uint64_t fd_raise_limit_up_to(uint64_t max);
 void fd_close(int *fd);
+int fd_memory(const char *name, const void *data, size_t len);
 int fd_write_all(int fd, const void *data, size_t len);
 int fd_lock(const char *dir, const char *name, struct err *err);
 int fd_watch_directory(const char *path, struct err *err);
