@@ -192,6 +192,19 @@ def shutdown(box):
     has(everything[-1], "supd|/system", "the last line")
 
 
+@test("each command is a line of the log, with its user and process")
+def commands(box):
+    s = box.supd({"a": {}})
+    s.started("a")
+    s.ctl_ok("restart", "a")
+    s.ctl_ok("signal", "a", "USR1")
+    s.ctl_ok("add", "b", "--", "/bin/sleep", "1000")
+    s.ctl_ok("apply")
+    for told in ("/user/a: command: restart", "/user/a: command: signal SIGUSR1",
+                 "/user/b: command: add", "/: command: apply"):
+        equal(line(s, rf"^{told} by user {os.geteuid()}, pid \d+ \(supctl\)$"), "notice", told)
+
+
 @test("/system/log is killed again and again: no actor below /user notices (G-05, G-06)")
 def system_fails(box):
     s = box.supd({"a": {"do": ["say=hello"]}})

@@ -11,6 +11,7 @@
 #include "daemon/control/handlers.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
+#include "daemon/report/report.h"
 #include "daemon/report/shut_down.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/engine.h"
@@ -141,7 +142,7 @@ void
 command_event(struct conn *conn, struct ref ref, const char *verb)
 {
 	begin_command_event(conn, ref, verb);
-	events_end(conn->control->uses.events);
+	report_end(conn->control->uses.reporter, NULL, true);
 }
 
 /* ---- start, stop, restart, reset, fail -------------------------------------------- */
@@ -390,7 +391,6 @@ signal_one(struct conn *conn, struct ref ref, struct remembered *memory)
 static void
 signal_list(struct conn *conn, struct remembered *memory)
 {
-	struct events *events = conn->control->uses.events;
 	const struct ref_list *list = &conn->call.list;
 	const char *text = param_string(conn, "signal");
 	const int signo = signal_parse(text);
@@ -405,8 +405,9 @@ signal_list(struct conn *conn, struct remembered *memory)
 			return;
 		}
 		begin_command_event(conn, list->at[i], "signal");
-		events_text(events, FIELD_SIGNAL, signo < 0 ? text : signal_name(signo));
-		events_end(events);
+		events_text(conn->control->uses.events, FIELD_SIGNAL,
+		            signo < 0 ? text : signal_name(signo));
+		report_end(conn->control->uses.reporter, NULL, true);
 	}
 	reply_empty(conn);
 }

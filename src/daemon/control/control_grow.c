@@ -12,6 +12,7 @@
 #include "daemon/reload/loading.h"
 #include "daemon/reload/reload.h"
 #include "daemon/report/config_errors.h"
+#include "daemon/report/report.h"
 #include "daemon/sockets/grown.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/engine.h"
@@ -110,12 +111,10 @@ reply_if_taken(struct conn *conn, const char *path)
 void
 grow_event(struct conn *conn, const char *path, const char *verb)
 {
-	struct events *events = conn->control->uses.events;
-
-	events_begin(events,
+	events_begin(conn->control->uses.events,
 	             &(const struct event_head){.kind = NOTICE_COMMAND, .path = path});
 	command_fields(conn, verb);
-	events_end(events);
+	report_end(conn->control->uses.reporter, NULL, true);
 }
 
 /* ---- what is wrong, in the words of the interface --------------------------------- */

@@ -38,6 +38,9 @@ struct upgrade_story {
 };
 
 void report(const struct reporter *reporter, const struct action *action);
+/* End the event that was begun: put it into the stream, its line into the log. */
+void report_end(const struct reporter *reporter, const struct action *action,
+                bool is_for_stream);
 /* Write the lines of events that were put off; a callback of log_put_off(), its argument
  * is the reporter. */
 void report_lines(void *user);

@@ -54,6 +54,7 @@ level_of(uint8_t kind, const struct action *action)
 	    [REPORT_SUSPENDED] = LOG_LEVEL_INFO,
 	    [REPORT_SHORTAGE] = LOG_LEVEL_WARNING,
 	    [REPORT_RESUMED] = LOG_LEVEL_INFO,
+	    [NOTICE_COMMAND] = LOG_LEVEL_NOTICE,
 	    [NOTICE_ADOPTED] = LOG_LEVEL_NOTICE,
 	};
 

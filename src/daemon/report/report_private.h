@@ -33,8 +33,4 @@ void report_hook_fields(const struct reporter *reporter,
                         const struct hook_failure *failure);
 void report_fields(const struct reporter *reporter, const struct action *action);
 
-/* report_line.c */
-void report_end(const struct reporter *reporter, const struct action *action,
-                bool is_for_stream);
-
 #endif
