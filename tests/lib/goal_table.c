@@ -45,6 +45,17 @@ static const unsigned int table[STAGES][GOAL_RESTART + 1] = {
                   [GOAL_RESTART] = ALONE | GROUPED | SEQUENCE},
 };
 
+/* True if a node above goes down, or is about to: it stops this one when its turn has
+ * come. */
+static bool
+is_below_a_stop(const struct core *core, const struct node *node)
+{
+	for (node = node_parent(core, node); node != NULL; node = node_parent(core, node))
+		if (stage_of(node) == STOPPING || node->goal != GOAL_UP)
+			return true;
+	return false;
+}
+
 static const char *
 wrong(const struct core *core, const struct node *node)
 {
@@ -56,7 +67,7 @@ wrong(const struct core *core, const struct node *node)
 	if (stage == DOWN && node->goal == GOAL_UP && node_takes_starts(core, node))
 		return "I39 a node that could start, and does not";
 	if (stage == UP && node->goal == GOAL_DOWN && is_alone &&
-	    node->failed != FAILED_BRINGS_DOWN)
+	    !is_below_a_stop(core, node))
 		return "I39 a node that is to be down, and does not stop";
 	if (stage == STOPPING && node->goal == GOAL_UP && is_alone &&
 	    !node_is_ending(node))

@@ -17,7 +17,7 @@
  *
  * STARTING, RUNNING (shown as suspended while it is frozen) and
  *	DOWN     begins to stop; a node that the start of supervisors above failed with,
- *	         when its own supervisor stops
+ *	         when its own supervisor stops, and may become RUNNING until then
  *	UP       goes on
  *	RESTART  begins to stop
  *
