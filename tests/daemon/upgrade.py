@@ -88,28 +88,46 @@ def log_process_is_new(s, old):
     return log_process(s) not in (None, old)
 
 
+def new_children(file, known):
+    """Pids in a file of /proc that were not there before, as soon as there are any; for a moment."""
+    until = time.monotonic() + 0.1
+    while time.monotonic() < until:
+        file.seek(0)
+        if found := set(map(int, file.read().split())) - known:
+            return found
+    return set()
+
+
 def held_on_its_way(s, old):
     """Stop the next log process before it executes its program; None if that was missed."""
     guardian = s.guardian()
-    known = set(children(guardian))
-    os.kill(old, signal.SIGKILL)
-    while not log_process_is_new(s, old):
-        for new in set(children(guardian)) - known:
-            known.add(new)
-            try:
-                os.kill(new, signal.SIGSTOP)
-                for _ in range(100):
-                    stat = contents(f"/proc/{new}/stat").rpartition(b") ")[2].split()
-                    if stat[0] in b"TZ":
-                        break
-                    time.sleep(0.001)
-                # It leads a session by now, as a helper process of the guardian does not.
-                if b"@guardian" in contents(f"/proc/{new}/cmdline") and int(stat[3]) == new:
+    with open(f"/proc/{guardian}/task/{guardian}/children", "rb", buffering=0) as file:
+        known = set(map(int, file.read().split()))
+        os.kill(old, signal.SIGKILL)
+        while not log_process_is_new(s, old):
+            for new in new_children(file, known):
+                known.add(new)
+                if is_held(new):
                     return new
-                os.kill(new, signal.SIGCONT)
-            except (ProcessLookupError, FileNotFoundError):
-                pass
     return None
+
+
+def is_held(pid):
+    """Stop a child of the guardian that leads a session and runs no program of its own yet.  Helper
+    processes never lead a session, and the log process does not from its first moment on."""
+    with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+        for _ in range(50):
+            os.kill(pid, signal.SIGSTOP)
+            stat = [b"R"]
+            while stat[0] not in b"TZ":
+                stat = contents(f"/proc/{pid}/stat").rpartition(b") ")[2].split()
+            is_guardian = b"@guardian" in contents(f"/proc/{pid}/cmdline")
+            if is_guardian and int(stat[3]) == pid:
+                return True
+            os.kill(pid, signal.SIGCONT)
+            if not is_guardian:
+                break
+    return False
 
 
 @test("the log process is on the way to its program at an upgrade: it runs the new binary afterwards")
