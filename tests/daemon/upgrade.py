@@ -118,9 +118,11 @@ def is_held(pid):
     with contextlib.suppress(ProcessLookupError, FileNotFoundError):
         for _ in range(50):
             os.kill(pid, signal.SIGSTOP)
-            stat = [b"R"]
-            while stat[0] not in b"TZ":
+            for _ in range(100):
                 stat = contents(f"/proc/{pid}/stat").rpartition(b") ")[2].split()
+                if stat[0] in b"TZ":
+                    break
+                time.sleep(0.001)
             is_guardian = b"@guardian" in contents(f"/proc/{pid}/cmdline")
             if is_guardian and int(stat[3]) == pid:
                 return True
