@@ -3,7 +3,6 @@
 """What can go wrong on the way to supd, the command line, and hostile answers."""
 import json
 import os
-import pty
 import subprocess
 import sys
 
@@ -252,21 +251,7 @@ EVERY_VERB = (
 
 def seen_on_a_terminal(supd, *arguments):
     """All of what supctl writes, on standard output and standard error."""
-    master, slave = pty.openpty()
-    ctl = subprocess.Popen(command("-s", supd.path, *arguments), stdout=slave, stderr=slave,
-                           stdin=subprocess.DEVNULL, env=environment(TERM="xterm", NO_COLOR="1"))
-    os.close(slave)
-    data = b""
-    while True:
-        try:
-            piece = os.read(master, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        data += piece
-    ctl.wait(GUARD_S)
-    os.close(master)
+    data = on_a_terminal(supd, *arguments, errors=True, TERM="xterm", NO_COLOR="1")
     return data.decode(errors="replace").replace("\r\n", "\n")
 
 

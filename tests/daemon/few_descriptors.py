@@ -211,6 +211,18 @@ def enough(box):
     s.until(lambda: os.path.lexists(low) and os.readlink(low) == "/dev/null", "descriptor 50 is held")
 
 
+def connect_many(s, count):
+    """So many clients that have asked, or as many as supd takes."""
+    held = []
+    try:
+        for _ in range(count):
+            held.append(Varlink(s.socket, timeout=1))
+            held[-1].send("Ping")
+    except OSError:
+        pass
+    return held
+
+
 @test("with too few descriptors a restart is retried until it works, and clients are served",
       timeout=60)
 def emfile(box):
@@ -221,14 +233,7 @@ def emfile(box):
 
     s = box.supd({"a": {"backoff": {"min": "100ms", "max": "100ms"}}, "b": {}}, before=before)
     s.event("started", "b")
-    held = []
-    try:
-        for _ in range(80):
-            client = Varlink(s.socket, timeout=1)
-            held.append(client)
-            client.send("Ping")
-    except OSError:
-        pass
+    held = connect_many(s, 80)
     s.tell("a", "exit=1")
     s.until(lambda: s.counts["S", "a"] > 1 or any(
         one["cause"]["errno"] == "EMFILE" for one in s.seen("shortage", "a")), "an outcome")
@@ -247,14 +252,7 @@ def crowded(box):
 
     s = box.supd({"a": {}}, before=before)
     s.started("a")
-    held = []
-    try:
-        for _ in range(260):
-            client = Varlink(s.socket, timeout=1)
-            held.append(client)
-            client.send("Ping")
-    except OSError:
-        pass
+    held = connect_many(s, 260)
     s.tell("a", "exit=1")
     s.started("a", 2)
     equal([one["cause"]["errno"] for one in s.seen("failure", "a")], [None], "failures' errno")

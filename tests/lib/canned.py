@@ -97,13 +97,14 @@ def change(path, kind, effect, *values):
             "values": [{"key": k, "old": old, "new": new} for k, old, new in values]}
 
 
-def on_a_terminal(supd, *arguments, **env):
-    """What supctl prints when standard output is a terminal."""
+def on_a_terminal(supd, *arguments, errors=False, **env):
+    """What supctl prints when standard output, with `errors` also standard error, is a terminal."""
     try:
         master, slave = pty.openpty()
     except OSError as error:
         raise Skip(str(error)) from error
-    ctl = subprocess.Popen(command("-s", supd.path, *arguments), stdout=slave,
+    ctl = subprocess.Popen(command("-s", supd.path, *arguments), stdin=subprocess.DEVNULL,
+                           stdout=slave, stderr=slave if errors else None,
                            env=environment(**env))
     os.close(slave)
     data = b""
