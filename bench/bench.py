@@ -56,15 +56,18 @@ class Results:
         half a millisecond took a third of a processor from what is measured."""
         deadline = time.monotonic() + PATIENCE_S
         todo = list(range(self.n))
-        while todo:
-            while todo and self[todo[-1]][0] != before[todo[-1]]:
-                todo.pop()
+        while self.missing(todo, before):
             if time.monotonic() > deadline:
                 missing = sum(self[i][0] == before[i] for i in todo)
                 raise GaveUp(f"{what}: {missing} of {self.n} are missing")
-            if todo:
-                time.sleep(0.0005)
+            time.sleep(0.0005)
         return max(ns for _, ns in SLOT.iter_unpack(self.map[:]))
+
+    def missing(self, todo, before):
+        """Is a slot among these left that has the pid that it had?  The others are taken out."""
+        while todo and self[todo[-1]][0] != before[todo[-1]]:
+            todo.pop()
+        return bool(todo)
 
     def wait_one(self, i, before):
         deadline = time.monotonic() + PATIENCE_S
@@ -105,12 +108,28 @@ class System:
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        for pid in self.results.pids():
+        self.kill_children(self.results)
+
+    def kill_children(self, results):
+        for pid in results.pids():
             try:
                 if pid and os.readlink(f"/proc/{pid}/exe") in self.tools.values():
                     os.kill(pid, signal.SIGKILL)
             except OSError:
                 pass
+
+
+@contextlib.contextmanager
+def prepared(kind, tools, directory, *size):
+    """A system in a directory of its own, yet to be started; in the end nothing of it stays."""
+    where = tempfile.mkdtemp(dir=directory)
+    system = kind(tools, where, *size)
+    system.prepare()
+    try:
+        yield system
+    finally:
+        system.discard()
+        shutil.rmtree(where, ignore_errors=True)
 
 
 class Bare(System):
@@ -165,15 +184,17 @@ class BareContained(BareOverlap):
 
 class Supd(System):
     name = "supd"
+    stop = "parallel"
 
-    def prepare(self):
+    def prepare(self, first="0"):
+        """Writes the configuration; the index of the first actor may have letters after it."""
         lines = [f"log: {{level: error, directory: {self.dir}/log}}\n",
                  "strategy: one_for_one\nintensity: unlimited\n",
-                 "start: parallel\nstop: parallel\n",
+                 f"start: parallel\nstop: {self.stop}\n",
                  f"defaults: {{backoff: none, restart: permanent{self.settings}}}\n",
                  "children:\n"]
         child, path = self.tools["child"], self.results.path
-        lines += [f"  a{i}: {{command: ['{child}', '{path}', '{i}']}}\n"
+        lines += [f"  a{i}: {{command: ['{child}', '{path}', '{i or first}']}}\n"
                   for i in range(self.n)]
         with open(os.path.join(self.dir, "supd.yaml"), "w", encoding="ascii") as file:
             file.writelines(lines)
@@ -182,9 +203,12 @@ class Supd(System):
         return [self.tools["supd"], "-c", os.path.join(self.dir, "supd.yaml"),
                 "-r", os.path.join(self.dir, "run")]
 
-    def status_argv(self):
+    def supctl_argv(self, *words):
         return [self.tools["supctl"], "-s", os.path.join(self.dir, "run", "control.sock"),
-                "status"]
+                *words]
+
+    def status_argv(self):
+        return self.supctl_argv("status")
 
 
 class SupdLean(Supd):
@@ -245,16 +269,25 @@ def measure_start(system):
     return (system.results.wait(before, "start") - begun) / 1e6
 
 
-def measure_latency(system, samples):
-    times = []
+def restart_us(system, i):
+    pid = system.results[i][0]
+    begun = now_ns()
+    os.kill(pid, signal.SIGKILL)
+    return (system.results.wait_one(i, pid) - begun) / 1e3
+
+
+def latencies(systems, samples):
+    """The restarts of each system, µs; they take turns, so that other work meets all alike."""
+    times = [[] for _ in systems]
     for k in range(samples):
-        i = k * 37 % system.n
-        pid = system.results[i][0]
-        begun = now_ns()
-        os.kill(pid, signal.SIGKILL)
-        times.append((system.results.wait_one(i, pid) - begun) / 1e3)
-        time.sleep(0.005)
-    return statistics.median(times)
+        for system, spent in zip(systems, times):
+            spent.append(restart_us(system, k * 37 % system.n))
+            time.sleep(0.005)
+    return times
+
+
+def measure_latency(system, samples):
+    return statistics.median(latencies([system], samples)[0])
 
 
 def measure_storm(system):
@@ -265,14 +298,15 @@ def measure_storm(system):
     return (system.results.wait(before, "storm") - int(out)) / 1e6
 
 
+def wall_ms(argv):
+    begun = now_ns()
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+    return (now_ns() - begun) / 1e6
+
+
 def measure_status(system, times=5):
     argv = system.status_argv()
-    spent = []
-    for _ in range(times):
-        begun = now_ns()
-        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
-        spent.append((now_ns() - begun) / 1e6)
-    return statistics.median(spent)
+    return statistics.median(wall_ms(argv) for _ in range(times))
 
 
 def measure_stop(system):
@@ -298,15 +332,8 @@ class Bench:
     def note(self, metric, system, value):
         self.values.setdefault((metric, system.name), []).append(value)
 
-    def with_system(self, kind, n, body):
-        where = tempfile.mkdtemp(dir=self.dir)
-        system = kind(self.tools, where, n)
-        system.prepare()
-        try:
-            body(system)
-        finally:
-            system.discard()
-            shutil.rmtree(where, ignore_errors=True)
+    def prepared(self, kind, n):
+        return prepared(kind, self.tools, self.dir, n)
 
     def many(self, system, last):
         self.note("start", system, measure_start(system))
@@ -335,9 +362,10 @@ class Bench:
             for turn in range(len(SYSTEMS)):
                 kind = SYSTEMS[(turn + k) % len(SYSTEMS)]
                 print(f"round {k + 1}/{rounds}: {kind.name}", file=sys.stderr)
-                self.with_system(kind, self.options.n,
-                                 lambda system: self.many(system, k == rounds - 1))
-                self.with_system(kind, LATENCY_N, self.few)
+                with self.prepared(kind, self.options.n) as system:
+                    self.many(system, k == rounds - 1)
+                with self.prepared(kind, LATENCY_N) as system:
+                    self.few(system)
 
     # ---- the table ----
 

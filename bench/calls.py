@@ -6,15 +6,13 @@ calls.py --bin DIRECTORY [-n ACTORS,...] [--restarts N]   (see README.md)
 """
 import argparse
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 from bench import GaveUp, PATIENCE_S, Supd, SupdLean, find_tools, own_pids, raise_limits
-from bench import scratch
+from bench import prepared, scratch
 
 
 def attach(pids, out):
@@ -63,17 +61,6 @@ def count_restarts(system, restarts):
     return counts(out)
 
 
-def measure(tools, directory, kind, n, restarts):
-    where = tempfile.mkdtemp(dir=directory)
-    system = kind(tools, where, n)
-    system.prepare()
-    try:
-        return count_restarts(system, restarts)
-    finally:
-        system.discard()
-        shutil.rmtree(where, ignore_errors=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default=".", help="the build directory")
@@ -88,7 +75,8 @@ def main():
             print("| actors | | system calls a restart |\n|---|---|---|", flush=True)
             for n in map(int, options.n.split(",")):
                 for kind in (SupdLean, Supd):
-                    found = measure(tools, directory, kind, n, options.restarts)
+                    with prepared(kind, tools, directory, n) as system:
+                        found = count_restarts(system, options.restarts)
                     total = sum(found.values()) / options.restarts
                     print(f"| {n:,} | {kind.name} | {total:.2f} |", flush=True)
                     for name, calls in sorted(found.items(), key=lambda x: -x[1]):

@@ -7,16 +7,15 @@ outage.py --bin DIRECTORY [-n ACTORS,...] [--kills N]   (see README.md)
 import argparse
 import json
 import os
-import shutil
 import signal
 import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
-from bench import GaveUp, PATIENCE_S, Supd, find_tools, now_ns, raise_limits, scratch
+from bench import GaveUp, PATIENCE_S, Supd, find_tools, measure_stop, now_ns, prepared
+from bench import raise_limits, scratch
 
 # One that lived for less is succeeded after a pause only.
 LIFE_S = 1.1
@@ -98,9 +97,7 @@ def outage_ms(system, pid):
 
 def upgrade_ms(system):
     """What is told of an upgrade, to the same binary."""
-    subprocess.run([system.tools["supctl"], "-s",
-                    os.path.join(system.dir, "run", "control.sock"), "upgrade"],
-                   check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(system.supctl_argv("upgrade"), check=True, stdout=subprocess.DEVNULL)
     return told_ms(system)
 
 
@@ -123,16 +120,9 @@ def crash_often(system, kills):
 
 
 def measure(tools, directory, kind, n, kills):
-    where = tempfile.mkdtemp(dir=directory)
-    system = kind(tools, where, n)
-    system.prepare()
-    try:
+    with prepared(kind, tools, directory, n) as system:
         values = crash_often(system, kills)
-        system.process.terminate()
-        system.process.wait(PATIENCE_S)
-    finally:
-        system.discard()
-        shutil.rmtree(where, ignore_errors=True)
+        measure_stop(system)
     return values
 
 
