@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from harness import INSTRUMENTED, Skip, check, comment, main, test
+from taken import mapped_kib, memory_files_kib
 
 FEW, MANY = 300, 900
 MAPPED_KIB, WHOLE_KIB = 5.3, 6.0   # an actor takes at most
@@ -20,34 +21,6 @@ SLACK_KIB = 512                     # of the ring of events more is mapped as it
 
 def actors(count):
     return {f"a{i}": {"command": ["/bin/sleep", "1000000"]} for i in range(count)}
-
-
-def mapped_kib(pid):
-    """Mapped memory of a process: (of memory files, everything else)."""
-    files = rest = 0
-    is_file = False
-    with open(f"/proc/{pid}/smaps", encoding="utf8") as text:
-        for line in text:
-            if not line.split(None, 1)[0].endswith(":"):
-                is_file = "/memfd:" in line and " rw-p " not in line
-            elif line.startswith("Pss:" if is_file else "Anonymous:"):
-                files += int(line.split()[1]) * is_file
-                rest += int(line.split()[1]) * (not is_file)
-    return files, rest
-
-
-def memory_files_kib(pids):
-    sizes = {}
-    for pid in pids:
-        for fd in os.listdir(f"/proc/{pid}/fd"):
-            name = f"/proc/{pid}/fd/{fd}"
-            try:
-                if os.readlink(name).startswith("/memfd:"):
-                    status = os.stat(name)
-                    sizes[status.st_ino] = status.st_blocks // 2
-            except FileNotFoundError:
-                pass
-    return sum(sizes.values())
 
 
 def taken_kib(s):
