@@ -9,6 +9,7 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from containments import cgroup_root
 from harness import INSTRUMENTED, check, equal, has, main, test
 from varlink import Varlink
 from writers import kill, shell, text_of
@@ -41,6 +42,18 @@ def pipes(pid):
     for fd in os.listdir(f"/proc/{pid}/fd"):
         try:
             n += os.readlink(f"/proc/{pid}/fd/{fd}").startswith("pipe:")
+        except FileNotFoundError:
+            pass
+    return n
+
+
+def leaves(pid):
+    """How many cgroups of actors this process has open."""
+    n = 0
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            path = os.readlink(f"/proc/{pid}/fd/{fd}")
+            n += "/actors/user:" in path and not path.endswith(".events")
         except FileNotFoundError:
             pass
     return n
@@ -132,6 +145,26 @@ def growth(box):
     all_run(s, n)
     check(pipes(s.guardian()) < 50, f"{pipes(s.guardian())} pipes in the guardian")
     slay(s, "s0")
+    slay(s, "s1")
+    equal(warnings(s), [], "warnings")
+
+
+@test("cgroups stay open for the next start as far as there is room, and give way to actors",
+      timeout=60)
+def kept_leaves(box):
+    cgroup_root()
+    s = box.supd(tree(50), before=allow(1000))
+    all_run(s, 50)
+    equal(leaves(s.guardian()), 50, "cgroups that are open")
+    s.write(tree(130))
+    s.ctl_ok("apply")
+    all_run(s, 130)
+    check(0 < leaves(s.guardian()) < 50, f"{leaves(s.guardian())} cgroups are open")
+    slay(s, "s0")
+    s.write(tree(500))
+    s.ctl_ok("apply")
+    all_run(s, 500)
+    equal(leaves(s.guardian()), 0, "cgroups that are open")
     slay(s, "s1")
     equal(warnings(s), [], "warnings")
 

@@ -117,7 +117,7 @@ start(struct containment *c, const char *mode, struct spawn_result *ret)
 	int r = os_spawn(&spawner, &spawn, ret);
 	ck_assert_msg(r == 0, "%s: %s", spawn_step_names[ret->step], strerror(-r));
 	(void)close(ends[1]);
-	containment_begun(c, root.keeps_leaves);
+	containment_begun(c, &root);
 	ck_assert_int_eq(read(ends[0], word, 3), 3);
 	ck_assert_str_eq(word, "up\n");
 	(void)close(ends[0]);

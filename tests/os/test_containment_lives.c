@@ -54,12 +54,12 @@ END_TEST
 
 START_TEST(with_descriptors_in_plenty_one_tells_the_end_of_each_life)
 {
-	struct containment c;
+	struct containment c, other;
 	struct spawn_result child;
 	int fd;
 
 	CHECK_NEEDS(root.fd >= 0, "a cgroup to make others in");
-	root.keeps_leaves = true;
+	root.kept_max = 1;
 	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
 	start(&c, "plain", &child);
 	ck_assert(!containment_is_empty(&c, &root, NULL));
@@ -73,9 +73,23 @@ START_TEST(with_descriptors_in_plenty_one_tells_the_end_of_each_life)
 	close_result(&child);
 	ck_assert_int_eq(containment_prepare(&c, &root, &fd), 0);
 	ck_assert_int_eq(c.events_fd, -1);
-	containment_begun(&c, false);
+	containment_begun(&c, &root);
+	ck_assert_int_eq(root.n_kept, 1);
+	ck_assert_int_eq(c.leaf_fd, fd);
+	/* No other one has room, until this is closed. */
+	ck_assert_int_eq(containment_open(&other, &root, "/user/b", "test.life.2"), 0);
+	ck_assert_int_eq(containment_prepare(&other, &root, &fd), 0);
+	containment_begun(&other, &root);
+	ck_assert_int_eq(other.leaf_fd, -1);
+	containment_shut(&c, &root);
+	ck_assert_int_eq(c.leaf_fd, -1);
+	ck_assert_int_eq(containment_prepare(&other, &root, &fd), 0);
+	containment_begun(&other, &root);
+	ck_assert_int_eq(other.leaf_fd, fd);
+	ck_assert_int_eq(containment_close(&other, &root), 0);
 	ck_assert_int_eq(containment_close(&c, &root), 0);
-	root.keeps_leaves = false;
+	ck_assert_int_eq(root.n_kept, 0);
+	root.kept_max = 0;
 }
 END_TEST
 
@@ -100,7 +114,7 @@ START_TEST(a_stranger_in_the_cgroup_does_not_keep_the_next_life_from_its_start)
 	while ((r = containment_prepare(&c, &root, &fd)) == -EBUSY)
 		turn(&other);
 	ck_assert_int_eq(r, 0);
-	containment_begun(&c, false);
+	containment_begun(&c, &root);
 	kill_all(&other);
 	close_result(&stranger);
 	ck_assert_int_eq(containment_close(&c, &root), 0);

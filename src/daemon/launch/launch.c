@@ -425,7 +425,7 @@ launch_begin(struct launching *launching, const struct actor *actor, uint32_t li
 	outputs_close(&outputs);
 done:
 	fd_close(&program.passed.ready_fd);
-	containment_begun(containment, launcher->cgroups->keeps_leaves);
+	containment_begun(containment, launcher->cgroups);
 	return r;
 }
 

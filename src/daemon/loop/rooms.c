@@ -249,8 +249,6 @@ open_reloader(struct supd *supd)
 	    .metrics = supd->metrics,
 	    .trial = supd->trial,
 	    .reporter = supd->reporter,
-	    .cgroups = &supd->cgroups,
-	    .spawner = &supd->spawner,
 	    .bounded = &supd->bounded,
 	    .limits =
 	        {
@@ -259,6 +257,7 @@ open_reloader(struct supd *supd)
 	            .control_file = supd->control_file,
 	            .spawner = &supd->spawner,
 	            .messages = supd->messages,
+	            .processes = supd->processes,
 	        },
 	    .before_fd = supd->reloader->before_fd,
 	};

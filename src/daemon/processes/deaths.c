@@ -71,7 +71,7 @@ take_child(struct procs *procs, struct proc *proc, const struct reap *reap)
 	procs->zombies[procs->n_zombies++] = proc->child.pidfd;
 	proc->child.pidfd = -1;
 	ends_add(procs, proc, reap);
-	if (!procs->cgroups->keeps_leaves || proc->child.containment.is_limited ||
+	if (procs->cgroups->kept_max == 0 || proc->child.containment.is_limited ||
 	    actor == NULL || actor->conf->process->identity.has_user)
 		procs_reap(procs);
 	return true;

@@ -324,7 +324,7 @@ static void
 clear(struct procs *procs, struct proc *proc)
 {
 	fd_close(&proc->child.pidfd);
-	containment_begun(&proc->child.containment, false);
+	containment_shut(&proc->child.containment, procs->cgroups);
 	(void)containment_close(&proc->child.containment, procs->cgroups);
 	*proc = (struct proc){.ref = REF_NONE, .child.pidfd = -1};
 	containment_init(&proc->child.containment);
@@ -374,6 +374,16 @@ procs_reserve(struct procs *procs, uint32_t slots)
 	    births_reserve(&procs->births, slots) < 0)
 		return -ENOMEM;
 	return proctable_reserve(procs->table, slots);
+}
+
+void
+procs_keep_leaves(struct procs *procs, uint64_t max)
+{
+	procs->cgroups->kept_max = max;
+	for (uint32_t slot = 0; slot < procs->table->cap && procs->cgroups->n_kept > max;
+	     slot++)
+		containment_shut(&procs->table->at[slot].child.containment,
+		                 procs->cgroups);
 }
 
 struct procs *

@@ -26,6 +26,10 @@ struct procs *procs_new(struct processes *room, procs_helper_failed *on_helper_f
                         void *data, struct err *err);
 void procs_free(struct procs *procs);
 
+/* So many cgroups may stay open between two lives; of others that do descriptors are
+ * given back. */
+void procs_keep_leaves(struct procs *procs, uint64_t max);
+
 /* Room for that many slots; -ENOMEM.  Called when a tree is configured. */
 int procs_reserve(struct procs *procs, uint32_t slots);
 

@@ -238,7 +238,7 @@ launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, cha
 	if (r == 0)
 		r = launch_helper(launching, actor, argv, cgroup_fd);
 done:
-	containment_begun(&task->child.containment, false);
+	containment_shut(&task->child.containment, tasks->cgroups);
 	return r;
 }
 

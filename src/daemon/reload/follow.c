@@ -12,6 +12,7 @@
 #include "daemon/messages/output.h"
 #include "daemon/processes/prober.h"
 #include "daemon/processes/processes.h"
+#include "daemon/processes/procs.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/reload.h"
 #include "daemon/sockets/control_file.h"
@@ -19,6 +20,7 @@
 #include "daemon/state/log.h"
 #include "daemon/state/options.h"
 #include "helper/wire.h"
+#include "ledger/ledger.h"
 #include "os/self/fd.h"
 #include "os/spawn/spawn.h"
 
@@ -28,6 +30,8 @@
  * while it ends, a pipe for its input, and two for its output. */
 #define FDS_PER_ACTOR   4
 #define PIPES_PER_ACTOR 2
+#define FDS_PER_LEAF    2
+#define LEFT_FDS        (LEDGER_TASKS_MAX + 64)
 /* Number of clients where descriptors are short. */
 #define CLIENTS_MIN 8
 
@@ -73,6 +77,23 @@ count_fds(const struct limits *limits, const struct conf *conf, bool with_pipes)
 	return n;
 }
 
+/* Descriptors that are not needed keep cgroups open, two each.  Tasks, and children that
+ * are not reaped yet, need some for a moment: so many are left, or where there are few a
+ * quarter.  Without clone3 a leaf that was removed by hand is seen too late, by the
+ * child.
+ */
+static void
+keep_leaves(const struct limits *limits, uint64_t needed)
+{
+	const uint64_t allowed =
+	    limits->spawner->has_clone3 ? fd_raise_limit_up_to(UINT64_MAX) : 0;
+	const uint64_t rest = allowed > needed ? allowed - needed : 0;
+
+	procs_keep_leaves(limits->processes->procs,
+	                  (rest - (rest / 4 < LEFT_FDS ? rest / 4 : LEFT_FDS)) /
+	                      FDS_PER_LEAF);
+}
+
 void
 follow_limits(const struct limits *limits, const struct conf *conf)
 {
@@ -83,6 +104,7 @@ follow_limits(const struct limits *limits, const struct conf *conf)
 	limits->control_file->clients_max = CONTROL_CONNS_MAX;
 	bool is_sparing = fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) < 0;
 	output_spare(limits->messages->output, is_sparing);
+	keep_leaves(limits, needed + CONTROL_CONNS_MAX);
 	if (!is_sparing)
 		return;
 	needed = count_fds(limits, conf, false);

@@ -14,6 +14,7 @@ struct limits {
 	struct control_file *control_file;
 	struct spawner *spawner;
 	const struct messages *messages;
+	const struct processes *processes;
 };
 
 /* Write the log where this configuration and the command line say; to stderr where that

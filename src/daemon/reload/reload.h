@@ -26,8 +26,6 @@ struct reloader {
 	struct metrics *metrics;
 	struct trial *trial;
 	const struct reporter *reporter;
-	struct cgroup_root *cgroups;
-	const struct spawner *spawner;
 	struct bounded *bounded; /* children that read configurations */
 	struct limits limits;
 	/* Its own: */

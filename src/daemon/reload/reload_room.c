@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <sys/resource.h>
 
 #include "daemon/messages/messages.h"
 #include "daemon/processes/processes.h"
@@ -104,20 +103,9 @@ size_core(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
 	return 0;
 }
 
-/* Each actor takes four descriptors: a pidfd, a pipe, a leaf and the events of the leaf.
- * Half of all descriptors are left for everything else. */
-#define DESCRIPTORS_PER_ACTOR (2 * 4)
-
 int
 reload_reserve(struct reloader *reloader, uint32_t slots, struct err *err)
 {
-	struct rlimit limit;
-
-	/* Without clone3 a leaf that was removed by hand is seen too late, by the child.
-	 */
-	reloader->cgroups->keeps_leaves = reloader->spawner->has_clone3 &&
-	                                  getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-	                                  limit.rlim_cur / DESCRIPTORS_PER_ACTOR > slots;
 	if (actors_reserve(reloader->actors, slots, slots) == 0 &&
 	    procs_reserve(reloader->processes->procs, slots) == 0 &&
 	    messages_reserve(reloader->messages, slots) == 0 &&

@@ -281,10 +281,7 @@ make_harmless(char *line)
 	}
 }
 
-static void vlog(enum log_level level, const char *fmt, va_list ap)
-    __attribute__((format(printf, 2, 0)));
-
-static void
+__attribute__((format(printf, 2, 0))) static void
 vlog(enum log_level level, const char *fmt, va_list ap)
 {
 	char line[LINE_MAX_BYTES], note[64];

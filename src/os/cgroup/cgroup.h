@@ -35,7 +35,8 @@ struct cgroup_root {
 	bool is_moved;              /* supd moved into path/supd */
 	bool is_inner;              /* the parent had moved already: cgroup_enter() */
 	bool has_limited;           /* there is a place for leaves with limits */
-	bool keeps_leaves;          /* descriptors are plenty: leaves stay open */
+	uint64_t kept_max;          /* as many leaves may stay open between two lives */
+	uint64_t n_kept;            /* … and do, each with its cgroup.events */
 	char controllers[CGROUP_CONTROLLERS_MAX]; /* that leaves with limits have */
 };
 

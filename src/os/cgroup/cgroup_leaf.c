@@ -27,7 +27,10 @@
 enum { HASH_DIGITS = 16 };
 
 #define LEAF_PATH_MAX (CGROUP_PATH_MAX + CGROUP_LEAF_MAX + 16)
-#define LEAF_FILE_MAX (CGROUP_LEAF_MAX + 16)
+
+struct leaf_file {
+	char text[CGROUP_LEAF_MAX + 16];
+};
 
 static void
 write_name(const char *path, char *ret)
@@ -68,18 +71,14 @@ cgroup_leaf_name_limited(const char *path, char ret_leaf[CGROUP_LEAF_MAX])
 }
 _Static_assert(LIMITED_LEN + NAME_MAX < CGROUP_LEAF_MAX, "room for the longest name");
 
-static void
-leaf_path(const struct cgroup_root *root, const char *leaf, char ret[LEAF_PATH_MAX])
+/* The name of one of its files, below the directory of all actors. */
+static struct leaf_file
+file_of(const char *leaf, const char *file)
 {
-	(void)snprintf(ret, LEAF_PATH_MAX, "%s/actors/%s", root->path, leaf);
-}
+	struct leaf_file name;
 
-/* The name of one of its files, below the directory of all actors.  No descriptor of a
- * leaf is kept: there are as many leaves as actors. */
-static void
-file_name(const char *leaf, const char *file, char ret[LEAF_FILE_MAX])
-{
-	(void)snprintf(ret, LEAF_FILE_MAX, "%s/%s", leaf, file);
+	(void)snprintf(name.text, sizeof(name.text), "%s/%s", leaf, file);
+	return name;
 }
 
 /* Make the leaf.  Returns 1; 0: the leaf exists already, whatever has happened to it; or
@@ -112,7 +111,7 @@ cgroup_leaf_remove(const struct cgroup_root *root, const char *leaf)
 	if (errno != EBUSY)
 		return -errno;
 	/* Perhaps it has only cgroups that the actor made. */
-	leaf_path(root, leaf, path);
+	(void)snprintf(path, sizeof(path), "%s/actors/%s", root->path, leaf);
 	return cgroup_tree_remove(path);
 }
 
@@ -137,7 +136,7 @@ cgroup_leaf_renew(const struct cgroup_root *root, const char *leaf)
 int
 cgroup_leaf_populated(const struct cgroup_root *root, const char *leaf, int events_fd)
 {
-	char name[LEAF_FILE_MAX], buf[128];
+	char buf[128];
 	int r;
 
 	if (events_fd >= 0) {
@@ -146,8 +145,8 @@ cgroup_leaf_populated(const struct cgroup_root *root, const char *leaf, int even
 			return errno == ENODEV ? 0 : -errno;
 		buf[r] = '\0';
 	} else {
-		file_name(leaf, "cgroup.events", name);
-		r = cgroup_read(root->fd, name, buf, sizeof(buf));
+		r = cgroup_read(root->fd, file_of(leaf, "cgroup.events").text, buf,
+		                sizeof(buf));
 		if (r < 0)
 			return r == -ENODEV || r == -ENOENT ? 0 : r;
 	}
@@ -159,10 +158,9 @@ cgroup_leaf_populated(const struct cgroup_root *root, const char *leaf, int even
 int
 cgroup_leaf_events(const struct cgroup_root *root, const char *leaf)
 {
-	char name[LEAF_FILE_MAX];
+	int fd =
+	    openat(root->fd, file_of(leaf, "cgroup.events").text, O_RDONLY | O_CLOEXEC);
 
-	file_name(leaf, "cgroup.events", name);
-	int fd = openat(root->fd, name, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd_raise(fd);
 }
 
@@ -219,10 +217,7 @@ int
 cgroup_leaf_set(const struct cgroup_root *root, const char *leaf, const char *file,
                 const char *text)
 {
-	char name[LEAF_FILE_MAX];
-
-	file_name(leaf, file, name);
-	return cgroup_write(root->fd, name, text);
+	return cgroup_write(root->fd, file_of(leaf, file).text, text);
 }
 
 /*
@@ -233,14 +228,14 @@ int
 cgroup_leaf_number(const struct cgroup_root *root, const char *leaf, const char *file,
                    const char *key, uint64_t *ret)
 {
-	char name[LEAF_FILE_MAX], buf[4096];
+	char buf[4096];
 	const size_t len = key == NULL ? 0 : strlen(key);
 	uint64_t sum = 0;
 	char *save, *end;
 	bool found = false;
 
-	file_name(leaf, file, name);
-	int r = cgroup_read(root->fd, name, buf, sizeof(buf));
+	int r = cgroup_read(root->fd, file_of(leaf, file).text, buf, sizeof(buf));
+
 	if (r < 0)
 		return r;
 	for (char *word = strtok_r(buf, " \n", &save); word != NULL;
@@ -315,10 +310,9 @@ cgroup_leaf_signal(const struct cgroup_root *root, const char *leaf, int signo)
 int
 cgroup_leaf_freeze(const struct cgroup_root *root, const char *leaf, bool freeze)
 {
-	char name[LEAF_FILE_MAX];
+	int r = cgroup_write(root->fd, file_of(leaf, "cgroup.freeze").text,
+	                     freeze ? "1" : "0");
 
-	file_name(leaf, "cgroup.freeze", name);
-	int r = cgroup_write(root->fd, name, freeze ? "1" : "0");
 	return r == -ENODEV || r == -ENOENT ? 0 : r;
 }
 
@@ -329,10 +323,8 @@ cgroup_leaf_freeze(const struct cgroup_root *root, const char *leaf, bool freeze
 int
 cgroup_leaf_kill(const struct cgroup_root *root, const char *leaf)
 {
-	char name[LEAF_FILE_MAX];
+	int r = cgroup_write(root->fd, file_of(leaf, "cgroup.kill").text, "1");
 
-	file_name(leaf, "cgroup.kill", name);
-	int r = cgroup_write(root->fd, name, "1");
 	/* cgroup.kill passes over a process after the end of its first thread. */
 	if (r == 0)
 		r = cgroup_leaf_signal(root, leaf, SIGKILL);

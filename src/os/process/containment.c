@@ -115,7 +115,7 @@ containment_adopt_limited(struct containment *c, const char *path)
 static void
 let_leaf_go(struct containment *c, struct cgroup_root *root)
 {
-	fd_close(&c->leaf_fd);
+	containment_shut(c, root);
 	containment_unwatch(c, root);
 }
 
@@ -197,13 +197,27 @@ containment_prepare_again(struct containment *c, struct cgroup_root *root,
 	return containment_prepare(c, root, ret_cgroup_fd);
 }
 
-/* The clone was made, or will not be.  With is_kept the next one finds the leaf open. */
+/* The clone was made, or will not be.  The next one finds the leaf open where that is one
+ * of the root->kept_max that may stay open. */
 void
-containment_begun(struct containment *c, bool is_kept)
+containment_begun(struct containment *c, struct cgroup_root *root)
 {
-	if (!is_kept)
-		fd_close(&c->leaf_fd);
-	if (!is_kept && !c->is_watched)
+	if (!c->is_kept && c->leaf_fd >= 0 && root->n_kept < root->kept_max) {
+		c->is_kept = true;
+		root->n_kept++;
+	} else if (!c->is_kept) {
+		containment_shut(c, root);
+	}
+}
+
+/* Its leaf stays open no longer: the next life opens it anew. */
+void
+containment_shut(struct containment *c, struct cgroup_root *root)
+{
+	root->n_kept -= c->is_kept;
+	c->is_kept = false;
+	fd_close(&c->leaf_fd);
+	if (!c->is_watched)
 		fd_close(&c->events_fd);
 }
 
@@ -244,21 +258,6 @@ leader_lives(const struct containment *c)
 	       proc_same_start(line.start, c->leader_start) && !proc_stat_is_dead(&line);
 }
 
-/* The main process was reaped: from now on its pid may be anybody's. */
-void
-containment_reaped(struct containment *c)
-{
-	c->is_main_alive = false;
-	c->told = 0;
-}
-
-/* True if only a sweep can tell whether the containment is empty. */
-bool
-containment_needs_sweep(const struct containment *c)
-{
-	return !c->is_cgroup;
-}
-
 /*
  * True if everything is gone that the actor's process ever forked.  With a cgroup
  * `sweep` is not looked at; else it must have been taken after the last event that
@@ -272,12 +271,10 @@ containment_is_empty(struct containment *c, const struct cgroup_root *root,
 		c->events_fd = cgroup_leaf_events(root, leaf_of(c).text);
 	if (c->is_cgroup)
 		return cgroup_leaf_populated(root, leaf_of(c).text, c->events_fd) == 0;
-	if (c->is_main_alive || c->told > 0)
+	if (c->is_main_alive || c->told > 0 || leader_lives(c))
 		return false;
 	if (c->session == 0)
 		return true;
-	if (leader_lives(c))
-		return false;
 	ASSERT(sweep != NULL);
 	return !proc_sweep_has(sweep, c->session, c->mark);
 }

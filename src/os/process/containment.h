@@ -33,6 +33,7 @@ struct containment {
 	bool is_limited;    /* the leaf may have controllers: a fresh one for each life */
 	bool is_frozen;     /* a process born into the leaf could not run */
 	bool is_watched;    /* containment_watch() */
+	bool is_kept;       /* the leaf stays open between two lives */
 	int events_fd; /* of cgroup.events, while it is watched or the leaf open; or -1 */
 	int leaf_fd;   /* of its directory, from prepare to begun or longer, or -1 */
 	pid_t session; /* the main process: also its session and group; 0 */
@@ -59,12 +60,11 @@ int containment_prepare(struct containment *c, struct cgroup_root *root,
                         int *ret_cgroup_fd);
 int containment_prepare_again(struct containment *c, struct cgroup_root *root,
                               int *ret_cgroup_fd);
-void containment_begun(struct containment *c, bool is_kept);
+void containment_begun(struct containment *c, struct cgroup_root *root);
+void containment_shut(struct containment *c, struct cgroup_root *root);
 void containment_mark(struct containment *c, const char *mark);
 void containment_born(struct containment *c, pid_t pid);
 void containment_told(struct containment *c, pid_t pid);
-void containment_reaped(struct containment *c);
-bool containment_needs_sweep(const struct containment *c);
 bool containment_is_empty(struct containment *c, const struct cgroup_root *root,
                           const struct proc_sweep *sweep);
 int containment_signal(const struct containment *c, const struct cgroup_root *root,
@@ -81,6 +81,21 @@ bool containment_has(const struct containment *c, const struct cgroup_root *root
                      pid_t pid, uid_t uid);
 int containment_watch(struct containment *c, struct cgroup_root *root, uint64_t token);
 void containment_unwatch(struct containment *c, struct cgroup_root *root);
+
+/* The main process was reaped: from now on its pid may be anybody's. */
+static inline void
+containment_reaped(struct containment *c)
+{
+	c->is_main_alive = false;
+	c->told = 0;
+}
+
+/* True if only a sweep can tell whether the containment is empty. */
+static inline bool
+containment_needs_sweep(const struct containment *c)
+{
+	return !c->is_cgroup;
+}
 
 /* The name of the leaf, which it must have: made anew, as it is seldom needed. */
 static inline struct leaf_name

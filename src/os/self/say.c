@@ -82,10 +82,7 @@ say_raw(int fd, bool is_plain, const char *line)
 	return put_line(fd, is_plain, parts, 2);
 }
 
-static void say_as(int priority, const char *level, const char *fmt, va_list ap)
-    __attribute__((format(printf, 3, 0)));
-
-static void
+__attribute__((format(printf, 3, 0))) static void
 say_as(int priority, const char *level, const char *fmt, va_list ap)
 {
 	char text[512];
