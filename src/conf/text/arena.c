@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BYTES 65536
+/* The first chunk has so many bytes; each further one is as large as all before it, up to
+ * the second number.  Memory of large ones comes zeroed from the kernel. */
+#define CHUNK_BYTES_MIN 16384
+#define CHUNK_BYTES_MAX (1024 * 1024)
 
 struct arena_chunk {
 	struct arena_chunk *older;
@@ -37,9 +40,11 @@ arena_done(struct arena *arena)
 static struct arena_chunk *
 add_chunk(struct arena *arena, size_t bytes)
 {
-	size_t cap = bytes > CHUNK_BYTES / 4 ? bytes : CHUNK_BYTES;
-	struct arena_chunk *chunk = calloc(1, sizeof(*chunk) + cap);
+	size_t cap = arena->used < CHUNK_BYTES_MIN ? CHUNK_BYTES_MIN : arena->used;
 
+	cap = cap > CHUNK_BYTES_MAX ? CHUNK_BYTES_MAX : cap;
+	cap = bytes > cap / 4 ? bytes : cap;
+	struct arena_chunk *chunk = calloc(1, sizeof(*chunk) + cap);
 	if (chunk == NULL)
 		return NULL;
 	chunk->cap = cap;
@@ -60,14 +65,13 @@ arena_alloc(struct arena *arena, size_t n, size_t size)
 {
 	const size_t align = alignof(max_align_t);
 	struct arena_chunk *chunk = arena->newest;
+	size_t bytes;
 
-	if (size != 0 && n > (SIZE_MAX / 2) / size)
+	if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX / 2)
 		arena->failed = true;
 	if (arena->failed)
 		return NULL;
-	size_t bytes = (n * size + align - 1) / align * align;
-	if (bytes == 0)
-		bytes = align;
+	bytes = bytes == 0 ? align : (bytes + align - 1) / align * align;
 	if (bytes > arena->limit - arena->used)
 		chunk = NULL;
 	else if (chunk == NULL || bytes > chunk->cap - chunk->used)

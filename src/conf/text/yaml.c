@@ -387,15 +387,11 @@ parse_events(struct assembly *assembly, yaml_parser_t *parser)
 int
 yaml_parse(const struct yaml_source *source, const struct yaml **ret_root)
 {
-	struct assembly *assembly = calloc(1, sizeof(*assembly));
+	CLEANUP_FREE struct assembly *assembly = calloc(1, sizeof(*assembly));
 	yaml_parser_t parser;
 
-	if (assembly == NULL)
+	if (assembly == NULL || yaml_parser_initialize(&parser) == 0)
 		return -ENOMEM;
-	if (yaml_parser_initialize(&parser) == 0) {
-		free(assembly);
-		return -ENOMEM;
-	}
 	assembly->source = source;
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)source->text,
@@ -407,6 +403,5 @@ yaml_parse(const struct yaml_source *source, const struct yaml **ret_root)
 	map_done(&assembly->anchor_index);
 	free(assembly->pile);
 	free(assembly->anchors);
-	free(assembly);
 	return r;
 }

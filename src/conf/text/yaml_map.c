@@ -35,7 +35,8 @@ merged_size(const struct yaml *value)
 
 /*
  * First look at the keys of a mapping: every one a text, none twice.  `seen` gets the
- * mapping's own keys.  Returns how many pairs there can be, merged ones included.
+ * mapping's own keys; in place of a key that was reported there is NULL.  Returns how
+ * many pairs there can be, merged ones included.
  */
 static ssize_t
 check_keys(struct assembly *assembly, const struct yaml **parts, size_t n_parts,
@@ -43,6 +44,8 @@ check_keys(struct assembly *assembly, const struct yaml **parts, size_t n_parts,
 {
 	size_t n = 0;
 
+	if (map_reserve(seen, n_parts / 2) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i + 1 < n_parts; i += 2) {
 		const struct yaml *key = parts[i];
 		ssize_t merged = 1;
@@ -52,6 +55,7 @@ check_keys(struct assembly *assembly, const struct yaml **parts, size_t n_parts,
 			yaml_complain(assembly, NULL, key->line, key->column,
 			              "%s cannot be a key; a key is a plain word",
 			              node_type_name(key));
+			parts[i] = NULL;
 			continue;
 		}
 		if (map_get_name(seen, key->text, &first)) {
@@ -59,6 +63,7 @@ check_keys(struct assembly *assembly, const struct yaml **parts, size_t n_parts,
 			    assembly, key->text, key->line, key->column,
 			    "the key `%.80s` is written twice, first at line %u",
 			    key->text, parts[first]->line);
+			parts[i] = NULL;
 			continue;
 		}
 		if (map_put_name(seen, key->text, (uint32_t)i) < 0)
@@ -127,12 +132,9 @@ yaml_fill_map(struct assembly *assembly, const struct frame *frame, struct map *
 	if (node->pairs == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i + 1 < n_parts; i += 2) {
-		uint32_t first;
 		int r = 0;
 
-		/* Duplicates and what is no key were reported: the first one counts. */
-		if (parts[i]->type != NODE_TEXT ||
-		    !map_get_name(seen, parts[i]->text, &first) || first != i)
+		if (parts[i] == NULL)
 			continue;
 		if (is_merge_key(parts[i])) {
 			r = merge_value(node, parts[i + 1], seen);

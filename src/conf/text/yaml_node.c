@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/assert.h"
-#include "base/cleanup.h"
+#include "base/array.h"
 
 static const struct node_pair *
 find_pair(const struct yaml *map, const char *key)
@@ -130,6 +129,20 @@ node_with_room(struct arena *arena, enum node_type type, const struct yaml *at, 
 	return node->items != NULL || node->pairs != NULL ? node : NULL;
 }
 
+/* A mapping like this one, with room for `more` pairs; NULL without memory. */
+struct yaml *
+node_copy_map(struct arena *arena, const struct yaml *map, size_t more)
+{
+	struct yaml *copy = node_with_room(arena, NODE_MAP, map, map->n + more);
+
+	if (copy == NULL)
+		return NULL;
+	for (; copy->n < map->n; copy->n++)
+		copy->pairs[copy->n] = map->pairs[copy->n];
+	copy->dollar = map->dollar;
+	return copy;
+}
+
 /* A text that was made of another one, as if in quotes; borrowed.  NULL: no memory. */
 struct yaml *
 node_text(struct arena *arena, const struct yaml *at, const char *text)
@@ -169,10 +182,30 @@ struct merge {
 	struct yaml *out;
 };
 
-/* Lay `over` on `base`; mappings on both sides are left in `out` as work to be done. */
+/* Work to be done: mappings that both sides have. */
+struct merges {
+	struct merge *at;
+	size_t n, cap;
+};
+
+/* Note that two mappings become one; NULL: no memory. */
+static struct yaml *
+note_merge(struct merges *work, struct arena *arena, const struct yaml *base,
+           const struct yaml *over)
+{
+	struct yaml *out = node_new(arena, NODE_MAP, over);
+
+	if (out == NULL || !ARRAY_RESERVE(work->at, work->n, work->cap)) {
+		arena->failed = true;
+		return NULL;
+	}
+	work->at[work->n++] = (struct merge){base, over, out};
+	return out;
+}
+
+/* Lay `over` on `base`. */
 static void
-merge_pairs(const struct merge *merge, struct arena *arena, struct merge *work,
-            size_t *n_work)
+merge_pairs(const struct merge *merge, struct arena *arena, struct merges *work)
 {
 	const struct yaml *base = merge->base, *over = merge->over;
 	struct yaml *out = merge->out;
@@ -187,14 +220,10 @@ merge_pairs(const struct merge *merge, struct arena *arena, struct merge *work,
 		const struct yaml *below = base->pairs[i].value;
 
 		out->pairs[i] = winner != NULL ? *winner : base->pairs[i];
-		if (winner == NULL || winner->value->type != NODE_MAP ||
-		    below->type != NODE_MAP)
-			continue;
-		struct yaml *both = node_new(arena, NODE_MAP, winner->value);
-		if (both == NULL)
-			return;
-		out->pairs[i].value = both;
-		work[(*n_work)++] = (struct merge){below, winner->value, both};
+		if (winner != NULL && winner->value->type == NODE_MAP &&
+		    below->type == NODE_MAP)
+			out->pairs[i].value =
+			    note_merge(work, arena, below, winner->value);
 	}
 	out->n = base->n;
 	for (size_t i = 0; i < over->n; i++)
@@ -210,30 +239,16 @@ merge_pairs(const struct merge *merge, struct arena *arena, struct merge *work,
 const struct yaml *
 node_merge(struct arena *arena, const struct yaml *base, const struct yaml *over)
 {
-	size_t n_work = 0, cap = 64;
+	struct merges work = {0};
 
 	if (base == NULL || over == NULL)
 		return base != NULL ? base : over;
-	struct yaml *top = node_new(arena, NODE_MAP, over);
-	CLEANUP_FREE struct merge *work = calloc(cap, sizeof(*work));
-	if (top == NULL || work == NULL) {
-		arena->failed = true;
-		return NULL;
-	}
-	work[n_work++] = (struct merge){base, over, top};
-	while (n_work > 0 && !arena->failed) {
-		struct merge merge = work[--n_work];
+	const struct yaml *top = note_merge(&work, arena, base, over);
+	while (work.n > 0 && !arena->failed) {
+		const struct merge merge = work.at[--work.n];
 
-		if (n_work + merge.base->n > cap) {
-			cap = 2 * (n_work + merge.base->n);
-			struct merge *larger = reallocarray(work, cap, sizeof(*work));
-			if (larger == NULL) {
-				arena->failed = true;
-				return NULL;
-			}
-			work = larger;
-		}
-		merge_pairs(&merge, arena, work, &n_work);
+		merge_pairs(&merge, arena, &work);
 	}
+	free(work.at);
 	return arena->failed ? NULL : top;
 }

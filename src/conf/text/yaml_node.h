@@ -94,6 +94,7 @@ const char *node_type_name(const struct yaml *node);
 struct yaml *node_new(struct arena *arena, enum node_type type, const struct yaml *at);
 struct yaml *node_with_room(struct arena *arena, enum node_type type,
                             const struct yaml *at, size_t n);
+struct yaml *node_copy_map(struct arena *arena, const struct yaml *map, size_t more);
 struct yaml *node_text(struct arena *arena, const struct yaml *at, const char *text);
 void node_count_part(struct yaml *whole, const struct yaml *part);
 const struct yaml *node_merge(struct arena *arena, const struct yaml *base,
