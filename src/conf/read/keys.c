@@ -186,7 +186,6 @@ add_map(struct key_list *collection, const struct schema_key *key, const struct 
 {
 	for (size_t i = 0; i < map->n; i++) {
 		const char *below = map->pairs[i].key->text;
-		const struct schema_type *type = key->type->values;
 
 		/* The whole path, which is the same however it was written. */
 		if (key->type == &schema_watch || key->type == &schema_needs)
@@ -194,12 +193,10 @@ add_map(struct key_list *collection, const struct schema_key *key, const struct 
 			    read_reference(collection->reader, collection->actor, below);
 		if (below == NULL)
 			return;
-		if (type == NULL)
-			type = schema_find(key->type->table, below, AT_NESTED)->type;
 		add_value(
 		    collection,
 		    arena_printf(collection->reader->keep, "%s.%s", key->name, below),
-		    type, map->pairs[i].value);
+		    schema_below(key->type, below), map->pairs[i].value);
 	}
 }
 

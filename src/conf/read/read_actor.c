@@ -40,37 +40,13 @@ split_command(struct reader *reader, const struct yaml *command)
 	return list;
 }
 
-/* What a key of a mapping of this type may hold; NULL: there is no such key. */
-static const struct schema_type *
-type_below(const struct schema_type *type, const char *name)
-{
-	if (type->values != NULL || type->table == NULL)
-		return type->values;
-	const struct schema_key *key = schema_find(type->table, name, AT_NESTED);
-	return key != NULL ? key->type : NULL;
-}
-
 static bool
 has_command_below(const struct yaml *map, const struct schema_type *type)
 {
 	for (size_t i = 0; i < map->n; i++)
-		if (type_below(type, map->pairs[i].key->text) == &schema_command)
+		if (schema_below(type, map->pairs[i].key->text) == &schema_command)
 			return true;
 	return false;
-}
-
-/* A mapping like this one, for other values; NULL: out of memory. */
-static struct yaml *
-copy_map(struct reader *reader, const struct yaml *map)
-{
-	struct yaml *copy = node_with_room(reader->scratch, NODE_MAP, map, map->n);
-
-	if (copy == NULL)
-		return NULL;
-	memcpy(copy->pairs, map->pairs, map->n * sizeof(*copy->pairs));
-	copy->dollar = map->dollar;
-	copy->n = map->n;
-	return copy;
 }
 
 /* A node that may be a mapping, with the commands in it split. */
@@ -80,11 +56,11 @@ split_below(struct reader *reader, const struct yaml *node,
 {
 	if (node->type != NODE_MAP || !has_command_below(node, type))
 		return node;
-	struct yaml *copy = copy_map(reader, node);
+	struct yaml *copy = node_copy_map(reader->scratch, node, 0);
 	if (copy == NULL)
 		return node;
 	for (size_t i = 0; i < copy->n; i++)
-		if (type_below(type, copy->pairs[i].key->text) == &schema_command)
+		if (schema_below(type, copy->pairs[i].key->text) == &schema_command)
 			copy->pairs[i].value =
 			    split_command(reader, node->pairs[i].value);
 	return copy;
@@ -99,7 +75,7 @@ split_commands(struct reader *reader, const struct yaml *node,
 		return split_command(reader, node);
 	if (node->type != NODE_MAP || type->values == NULL || type->values->table == NULL)
 		return split_below(reader, node, type);
-	struct yaml *copy = copy_map(reader, node);
+	struct yaml *copy = node_copy_map(reader->scratch, node, 0);
 	if (copy == NULL)
 		return node;
 	for (size_t i = 0; i < copy->n; i++)
@@ -172,16 +148,15 @@ take_keys(struct reader *reader, const struct yaml *map, const struct scope *sco
 		const struct schema_key *key = check_key(reader, map, name, view, up);
 		struct trail trail = {up, name->is_shell ? "shell" : name->text, 0};
 		const struct yaml *value = map->pairs[i].value;
-		const struct schema_type *type = name->is_shell ? &schema_text : NULL;
 
 		if (key == NULL || key->is_structure)
 			continue;
-		if (type == NULL) {
-			type = key->type;
-			if (type == &schema_command)
-				warn_of_shell(reader, value, &trail);
+		const struct schema_type *type =
+		    name->is_shell ? &schema_text : key->type;
+		if (type == &schema_command)
+			warn_of_shell(reader, value, &trail);
+		if (!name->is_shell)
 			value = split_commands(reader, value, type);
-		}
 		value = expand(reader, value, scope, &trail);
 		if (value == NULL || !check_value(reader, value, type, &trail))
 			continue;

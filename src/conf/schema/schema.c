@@ -9,6 +9,15 @@
 
 #include "base/assert.h"
 #include "base/suggest.h"
+#include "base/sum.h"
+
+/* An answer of schema_find(), by a hash of the name: an actor has mostly the keys that
+ * the actor before it has. */
+static struct found {
+	const struct schema_table *table;
+	unsigned int where;
+	const struct schema_key *key;
+} found[64];
 
 /*
  * The key of that name at a place of `where`; failing that, the key of that name at any
@@ -17,20 +26,34 @@
 const struct schema_key *
 schema_find(const struct schema_table *table, const char *name, unsigned int where)
 {
+	const size_t place = fnv_text(name) % ARRAY_SIZE(found);
 	const struct schema_key *elsewhere = NULL;
 
+	if (found[place].table == table && found[place].where == where &&
+	    strcmp(found[place].key->name, name) == 0)
+		return found[place].key;
 	for (size_t i = 0; i < table->n_keys; i++) {
 		const struct schema_key *key = &table->keys[i];
 
-		/* This runs for every key of every actor, and most names differ in the
-		 * first letter. */
-		if (key->name[0] != name[0] || strcmp(key->name, name) != 0)
+		if (strcmp(key->name, name) != 0)
 			continue;
-		if ((key->where & where) != 0)
-			return key;
 		elsewhere = key;
+		if ((key->where & where) != 0)
+			break;
 	}
+	if (elsewhere != NULL)
+		found[place] = (struct found){table, where, elsewhere};
 	return elsewhere;
+}
+
+/* What a key of a mapping of this type may hold; NULL: there is no such key. */
+const struct schema_type *
+schema_below(const struct schema_type *type, const char *name)
+{
+	if (type->values != NULL || type->table == NULL)
+		return type->values;
+	const struct schema_key *key = schema_find(type->table, name, AT_NESTED);
+	return key != NULL ? key->type : NULL;
 }
 
 /* "found, did you mean", as the end of the sentence about a text that was not understood.

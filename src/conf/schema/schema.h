@@ -156,6 +156,7 @@ enum ready_word { READY_WORD_EXEC, READY_WORD_NOTIFY, READY_WORD_EXIT, READY_WOR
 
 extern const char *const when_words[WHEN_WORD_MAX];
 
+const struct schema_type *schema_below(const struct schema_type *type, const char *name);
 const struct schema_key *schema_find(const struct schema_table *table, const char *name,
                                      unsigned int where);
 int schema_scan(const struct schema_type *type, const struct yaml *node,

@@ -122,20 +122,6 @@ show_text(const struct schema_type *type, const struct yaml *node, struct strbuf
 		strbuf_add_json(out, type->words[value.word]);
 }
 
-static const struct schema_type *
-type_below(const struct open_part *level)
-{
-	const struct schema_type *type = level->type;
-
-	if (level->node->type == NODE_LIST)
-		return type->items;
-	if (type->values != NULL || type->table == NULL)
-		return type->values;
-	const struct schema_key *key = schema_find(
-	    type->table, level->node->pairs[level->next].key->text, type->where);
-	return key != NULL ? key->type : NULL;
-}
-
 /* Print the opening of the next part of a list or mapping, and say what it is. */
 static const struct yaml *
 next_part(struct open_part *level, struct strbuf *out)
@@ -177,8 +163,14 @@ schema_show(const struct schema_type *type, const struct yaml *node)
 			strbuf_addc(&out,
 			            levels[--n].node->type == NODE_LIST ? ']' : '}');
 		if (n > 0) {
-			type = type_below(&levels[n - 1]);
-			node = next_part(&levels[n - 1], &out);
+			struct open_part *level = &levels[n - 1];
+
+			type =
+			    level->node->type == NODE_LIST
+			        ? level->type->items
+			        : schema_below(level->type,
+			                       level->node->pairs[level->next].key->text);
+			node = next_part(level, &out);
 		}
 	}
 	return strbuf_take(&out);
