@@ -42,6 +42,7 @@ sum_bytes(const void *data, size_t len, uint64_t seed)
 	for (size_t left = len / sizeof(words); left > 0; left--) {
 		memcpy(words, at, sizeof(words));
 		at += sizeof(words);
+#pragma GCC unroll 4
 		for (int i = 0; i < LANES; i++)
 			lanes[i] = stir(lanes[i], words[i]);
 	}

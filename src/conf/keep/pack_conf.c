@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/sum.h"
 #include "conf/keep/packed.h"
+#include "conf/text/arena.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
@@ -23,6 +24,18 @@ struct image {
 	size_t len;
 };
 
+#define PLACES_MAX 256
+/* Bytes of a usual actor in the block, and its texts that no other actor has. */
+#define BYTES_MIN  65536
+#define BYTES_EACH 1024
+#define TEXTS_EACH 4
+
+/* The place of the text at this address. */
+struct placed_text {
+	const char *text;
+	uint32_t place;
+};
+
 /* A block that is being made: all but the texts, the texts, and where each text is. */
 struct packer {
 	struct packed_visitor visitor;
@@ -30,13 +43,17 @@ struct packer {
 	size_t used, cap;
 	struct strbuf texts;
 	struct map places;
+	/* Of those met lately, by their address: thousands of actors have the same. */
+	struct placed_text lately[PLACES_MAX];
+	struct arena memory; /* of what follows */
 	struct conf_process *processes;
 	struct image *images; /* of these processes */
 	uint32_t n_processes;
 	uint32_t *process_of; /* for each actor the place of its process, from 1 */
 };
 
-/* Room for so many bytes at the end of the block, zeroed. */
+/* Room for so many bytes at the end of the block, which the caller fills; the bytes
+ * behind them that align the next are zeroed. */
 static int
 add_room(struct packer *packer, size_t bytes, size_t *ret_at)
 {
@@ -44,8 +61,8 @@ add_room(struct packer *packer, size_t bytes, size_t *ret_at)
 	size_t cap = packer->cap;
 
 	while (cap < needed)
-		cap = cap == 0 ? 65536 : cap * 2;
-	if (cap > packer->cap) {
+		cap *= 2;
+	if (packer->block == NULL || cap > packer->cap) {
 		unsigned char *larger = realloc(packer->block, cap);
 
 		if (larger == NULL)
@@ -53,7 +70,7 @@ add_room(struct packer *packer, size_t bytes, size_t *ret_at)
 		packer->block = larger;
 		packer->cap = cap;
 	}
-	memset(packer->block + packer->used, 0, needed - packer->used);
+	memset(packer->block + packer->used + bytes, 0, needed - packer->used - bytes);
 	*ret_at = packer->used;
 	packer->used = needed;
 	return 0;
@@ -63,16 +80,21 @@ add_room(struct packer *packer, size_t bytes, size_t *ret_at)
 static uint64_t
 place_text(struct packer *packer, const char *text)
 {
+	struct placed_text *lately = &packer->lately[(uintptr_t)text / 4 % PLACES_MAX];
 	uint32_t place;
 
-	if (map_get_name(&packer->places, text, &place))
-		return place;
-	if (packer->texts.len >= UINT32_MAX)
-		return 0;
-	place = (uint32_t)packer->texts.len + 1;
-	strbuf_add(&packer->texts, text, strlen(text) + 1);
-	if (packer->texts.failed || map_put_name(&packer->places, text, place) < 0)
-		return 0;
+	if (lately->text == text)
+		return lately->place;
+	if (!map_get_name(&packer->places, text, &place)) {
+		if (packer->texts.len >= UINT32_MAX)
+			return 0;
+		place = (uint32_t)packer->texts.len + 1;
+		strbuf_add(&packer->texts, text, strlen(text) + 1);
+		if (packer->texts.failed ||
+		    map_put_name(&packer->places, text, place) < 0)
+			return 0;
+	}
+	*lately = (struct placed_text){text, place};
 	return place;
 }
 
@@ -167,10 +189,9 @@ add_process(struct packer *packer, const struct conf_process *process,
 {
 	struct image *copy = &packer->images[packer->n_processes];
 
-	copy->bytes = malloc(image->len);
+	*copy = (struct image){arena_alloc(&packer->memory, image->len, 1), image->len};
 	if (copy->bytes == NULL)
 		return -ENOMEM;
-	copy->len = image->len;
 	memcpy(copy->bytes, image->bytes, image->len);
 	packer->processes[packer->n_processes++] = *process;
 	return 0;
@@ -184,9 +205,12 @@ find_processes(struct packer *packer, const struct conf *conf)
 	CLEANUP(map_done) struct map by_sum = {0};
 	int r = 0;
 
-	packer->processes = calloc(conf->n_actors, sizeof(*packer->processes));
-	packer->images = calloc(conf->n_actors, sizeof(*packer->images));
-	packer->process_of = calloc(conf->n_actors, sizeof(*packer->process_of));
+	packer->processes =
+	    arena_alloc(&packer->memory, conf->n_actors, sizeof(*packer->processes));
+	packer->images =
+	    arena_alloc(&packer->memory, conf->n_actors, sizeof(*packer->images));
+	packer->process_of =
+	    arena_alloc(&packer->memory, conf->n_actors, sizeof(*packer->process_of));
 	if (packer->processes == NULL || packer->images == NULL ||
 	    packer->process_of == NULL)
 		r = -ENOMEM;
@@ -194,8 +218,7 @@ find_processes(struct packer *packer, const struct conf *conf)
 		uint32_t *place = &packer->process_of[i];
 		struct image image;
 
-		if (i > 0 && memcmp(conf->actors[i].process, conf->actors[i - 1].process,
-		                    sizeof(struct conf_process)) == 0) {
+		if (i > 0 && conf->actors[i].process == conf->actors[i - 1].process) {
 			*place = place[-1];
 			continue;
 		}
@@ -233,8 +256,12 @@ static int
 pack_all(struct packer *packer, const struct conf *conf)
 {
 	size_t head, at;
-	int r = add_room(packer, sizeof(struct packed_head), &head);
+	int r = map_reserve(&packer->places, TEXTS_EACH * conf->n_actors);
 
+	/* Pages that remain unused take no memory. */
+	packer->cap = BYTES_MIN + (size_t)conf->n_actors * BYTES_EACH;
+	if (r == 0)
+		r = add_room(packer, sizeof(struct packed_head), &head);
 	if (r == 0)
 		r = add_room(packer, sizeof(*conf), &at);
 	if (r == 0)
@@ -329,6 +356,7 @@ conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
 	struct packer packer = {
 	    .visitor = {pack_texts, pack_array},
 	    .texts = STRBUF(CONF_MEMORY_MAX),
+	    .memory = ARENA(CONF_MEMORY_MAX),
 	};
 	int r = pack_all(&packer, conf);
 
@@ -336,11 +364,7 @@ conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
 		r = finish_block(&packer);
 	strbuf_done(&packer.texts);
 	map_done(&packer.places);
-	for (uint32_t i = 0; i < packer.n_processes; i++)
-		free(packer.images[i].bytes);
-	free(packer.images);
-	free(packer.processes);
-	free(packer.process_of);
+	arena_done(&packer.memory);
 	if (r == 0) {
 		*ret_block = packer.block;
 		*ret_bytes = packer.used;

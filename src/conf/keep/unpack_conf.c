@@ -241,24 +241,42 @@ check_file(int fd, size_t *ret_bytes, struct err *err)
 static int
 read_block(int fd, size_t bytes, struct conf *conf)
 {
-	unsigned char *block =
+	void *block =
 	    mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, fd, 0);
 
 	if (block == MAP_FAILED)
 		return -errno;
 	conf->block.at = block;
-	conf->block.bytes = bytes;
 	conf->block.is_mapped = true;
 	return 0;
 }
 
-static void
-blame(int r, struct err *err)
+/* A configuration for a block of so many bytes; NULL: out of memory. */
+static struct conf *
+new_conf(size_t bytes)
 {
+	struct conf *conf = calloc(1, sizeof(*conf));
+
+	if (conf != NULL)
+		conf->block = (struct conf_block){.bytes = bytes, .sealed_fd = -1};
+	return conf;
+}
+
+/* Unpack the block that the configuration has, where r is 0; else, and where that fails,
+ * say why and free the configuration. */
+static struct conf *
+unpack_or_free(struct conf *conf, int r, struct err *err)
+{
+	if (r == 0)
+		r = unpack_block(conf);
+	if (r == 0)
+		return conf;
 	if (r == -EBADMSG)
 		err_set(err, 0, "the configuration in memory is damaged");
-	else if (r < 0)
+	else
 		err_set(err, -r, "the configuration in memory");
+	conf_free(conf);
+	return NULL;
 }
 
 /*
@@ -270,28 +288,17 @@ blame(int r, struct err *err)
 struct conf *
 conf_unpack(int fd, struct err *err)
 {
-	struct conf *conf = calloc(1, sizeof(*conf));
 	size_t bytes = 0;
 
-	if (conf == NULL) {
-		blame(-ENOMEM, err);
+	if (check_file(fd, &bytes, err) < 0)
 		return NULL;
-	}
-	conf->block.sealed_fd = -1;
-	int r = check_file(fd, &bytes, err);
-	if (r == 0) {
-		r = read_block(fd, bytes, conf);
-		if (r == 0)
-			r = unpack_block(conf);
-		blame(r, err);
-	}
-	if (r == 0) {
-		/* Without a descriptor the configuration is packed on demand. */
+	struct conf *conf = new_conf(bytes);
+	int r = conf == NULL ? -ENOMEM : read_block(fd, bytes, conf);
+	conf = unpack_or_free(conf, r, err);
+	/* Without a descriptor the configuration is packed on demand. */
+	if (conf != NULL)
 		conf->block.sealed_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-		return conf;
-	}
-	conf_free(conf);
-	return NULL;
+	return conf;
 }
 
 /*
@@ -307,22 +314,11 @@ conf_unpack_block(const void *block, size_t bytes, struct err *err)
 		memcpy(&head, block, sizeof(head));
 	if (check_head(&head, bytes, err) < 0)
 		return NULL;
-	struct conf *conf = calloc(1, sizeof(*conf));
-	if (conf != NULL) {
-		conf->block.sealed_fd = -1;
+	struct conf *conf = new_conf(bytes);
+	if (conf != NULL)
 		conf->block.at = malloc(bytes);
-	}
-	if (conf == NULL || conf->block.at == NULL) {
-		conf_free(conf);
-		blame(-ENOMEM, err);
-		return NULL;
-	}
+	if (conf == NULL || conf->block.at == NULL)
+		return unpack_or_free(conf, -ENOMEM, err);
 	memcpy(conf->block.at, block, bytes);
-	conf->block.bytes = bytes;
-	int r = unpack_block(conf);
-	blame(r, err);
-	if (r == 0)
-		return conf;
-	conf_free(conf);
-	return NULL;
+	return unpack_or_free(conf, 0, err);
 }
