@@ -86,8 +86,7 @@ place_text(struct packer *packer, const char *text)
 	if (lately->text == text)
 		return lately->place;
 	if (!map_get_name(&packer->places, text, &place)) {
-		if (packer->texts.len >= UINT32_MAX)
-			return 0;
+		/* There are fewer bytes than CONF_MEMORY_MAX. */
 		place = (uint32_t)packer->texts.len + 1;
 		strbuf_add(&packer->texts, text, strlen(text) + 1);
 		if (packer->texts.failed ||

@@ -4,10 +4,8 @@
 
 #include "conf/read/expand.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/suggest.h"
 #include "conf/text/place.h"
 
@@ -269,26 +267,19 @@ const struct yaml *
 expand(struct reader *reader, const struct yaml *node, const struct scope *scope,
        const struct trail *trail)
 {
-	struct expansion expansion = {
-	    .reader = reader, .scope = scope, .out = STRBUF(EXPAND_BYTES_MAX)};
-	const struct yaml *copy = NULL;
-
 	if (!node->dollar)
 		return node;
+	struct expansion expansion = {
+	    .reader = reader, .scope = scope, .out = STRBUF(EXPAND_BYTES_MAX)};
+	struct expansion_step steps[NODE_HEIGHT_MAX];
+	const struct yaml *copy = NULL;
 	if (node->type == NODE_TEXT) {
 		copy = expand_text(&expansion, node, trail);
-		strbuf_done(&expansion.out);
-		return copy;
-	}
-	CLEANUP_FREE struct expansion_step *steps =
-	    calloc(NODE_HEIGHT_MAX, sizeof(*steps));
-	if (steps != NULL) {
+	} else {
 		steps[0] = (struct expansion_step){node, open_copy(reader->scratch, node),
 		                                   0, trail};
 		if (steps[0].to != NULL && copy_all(&expansion, steps, 1))
 			copy = steps[0].to;
-	} else {
-		reader->scratch->failed = true;
 	}
 	strbuf_done(&expansion.out);
 	return copy;

@@ -29,13 +29,23 @@ read_words(struct reader *reader, const struct yaml *node, const struct trail *t
 		return;
 	}
 	char **argv = arena_alloc(reader->keep, node->n + 1, sizeof(*argv));
+	char **before = reader->words;
 	if (argv == NULL)
 		return;
-	for (size_t i = 0; i < node->n; i++)
-		argv[i] = arena_dup(reader->keep, node->items[i]->text);
+	for (size_t i = 0; i < node->n; i++) {
+		const char *word = node->items[i]->text;
+
+		/* Mostly all words but one are those of the last command. */
+		if (before != NULL && *before != NULL && strcmp(*before, word) == 0)
+			argv[i] = *before;
+		else
+			argv[i] = arena_dup(reader->keep, word);
+		before += before != NULL && *before != NULL;
+	}
 	/* A program without a slash is looked for in PATH. */
-	if (strchr(node->items[0]->text, '/') != NULL)
-		argv[0] = read_path(reader, node->items[0], node->items[0]->text);
+	if (argv[0] != NULL && argv[0][0] != '/' && strchr(argv[0], '/') != NULL)
+		argv[0] = read_path(reader, node->items[0], argv[0]);
+	reader->words = argv;
 	*ret_argv = argv;
 }
 

@@ -49,6 +49,7 @@ struct reader {
 	struct recipes *recipes; /* recipe.c */
 	struct default_sets sets;
 	struct shown shown[SHOWN_MAX]; /* by the address of the node */
+	char **words;                  /* of the last command */
 	const struct rights *rights;   /* own_rights.c */
 	const char *read_file; /* the environment file found good last: not read again */
 	bool is_addition;      /* below a stand-in for a supervisor that runs */

@@ -33,11 +33,9 @@ defaults_of_supervisors(struct reader *reader, const struct yaml *defaults)
 {
 	if (defaults == NULL)
 		return NULL;
-	struct yaml *map = node_new(reader->scratch, NODE_MAP, defaults);
-	if (map != NULL)
-		map->pairs =
-		    arena_alloc(reader->scratch, defaults->n, sizeof(*map->pairs));
-	if (map == NULL || map->pairs == NULL)
+	struct yaml *map =
+	    node_with_room(reader->scratch, NODE_MAP, defaults, defaults->n);
+	if (map == NULL)
 		return NULL;
 	map->dollar = defaults->dollar;
 	for (size_t i = 0; i < defaults->n; i++) {
@@ -59,14 +57,17 @@ static struct conf_actor *
 add_actor(struct builder *builder)
 {
 	struct conf *conf = builder->reader->conf;
-	struct conf_process *process =
-	    arena_alloc(builder->reader->keep, 1, sizeof(*process));
+	struct conf_process *process = builder->spare;
 
+	if (process == NULL)
+		process = arena_alloc(builder->reader->keep, 1, sizeof(*process));
 	if (process == NULL ||
 	    !ARRAY_RESERVE(conf->actors, conf->n_actors, builder->cap)) {
 		builder->reader->keep->failed = true;
 		return NULL;
 	}
+	builder->spare = NULL;
+	memset(process, 0, sizeof(*process));
 	conf->actors[conf->n_actors] = (struct conf_actor){.process = process};
 	return &conf->actors[conf->n_actors++];
 }
@@ -214,18 +215,25 @@ add_directory(struct reader *reader, const struct yaml *map,
 		return map;
 	struct yaml *text =
 	    node_text(reader->scratch, map, place_directory(reader->scratch, file));
-	struct yaml *copy = node_new(reader->scratch, NODE_MAP, map);
+	struct yaml *copy = node_copy_map(reader->scratch, map, 1);
 	if (text == NULL || text->text == NULL || copy == NULL)
 		return map;
-	copy->pairs = arena_alloc(reader->scratch, map->n + 1, sizeof(*copy->pairs));
-	if (copy->pairs == NULL)
-		return map;
-	if (map->n > 0)
-		memcpy(copy->pairs, map->pairs, map->n * sizeof(*copy->pairs));
-	copy->n = map->n;
 	copy->pairs[copy->n++] =
 	    (struct node_pair){node_text(reader->scratch, map, "directory"), text};
 	return copy;
+}
+
+/* Most actors differ in their command alone: then the process is that of the actor
+ * before, and its memory is for the next. */
+static void
+share_process(struct builder *builder, uint32_t index)
+{
+	struct conf_actor *actor = &builder->reader->conf->actors[index];
+
+	if (memcmp(actor->process, actor[-1].process, sizeof(*actor->process)) != 0)
+		return;
+	builder->spare = actor->process;
+	actor->process = actor[-1].process;
 }
 
 /* Build the next instance of the child at hand, and go down into its children. */
@@ -255,6 +263,7 @@ build_actor(struct builder *builder, struct brood *brood)
 	check_kind(builder, child, trail);
 	actor->spec.kind = kind_of(child->map);
 	actor_read(reader, add_directory(reader, child->map, actor), scope, trail, actor);
+	share_process(builder, index);
 	brood->child.done++;
 	if (children != NULL)
 		push_children(builder, children, scope, trail, index);
@@ -356,7 +365,13 @@ begin_build(struct reader *reader, const struct tree_input *input)
 		builder->input = input;
 		builder->supervisor_defaults =
 		    defaults_of_supervisors(reader, input->defaults);
-		if (index_names(input->templates, &builder->templates))
+		/* Mostly these and /user are all there are. */
+		builder->cap = 1 + (input->children == NULL ? 0 : input->children->n);
+		if (builder->cap > CONF_ACTORS_MAX)
+			builder->cap = CONF_ACTORS_MAX;
+		if (ARRAY_RESIZE(reader->conf->actors, builder->cap) &&
+		    map_reserve(&reader->conf->by_path, builder->cap) == 0 &&
+		    index_names(input->templates, &builder->templates))
 			return builder;
 	}
 	reader->scratch->failed = true;

@@ -48,16 +48,13 @@ take_shell(struct builder *builder, const struct yaml *map, const struct trail *
 		return map;
 	}
 	struct yaml *key = node_text(arena, node_key(map, "shell"), "command");
-	struct yaml *copy = node_with_room(arena, NODE_MAP, map, map->n);
+	struct yaml *copy = node_copy_map(arena, map, 0);
 	if (key == NULL || copy == NULL)
 		return map;
 	key->is_shell = true;
-	copy->dollar = map->dollar;
-	for (copy->n = 0; copy->n < map->n; copy->n++) {
-		copy->pairs[copy->n] = map->pairs[copy->n];
-		if (map->pairs[copy->n].value == text)
-			copy->pairs[copy->n].key = key;
-	}
+	for (size_t i = 0; i < copy->n; i++)
+		if (copy->pairs[i].value == text)
+			copy->pairs[i].key = key;
 	return copy;
 }
 

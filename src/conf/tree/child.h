@@ -40,6 +40,7 @@ struct builder {
 	const struct yaml *supervisor_defaults;
 	struct brood broods[SPEC_DEPTH_MAX];
 	size_t n_broods, cap;
+	struct conf_process *spare; /* that the last actor did not need, or NULL */
 	bool only_checks;   /* an actor with 0 replicas is built, too, and so checked */
 	bool left_out_some; /* an actor with 0 replicas was left out */
 	bool is_addition;   /* a single actor, `replicas` ignored … */

@@ -112,19 +112,23 @@ find_moved(struct planner *planner)
 
 /* ---- keys ---- */
 
+static const struct conf_socket *
+find_socket(const struct conf_actor *actor, const char *name)
+{
+	for (size_t i = 0; i < actor->process->n_sockets; i++)
+		if (strcmp(actor->process->sockets[i].name, name) == 0)
+			return &actor->process->sockets[i];
+	return NULL;
+}
+
 /* True if the process would get the same socket: same address, same name. */
 static bool
 is_same_socket(const struct conf_actor *old, const struct conf_actor *new_actor,
                const char *name)
 {
-	const struct conf_socket *a = NULL, *b = NULL;
+	const struct conf_socket *a = find_socket(old, name);
+	const struct conf_socket *b = find_socket(new_actor, name);
 
-	for (size_t i = 0; i < old->process->n_sockets; i++)
-		if (strcmp(old->process->sockets[i].name, name) == 0)
-			a = &old->process->sockets[i];
-	for (size_t i = 0; i < new_actor->process->n_sockets; i++)
-		if (strcmp(new_actor->process->sockets[i].name, name) == 0)
-			b = &new_actor->process->sockets[i];
 	return a != NULL && b != NULL && a->kind == b->kind && a->port == b->port &&
 	       strcmp(a->address, b->address) == 0;
 }
