@@ -27,6 +27,7 @@ from taken import mapped_kib, memory_files_kib
 
 KINDS = (Bare, SupdLean, Supd)
 DESCRIPTORS = 20000
+MANY = 10000            # --many says how many there are in these rows
 CAPTURED = 9500         # actors with two descriptors each, and some to spare
 SPARE = 1000            # processes that others may start meanwhile
 PR_SET_CHILD_SUBREAPER = 36
@@ -66,12 +67,12 @@ class Row:
         return figure >= target if self.least else figure <= target
 
 
-SIZES = (100, 1000, 5000, 10000, 19000)
+SIZES = {100: "100", 1000: "1,000", 5000: "5,000", MANY: "{many:,}", 19000: "19,000"}
 ACTS = {"same": "`apply` of nothing changed", "one": "`apply` of one changed actor",
         "diff": "`diff`", "storm": "a storm of all", "metrics": "`supctl metrics`"}
 ROWS = {
-    **{f"latency {n}": Row(f"restart latency, median of {n:,} actors", "{:.0f} µs", 1.25, 1.35,
-                           ratio=True) for n in SIZES},
+    **{f"latency {n}": Row(f"restart latency, median of {size} actors", "{:.0f} µs", 1.25, 1.35,
+                           ratio=True) for n, size in SIZES.items()},
     "tail": Row("restart latency of 1,000 actors, p99 / p50", "{:.2f}", 2, 2),
     "busy": Row("restart latency, median of 100, beside three busy loops", "{:.0f} µs", 2, 2,
                 ratio=True),
@@ -79,11 +80,11 @@ ROWS = {
                 900),
     "status 1": Row("status of one among 1,000 (bare: `cat`)", "{:.2f} ms", 1.3, 1.3, ratio=True),
     "status 1000": Row("status of 1,000", "{:.1f} ms", 2.5, 2.5),
-    "status 10000": Row("status of 10,000", "{:.1f} ms", 16, 16),
+    "status 10000": Row("status of {many:,}", "{:.1f} ms", 16, 16),
     "metrics 1000": Row("metrics of 1,000, an actor", "{:.1f} µs", 25, 25),
-    "metrics 10000": Row("metrics of 10,000, an actor", "{:.1f} µs", 25, 25),
-    "metrics wall": Row("metrics of 10,000, `supctl metrics`", "{:.0f} ms", 250, 250),
-    **{f"ping {act}": Row(f"longest Ping of 10,000 during {title}", "{:.1f} ms", 20, 20)
+    "metrics 10000": Row("metrics of {many:,}, an actor", "{:.1f} µs", 25, 25),
+    "metrics wall": Row("metrics of {many:,}, `supctl metrics`", "{:.0f} ms", 250, 250),
+    **{f"ping {act}": Row(f"longest Ping of {{many:,}} during {title}", "{:.1f} ms", 20, 20)
        for act, title in ACTS.items()},
     "each": Row("memory an actor (PSS), from 100 to 1,000", "{:.2f} KiB", 5, 5),
     "fixed": Row("… without actors", "{:.0f} KiB", 3584, 3584),
@@ -103,18 +104,11 @@ ROWS = {
     "captured restart": Row("… restart of one of them", "{:.0f} µs"),
     "captured status": Row("… their status", "{:.1f} ms"),
     "captured stop": Row("… their stop", "{:.0f} ms"),
-    "idle": Row("context switches in {idle} s idle, 10,000 actors", "{:.0f}", 0, 0),
+    "idle": Row("context switches in {idle} s idle, {many:,} actors", "{:.0f}", 0, 0),
 }
 
 
 # ---- what helps to measure -----------------------------------------------------------------
-
-def size_of(kind, n):
-    """How many actors of this kind there are in the row of n; 0: it has no place there."""
-    if kind is not Supd or n <= CAPTURED:
-        return n
-    return CAPTURED if n == 10000 else 0
-
 
 def check_room(n):
     """Without room for these processes others of the machine would get none either."""
@@ -201,12 +195,13 @@ def on_term(*_):
 @contextlib.contextmanager
 def busy_loops(count):
     """Busy loops; neither they nor what is started beside them is at SCHED_FIFO, where a loop
-    lets nothing else run."""
+    lets nothing else run.  Each has a session, as of those the kernel lets each have its share."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     loops = []
     try:
         for _ in range(count):
-            loops.append(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+            loops.append(subprocess.Popen([sys.executable, "-c", "while True: pass"],
+                                          start_new_session=True))
         yield
     finally:
         for loop in loops:
@@ -223,12 +218,19 @@ class Targets(Bench):
             yield system
             measure_stop(system)
 
+    def size_of(self, kind, n):
+        """How many actors there are in the row of n; 0: this kind has no place there."""
+        size = self.options.many if n == MANY else n
+        if kind is not Supd or size <= CAPTURED:
+            return size
+        return CAPTURED if n == MANY else 0
+
     def each(self, n, kinds=(SupdLean, Supd)):
         """The systems, started one after the other."""
         for kind in kinds:
-            if size_of(kind, n):
-                print(f"  {kind.name}: {size_of(kind, n):,} actors", file=sys.stderr)
-                with self.started(kind, size_of(kind, n)) as system:
+            if size := self.size_of(kind, n):
+                print(f"  {kind.name}: {size:,} actors", file=sys.stderr)
+                with self.started(kind, size) as system:
                     yield system
 
     # ---- the groups of rows --------------------------------------------------------------
@@ -250,7 +252,7 @@ class Targets(Bench):
             middle = statistics.median(spent)
             self.note("latency 1000", system, middle)
             self.note("tail", system, statistics.quantiles(spent, n=100)[98] / middle)
-        for n in SIZES[2:]:
+        for n in (5000, MANY, 19000):
             for system in self.each(n, KINDS):
                 self.note(f"latency {n}", system,
                           statistics.median(latencies([system], 300)[0]))
@@ -281,22 +283,22 @@ class Targets(Bench):
                 for asked in (bare, system):
                     self.note("status 1", asked, statistics.median(walls[asked.name]))
                 self.note("status 1000", system, measure_status(system, 20))
-        for system in self.each(10000):
+        for system in self.each(MANY):
             measure_storm(system)
             self.note("status 10000", system, measure_status(system, 20))
 
     def metrics(self):
-        for n in (1000, 10000):
+        for n in (1000, MANY):
             for system in self.each(n):
                 measure_storm(system)
                 argv = system.supctl_argv("metrics")
                 wall = statistics.median(wall_ms(argv) for _ in range(5))
                 self.note(f"metrics {n}", system, wall * 1e3 / system.n)
-                if n == 10000:
+                if n == MANY:
                     self.note("metrics wall", system, wall)
 
     def pings(self):
-        for system in self.each(10000):
+        for system in self.each(MANY):
             apply = system.supctl_argv("apply")
             self.note("ping same", system, longest_ping_ms(system, apply))
             is_changed = change_first(system, 1)
@@ -372,7 +374,7 @@ class Targets(Bench):
             self.note("captured stop", system, measure_stop(system))
 
     def idle(self):
-        for system in self.each(10000):
+        for system in self.each(MANY):
             self.note("idle", system, measure_idle(system, self.options.idle))
 
     # ---- all of it -------------------------------------------------------------------------
@@ -439,6 +441,7 @@ def parse():
     parser.add_argument("--bin", default=".", help="the build directory")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--rows", default=",".join(Targets.GROUPS), help="these groups alone")
+    parser.add_argument("--many", type=int, default=MANY, help="actors in the larger rows")
     parser.add_argument("--restarts", type=int, default=20000, help="of which memory grows")
     parser.add_argument("--idle", type=int, default=10, help="seconds")
     parser.add_argument("--fifo", action="store_true", help="at SCHED_FIFO, where allowed")
