@@ -324,6 +324,17 @@ strbuf_control_length(const char *p, const char *end)
 	return c == 0xc2 && p + 1 < end && (unsigned char)p[1] < 0xa0 ? 2 : 0;
 }
 
+/* True if the eight bytes from p on are ASCII without control characters. */
+static inline bool
+are_visible(const char *p)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t bytes;
+
+	memcpy(&bytes, p, sizeof(bytes));
+	return ((bytes | (bytes - ones * 0x20) | (bytes + ones)) & ones * 0x80) == 0;
+}
+
 /*
  * Append text from outside for people to read, on one line: control characters, which a
  * terminal would obey, are written as escapes.
@@ -338,6 +349,8 @@ strbuf_add_visible(struct strbuf *sb, const char *text, size_t len)
 		const char *start = p;
 		size_t control = 0;
 
+		while (end - p >= 8 && are_visible(p))
+			p += 8;
 		while (p < end && (control = strbuf_control_length(p, end)) == 0)
 			p++;
 		strbuf_add(sb, start, (size_t)(p - start));

@@ -17,8 +17,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import (INSTRUMENTED, PROBE, SUPD, TOP_BUILD, Failure, Skip, check, comment, main,
-                     program, test)
+from harness import (INSTRUMENTED, PROBE, SUPCTL, SUPD, TOP_BUILD, Failure, Skip, check, comment,
+                     main, program, test)
 from supd import Supd
 
 RESTARTS = 50
@@ -119,6 +119,27 @@ def answers(box):
         each = dump(box, guardian, 2 * k + 2)["all"][1] // (10 * len(NAMES))
         comment(f"{each} instructions in the guardian for an actor by {method}")
         check(each <= most, f"{each} instructions for an actor by {method}")
+
+
+def count_supctl(box, socket, *words):
+    """All instructions of one supctl."""
+    path = box.path("out.supctl")
+    subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={path}", SUPCTL, "-s", socket, *words],
+                   check=True, capture_output=True, timeout=60)
+    with open(path, encoding="utf8") as file:
+        return read_calls(file.read())["all"][1]
+
+
+@test("an actor that has failed takes at most 6,800 instructions in supctl, in a list of all", timeout=120)
+def listed(box):
+    s, _ = begin(box)
+    for name in NAMES:
+        os.kill(s.pids[name], signal.SIGKILL)
+        s.started(name, 2)
+    one, every = count_supctl(box, s.socket, "list", NAMES[0]), count_supctl(box, s.socket, "list")
+    each = (every - one) // len(NAMES)
+    comment(f"{each} instructions in supctl for an actor, {one} for a list of one")
+    check(each <= 6800, f"{each} instructions for an actor")
 
 
 main()

@@ -120,7 +120,7 @@ START_TEST(ten_thousand_actors_are_streamed_to_a_reader_however_slow)
 		    fake->supd.control->attention.tqh_first == NULL
 		        ? conn_unsent(TAILQ_FIRST(&fake->supd.control->conns))
 		        : 0,
-		    CONTROL_OUT_STREAM + 4096);
+		    CONTROL_OUT_PIECE + 4096);
 		n++;
 	}
 	json_decref(reply);

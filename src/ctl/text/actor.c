@@ -96,7 +96,7 @@ static const struct scan_field actor_fields[] = {
 bool
 actor_read(struct scan *scan, struct actor_view *ret)
 {
-	struct actor_view actor = {
+	*ret = (struct actor_view){
 	    .healthy = true,
 	    .last_exit = {.killed_after_ms = -1},
 	    .uptime_ms = -1,
@@ -105,13 +105,10 @@ actor_read(struct scan *scan, struct actor_view *ret)
 	    .resources = {false, -1, -1, -1, -1, -1, -1},
 	};
 
-	actor.raw.at = scan->p;
-	scan_fields(scan, actor_fields, ARRAY_SIZE(actor_fields), &actor);
-	actor.raw.len = (size_t)(scan->p - actor.raw.at);
-	if (scan->bad || actor.path.at == NULL || actor.state.at == NULL)
-		return false;
-	*ret = actor;
-	return true;
+	ret->raw.at = scan->p;
+	scan_fields(scan, actor_fields, ARRAY_SIZE(actor_fields), ret);
+	ret->raw.len = (size_t)(scan->p - ret->raw.at);
+	return !scan->bad && ret->path.at != NULL && ret->state.at != NULL;
 }
 
 /*
@@ -208,10 +205,9 @@ actor_is_within(struct span path, const char *top)
 {
 	size_t len = strlen(top);
 
-	if (len == 1)
-		return true; /* "/" */
-	return path.len >= len && memcmp(path.at, top, len) == 0 &&
-	       (path.len == len || path.at[len] == '/');
+	/* Below "/" is everything. */
+	return len == 1 || (path.len >= len && memcmp(path.at, top, len) == 0 &&
+	                    (path.len == len || path.at[len] == '/'));
 }
 
 /* True if something is wrong with the actor itself, not only with those below it. */
@@ -240,10 +236,10 @@ actor_name(const struct actor_view *actor)
 {
 	struct span path = actor->path;
 	const char *slash = memrchr(path.at, '/', path.len);
-	const char *name = slash != NULL ? slash + 1 : path.at;
-	size_t before = (size_t)(name - path.at);
+	const size_t before = slash != NULL ? (size_t)(slash + 1 - path.at) : 0;
 
-	return path.len > before ? (struct span){name, path.len - before} : path;
+	return path.len > before ? (struct span){path.at + before, path.len - before}
+	                         : path;
 }
 
 /* How a state is shown. */

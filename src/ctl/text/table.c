@@ -64,7 +64,7 @@ table_end(struct table *table, enum colour colour)
 		return;
 	}
 	table->cells[table->n] =
-	    make_cell(table, colour, (uint32_t)(table->n % table->columns));
+	    make_cell(table, colour, (uint32_t)table->n % table->columns);
 	table->n++;
 }
 

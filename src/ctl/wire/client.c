@@ -17,6 +17,9 @@
 #include "base/cleanup.h"
 
 #define INTERFACE_PREFIX "io.supd.Control."
+/* How much is read at a time.  Each page of more than that would be touched once, which
+ * takes longer than another call of recv(). */
+#define RECEIVE_BYTES (16 * 1024)
 
 /* CLOCK_MONOTONIC in milliseconds. */
 uint64_t
@@ -326,7 +329,7 @@ parse_reply(struct span message, struct reply *ret, struct err *err)
 static int
 receive(struct client *client)
 {
-	char data[VARLINK_FEED_MAX];
+	char data[RECEIVE_BYTES];
 	ssize_t n = recv(client->fd, data, sizeof(data), MSG_DONTWAIT);
 
 	if (n > 0)

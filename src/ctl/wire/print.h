@@ -16,7 +16,7 @@
 #include "ctl/wire/scan.h"
 
 #define OUT_BYTES_MAX   (256 * 1024 * 1024)
-#define OUT_FLUSH_BYTES (64 * 1024)
+#define OUT_FLUSH_BYTES (32 * 1024)
 
 struct out {
 	int fd;

@@ -268,32 +268,38 @@ scan_value(struct scan *scan)
 	                 : (struct span){start, (size_t)(scan->p - start)};
 }
 
-/* The member of this name; the search begins behind the one that was found last. */
+/* The member of this name, or NULL. */
 static const struct scan_field *
-find_field(const struct scan_field *fields, size_t n, size_t next, struct span name)
+find_field(const struct scan_field *fields, size_t n, struct span name)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct scan_field *field = &fields[(next + i) % n];
-
-		if (field->len == name.len + sizeof("\"\":") - 1 &&
-		    memcmp(field->text + 1, name.at, name.len) == 0)
-			return field;
-	}
+	for (size_t i = 0; i < n; i++)
+		if (fields[i].len == name.len + sizeof("\"\":") - 1 &&
+		    memcmp(fields[i].text + 1, name.at, name.len) == 0)
+			return &fields[i];
 	return NULL;
 }
 
-/* Go on to the value of the next member if it has this name and no blanks, as supd writes
- * it; else false. */
-static inline bool
-accept_member(struct scan *scan, const struct scan_field *field)
+/*
+ * Go on to the value of the next member if it is one of these and stands there without
+ * blanks, as supd writes it; else NULL.  Where it is, its first letter tells most others
+ * from it.
+ */
+static inline const struct scan_field *
+accept_member(struct scan *scan, const struct scan_field *fields, size_t n)
 {
 	const char *quote = scan->p + (scan->p < scan->end && *scan->p == ',');
+	const size_t left = (size_t)(scan->end - quote);
 
-	if ((size_t)(scan->end - quote) < field->len ||
-	    memcmp(quote, field->text, field->len) != 0)
-		return false;
-	scan->p = quote + field->len;
-	return true;
+	if (left < sizeof("\"\":") || *quote != '"')
+		return NULL;
+	for (const struct scan_field *field = fields; field < fields + n; field++) {
+		if (field->text[1] == quote[1] && field->len <= left &&
+		    memcmp(quote, field->text, field->len) == 0) {
+			scan->p = quote + field->len;
+			return field;
+		}
+	}
+	return NULL;
 }
 
 /*
@@ -310,12 +316,11 @@ scan_fields(struct scan *scan, const struct scan_field *fields, size_t n, void *
 	scan_object(scan);
 	while (true) {
 		/* Members come in the order of the table as a rule. */
-		if (next < n && accept_member(scan, &fields[next]))
-			field = &fields[next];
-		else if (scan_member(scan, &name))
-			field = find_field(fields, n, next, name);
-		else
+		field = accept_member(scan, fields + next, n - next);
+		if (field == NULL && !scan_member(scan, &name))
 			return;
+		if (field == NULL)
+			field = find_field(fields, n, name);
 		if (field == NULL) {
 			(void)scan_value(scan);
 			continue;

@@ -36,21 +36,12 @@ read_hex4(const char *p, const char *end)
 static void
 add_utf8(struct strbuf *out, uint32_t c)
 {
-	if (c < 0x80) {
-		strbuf_addc(out, (char)c);
-	} else if (c < 0x800) {
-		strbuf_addc(out, (char)(0xc0 | c >> 6));
-		strbuf_addc(out, (char)(0x80 | (c & 0x3f)));
-	} else if (c < 0x10000) {
-		strbuf_addc(out, (char)(0xe0 | c >> 12));
-		strbuf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-		strbuf_addc(out, (char)(0x80 | (c & 0x3f)));
-	} else {
-		strbuf_addc(out, (char)(0xf0 | c >> 18));
-		strbuf_addc(out, (char)(0x80 | (c >> 12 & 0x3f)));
-		strbuf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-		strbuf_addc(out, (char)(0x80 | (c & 0x3f)));
-	}
+	static const unsigned char heads[] = {0, 0xc0, 0xe0, 0xf0};
+	const unsigned int more = (c >= 0x80) + (c >= 0x800) + (c >= 0x10000);
+
+	strbuf_addc(out, (char)(heads[more] | c >> 6 * more));
+	for (unsigned int i = more; i-- > 0;)
+		strbuf_addc(out, (char)(0x80 | (c >> 6 * i & 0x3f)));
 }
 
 /* The character of a \u escape, p behind the u; *ret_used: how much of the text it is. */

@@ -21,8 +21,8 @@ struct span {
 static inline bool
 span_is(struct span span, const char *text)
 {
-	return span.at != NULL && strncmp(text, span.at, span.len) == 0 &&
-	       text[span.len] == '\0';
+	return span.at != NULL && span.len == strlen(text) &&
+	       memcmp(span.at, text, strlen(text)) == 0;
 }
 
 bool span_is_object(struct span span);

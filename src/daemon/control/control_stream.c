@@ -45,7 +45,7 @@ list_progress(struct conn *conn)
 	bool last = false;
 
 	clock.wanted = call->wanted;
-	while (!last && conn_unsent(conn) < CONTROL_OUT_STREAM) {
+	while (!last && conn_unsent(conn) < CONTROL_OUT_PIECE) {
 		struct strbuf *out = reply_begin(conn);
 		size_t next = at < call->list.n ? next_valid(conn, at + 1) : at;
 

@@ -59,6 +59,9 @@
 /* Bytes that one connection may have to be sent, and when a call or a stream goes on. */
 #define CONTROL_OUT_MAX    (2 * VARLINK_REPLY_MAX)
 #define CONTROL_OUT_STREAM (256 * 1024)
+/* A list of actors is sent in pieces of so many bytes: its client reads one while the
+ * next is made. */
+#define CONTROL_OUT_PIECE (32 * 1024)
 /* … that all connections of one observer, and of all of them, may have before another of
  * their calls is begun. */
 #define CONTROL_OUT_UID      (16 * 1024 * 1024)
