@@ -46,7 +46,9 @@ output_find(const struct output *output, const char *path, unsigned int name)
 {
 	uint32_t at;
 
-	return !map_get(&output->by_key, output_key(path, name), &at) ||
+	/* As of most names: the search for what is not there would cost as much. */
+	return output->n_named[name] == 0 ||
+	               !map_get(&output->by_key, output_key(path, name), &at) ||
 	               strcmp(output->pipes[at].path, path) != 0
 	           ? NULL
 	           : &output->pipes[at];
@@ -77,14 +79,6 @@ output_make_pipe(struct output_ends *ret)
 	return fd_raise(fd);
 }
 
-static int
-output_reserve_pipe(struct output *output)
-{
-	if (output->n >= PIPES_MAX)
-		return -ENOSPC;
-	return ARRAY_RESERVE(output->pipes, output->n, output->cap) ? 0 : -ENOMEM;
-}
-
 /* Enter a pipe; `fd` is the table's if this succeeds.  -errno. */
 int
 output_enter(struct output *output, const char *path, unsigned int name, int fd,
@@ -93,8 +87,10 @@ output_enter(struct output *output, const char *path, unsigned int name, int fd,
 	const uint64_t key = output_key(path, name);
 	char *copy = strdup(path);
 	uint32_t at;
-	int r = copy == NULL ? -ENOMEM : output_reserve_pipe(output);
+	int r = output->n >= PIPES_MAX ? -ENOSPC : 0;
 
+	if (copy == NULL || !ARRAY_RESERVE(output->pipes, output->n, output->cap))
+		r = -ENOMEM;
 	if (r == 0 && map_get(&output->by_key, key, &at))
 		r = -EEXIST;
 	if (r == 0)
@@ -103,6 +99,7 @@ output_enter(struct output *output, const char *path, unsigned int name, int fd,
 		free(copy);
 		return r;
 	}
+	output->n_named[name]++;
 	*ret = &output->pipes[output->n++];
 	**ret = (struct output_pipe){
 	    .stream = {.key = key, .pipe_fd = fd, .entry = STATE_NONE},

@@ -57,6 +57,7 @@ drop_pipe(struct output *output, struct output_pipe *pipe)
 		output_name_again(output);
 	keeper_release(output->messages->keeper, pipe->stream.key);
 	map_remove(&output->by_key, pipe->stream.key);
+	output->n_named[pipe->name]--;
 	fd_close(&pipe->stream.pipe_fd);
 	free(pipe->path);
 	if (pipe != last) {

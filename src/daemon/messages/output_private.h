@@ -57,6 +57,7 @@ struct output {
 	int staging[2];
 	struct output_pipe *pipes;
 	size_t n, cap;
+	size_t n_named[PIPE_INPUT + 1]; /* of the pipes */
 	struct map by_key;
 	struct log_pace trouble; /* of the lines about files that cannot be written */
 	uint64_t spare[OUTPUT_HELD_MAX]; /* keys of pipes, the next to be let go first */

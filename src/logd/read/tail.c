@@ -55,21 +55,22 @@ is_at(const struct tail *tail, uint32_t entry, uint64_t key)
 }
 
 /* The entry of a stream, or NULL.  A stream without a known entry is looked for in all of
- * them. */
+ * them, from behind the one that was found last: where all actors end, the entry of the
+ * next one is often there. */
 static const struct state_entry *
-find_entry(const struct tail *tail, struct tail_stream *stream)
+find_entry(struct tail *tail, struct tail_stream *stream)
 {
 	if (tail->head == NULL)
 		return NULL;
 	uint32_t used = __atomic_load_n(&tail->head->used, __ATOMIC_ACQUIRE);
 	if (used > STATE_STREAMS_MAX)
 		return NULL;
-	if (stream->entry < used && is_at(tail, stream->entry, stream->key))
-		return &tail->entries[stream->entry];
-	for (uint32_t i = 0; i < used; i++) {
-		if (is_at(tail, i, stream->key)) {
-			stream->entry = i;
-			return &tail->entries[i];
+	for (uint32_t i = 0; i <= used; i++) {
+		const uint32_t at = i == 0 ? stream->entry : (tail->found + i) % used;
+
+		if (at < used && is_at(tail, at, stream->key)) {
+			tail->found = stream->entry = at;
+			return &tail->entries[at];
 		}
 	}
 	return NULL;
@@ -158,7 +159,7 @@ peek_pipe(struct tail *tail, const struct tail_stream *stream, size_t fill, char
  * began.
  */
 int
-tail_blocked(const struct tail *tail, struct tail_stream *stream, uint64_t *ret_lost)
+tail_blocked(struct tail *tail, struct tail_stream *stream, uint64_t *ret_lost)
 {
 	const struct state_entry *entry = find_entry(tail, stream);
 
@@ -191,7 +192,7 @@ tail_is_troubled(const struct tail *tail)
  * that: no less than `known`, what it had said before.
  */
 uint64_t
-tail_total(const struct tail *tail, struct tail_stream *stream, uint64_t known)
+tail_total(struct tail *tail, struct tail_stream *stream, uint64_t known)
 {
 	const struct state_entry *entry = find_entry(tail, stream);
 	uint64_t total = 0;

@@ -21,7 +21,8 @@ struct tail {
 	int fd;                        /* the state: the caller's */
 	const struct state_head *head; /* NULL: nothing is known but what is in pipes */
 	const struct state_entry *entries;
-	int copy[2]; /* an empty pipe that takes copies of what is in others */
+	uint32_t found; /* the entry that was looked at last */
+	int copy[2];    /* an empty pipe that takes copies of what is in others */
 };
 
 /* A stream, in a request. */
@@ -36,8 +37,8 @@ void tail_init(struct tail *tail);
 void tail_open(struct tail *tail, int state_fd);
 void tail_close(struct tail *tail);
 bool tail_is_troubled(const struct tail *tail);
-int tail_blocked(const struct tail *tail, struct tail_stream *stream, uint64_t *ret_lost);
-uint64_t tail_total(const struct tail *tail, struct tail_stream *stream, uint64_t known);
+int tail_blocked(struct tail *tail, struct tail_stream *stream, uint64_t *ret_lost);
+uint64_t tail_total(struct tail *tail, struct tail_stream *stream, uint64_t known);
 size_t tail_read(struct tail *tail, struct tail_stream *stream, char *buf, size_t size,
                  uint64_t *ret_total);
 
