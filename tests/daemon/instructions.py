@@ -95,14 +95,14 @@ def begin(box, **spec):
     return s, s.guardian()
 
 
-@test("a restart takes at most 40,000 instructions with a cgroup and a log", timeout=120)
+@test("a restart takes at most 38,500 instructions with a cgroup and a log", timeout=120)
 def defaults(box):
-    count(box, 40000)
+    count(box, 38500)
 
 
-@test("a restart without cgroup and log takes at most 38,000 instructions", timeout=120)
+@test("a restart without cgroup and log takes at most 36,500 instructions", timeout=120)
 def lean(box):
-    count(box, 38000, containment="session", output="inherit")
+    count(box, 36500, containment="session", output="inherit")
 
 
 @test("of an actor that has failed the figures take at most 48,000 instructions, a line 3,500", timeout=120)

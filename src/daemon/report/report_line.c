@@ -26,13 +26,12 @@ failure_level(const struct action *action)
 	    [RULE_LOG_INFO] = LOG_LEVEL_INFO,
 	    [RULE_LOG_OFF] = LOG_LEVEL_MAX,
 	};
-	const enum directive directive = action->ruling.directive;
-
 	if (action->log != RULE_LOG_AS_DIRECTIVE)
 		return levels[action->log];
-	if (directive == DIRECTIVE_ESCALATE)
+	if (action->ruling.directive == DIRECTIVE_ESCALATE)
 		return LOG_LEVEL_MAX;
-	return directive == DIRECTIVE_RESUME ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR;
+	return action->ruling.directive == DIRECTIVE_RESUME ? LOG_LEVEL_WARNING
+	                                                    : LOG_LEVEL_ERROR;
 }
 
 /* The level of its line in the log; LOG_LEVEL_MAX: it has none. */
@@ -110,19 +109,14 @@ say_pause(const struct line *line, struct strbuf *sb)
 static bool
 say_value(const void *user, struct strbuf *sb, const char *name)
 {
-	static const struct {
-		const char *name;
-		bool (*say)(const struct line *line, struct strbuf *sb);
-	} values[] = {
-	    {"blame", say_blame},
-	    {"group", say_group},
-	    {"pause", say_pause},
-	};
 	const struct line *line = user;
 
-	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
-		if (values[i].name[0] == name[0] && strcmp(values[i].name, name) == 0)
-			return values[i].say(line, sb);
+	if (strcmp(name, "blame") == 0)
+		return say_blame(line, sb);
+	if (strcmp(name, "group") == 0)
+		return say_group(line, sb);
+	if (strcmp(name, "pause") == 0)
+		return say_pause(line, sb);
 	return explain_value(line->event, sb, name);
 }
 

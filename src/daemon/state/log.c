@@ -70,20 +70,15 @@ open_file(const char *path, struct err *err)
 	return fd_raise(fd);
 }
 
-static uint64_t
-size_of(int fd)
+/* Remember whether what the lines go to now is a plain file, and its size. */
+static void
+look_at(int fd)
 {
-	struct stat st;
+	struct stat st = {0};
 
-	return fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
-}
-
-static bool
-is_plain(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	(void)fstat(fd, &st);
+	sink.is_plain = S_ISREG(st.st_mode);
+	sink.size = (uint64_t)st.st_size;
 }
 
 int
@@ -110,8 +105,7 @@ log_open(enum log_level level, enum log_target target, const char *directory,
 	sink.level = level;
 	sink.target = target;
 	sink.fd = fd;
-	sink.is_plain = is_plain(fd >= 0 ? fd : STDERR_FILENO);
-	sink.size = size_of(fd);
+	look_at(fd >= 0 ? fd : STDERR_FILENO);
 	memcpy(sink.path, path, sizeof(path));
 	return 0;
 }
@@ -127,7 +121,7 @@ log_reopen(void)
 		return;
 	(void)close(sink.fd);
 	sink.fd = fd;
-	sink.size = size_of(fd);
+	look_at(fd);
 }
 
 void

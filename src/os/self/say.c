@@ -61,25 +61,31 @@ put_line(int fd, bool is_plain, const struct iovec *parts, int n)
 bool
 say_line(int fd, bool is_plain, int priority, const char *level, const char *line)
 {
-	char stamp[CLOCK_TEXT_MAX], head[CLOCK_TEXT_MAX + 16];
-	struct iovec parts[3] = {{.iov_base = head}, as_part(line), as_part("\n")};
+	char stamp[CLOCK_TEXT_MAX], memory[CLOCK_TEXT_MAX + 16];
+	struct strbuf head;
 
-	if (!is_plain && say_is_journal(fd))
-		(void)snprintf(head, sizeof(head), "<%d>", priority);
-	else
-		(void)snprintf(head, sizeof(head), "%s %-7s ",
-		               clock_format(clock_wall_us(), 3, stamp), level);
-	parts[0].iov_len = strlen(head);
-	return put_line(fd, is_plain, parts, 3);
+	strbuf_borrow(&head, memory, sizeof(memory));
+	if (!is_plain && say_is_journal(fd)) {
+		strbuf_addf(&head, "<%d>", priority);
+	} else {
+		strbuf_adds(&head, clock_format(clock_wall_us(), 3, stamp));
+		strbuf_addc(&head, ' ');
+		strbuf_adds(&head, level);
+		/* Levels take eight columns, a blank at least among them. */
+		strbuf_add(&head, "        ", 8 - strnlen(level, 7));
+	}
+	return put_line(fd, is_plain,
+	                (const struct iovec[]){as_part(strbuf_str(&head)), as_part(line),
+	                                       as_part("\n")},
+	                3);
 }
 
 /* As say_line(), for a line that has all parts but its newline. */
 bool
 say_raw(int fd, bool is_plain, const char *line)
 {
-	struct iovec parts[2] = {as_part(line), as_part("\n")};
-
-	return put_line(fd, is_plain, parts, 2);
+	return put_line(fd, is_plain,
+	                (const struct iovec[]){as_part(line), as_part("\n")}, 2);
 }
 
 __attribute__((format(printf, 3, 0))) static void
