@@ -39,6 +39,7 @@ struct placed_text {
 /* A block that is being made: all but the texts, the texts, and where each text is. */
 struct packer {
 	struct packed_visitor visitor;
+	int fd; /* the memory file that is mapped as the block; -1: it is allocated */
 	unsigned char *block;
 	size_t used, cap;
 	struct strbuf texts;
@@ -52,6 +53,28 @@ struct packer {
 	uint32_t *process_of; /* for each actor the place of its process, from 1 */
 };
 
+/* Make the block so large: pages that remain unused take no memory.  -errno. */
+static int
+size_block(struct packer *packer, size_t cap)
+{
+	void *block;
+
+	if (packer->fd >= 0 && ftruncate(packer->fd, (off_t)cap) < 0)
+		return -errno;
+	if (packer->fd < 0)
+		block = realloc(packer->block, cap);
+	else if (packer->block == NULL)
+		block =
+		    mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, packer->fd, 0);
+	else
+		block = mremap(packer->block, packer->cap, cap, MREMAP_MAYMOVE);
+	if (block == NULL || (packer->fd >= 0 && block == MAP_FAILED))
+		return -ENOMEM;
+	packer->block = block;
+	packer->cap = cap;
+	return 0;
+}
+
 /* Room for so many bytes at the end of the block, which the caller fills; the bytes
  * behind them that align the next are zeroed. */
 static int
@@ -62,13 +85,11 @@ add_room(struct packer *packer, size_t bytes, size_t *ret_at)
 
 	while (cap < needed)
 		cap *= 2;
-	if (packer->block == NULL || cap > packer->cap) {
-		unsigned char *larger = realloc(packer->block, cap);
+	if (cap > packer->cap) {
+		int r = size_block(packer, cap);
 
-		if (larger == NULL)
-			return -ENOMEM;
-		packer->block = larger;
-		packer->cap = cap;
+		if (r < 0)
+			return r;
 	}
 	memset(packer->block + packer->used + bytes, 0, needed - packer->used - bytes);
 	*ret_at = packer->used;
@@ -257,8 +278,8 @@ pack_all(struct packer *packer, const struct conf *conf)
 	size_t head, at;
 	int r = map_reserve(&packer->places, TEXTS_EACH * conf->n_actors);
 
-	/* Pages that remain unused take no memory. */
-	packer->cap = BYTES_MIN + (size_t)conf->n_actors * BYTES_EACH;
+	if (r == 0)
+		r = size_block(packer, BYTES_MIN + (size_t)conf->n_actors * BYTES_EACH);
 	if (r == 0)
 		r = add_room(packer, sizeof(struct packed_head), &head);
 	if (r == 0)
@@ -287,41 +308,6 @@ pack_all(struct packer *packer, const struct conf *conf)
 
 /* ---- the file ---- */
 
-static int
-write_all(int fd, const void *data, size_t len)
-{
-	const unsigned char *at = data;
-
-	while (len > 0) {
-		ssize_t n = write(fd, at, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		at += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-/* The kernel keeps the block for every holder of the descriptor. */
-static int
-write_block(const void *block, size_t bytes)
-{
-	int fd = memfd_create("supd-conf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0)
-		return -errno;
-	int r = write_all(fd, block, bytes);
-	if (r == 0 && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
-		r = -errno;
-	if (r == 0)
-		return fd;
-	(void)close(fd);
-	return r;
-}
-
 /* Put the texts behind the rest, and fill in the head. */
 static int
 finish_block(struct packer *packer)
@@ -343,6 +329,22 @@ finish_block(struct packer *packer)
 	return 0;
 }
 
+/* Pack into the packer's block; -errno, with a sentence in `err`. */
+static int
+pack(struct packer *packer, const struct conf *conf, struct err *err)
+{
+	packer->visitor = (struct packed_visitor){pack_texts, pack_array};
+	packer->texts = STRBUF(CONF_MEMORY_MAX);
+	packer->memory = ARENA(CONF_MEMORY_MAX);
+	int r = pack_all(packer, conf);
+	if (r == 0)
+		r = finish_block(packer);
+	strbuf_done(&packer->texts);
+	map_done(&packer->places);
+	arena_done(&packer->memory);
+	return r < 0 ? err_set(err, -r, "keeping the configuration in memory") : 0;
+}
+
 /*
  * The whole configuration, with everything in force, in one block without pointers, which
  * the caller frees: conf_unpack_block() makes a configuration of it again.  -errno, with
@@ -352,24 +354,14 @@ int
 conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
                 struct err *err)
 {
-	struct packer packer = {
-	    .visitor = {pack_texts, pack_array},
-	    .texts = STRBUF(CONF_MEMORY_MAX),
-	    .memory = ARENA(CONF_MEMORY_MAX),
-	};
-	int r = pack_all(&packer, conf);
+	struct packer packer = {.fd = -1};
+	int r = pack(&packer, conf, err);
 
-	if (r == 0)
-		r = finish_block(&packer);
-	strbuf_done(&packer.texts);
-	map_done(&packer.places);
-	arena_done(&packer.memory);
 	if (r == 0) {
 		*ret_block = packer.block;
 		*ret_bytes = packer.used;
 		return 0;
 	}
-	err_set(err, -r, "keeping the configuration in memory");
 	free(packer.block);
 	return r;
 }
@@ -383,20 +375,25 @@ conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
 int
 conf_pack(const struct conf *conf, struct err *err)
 {
-	CLEANUP_FREE void *block = NULL;
-	size_t bytes;
-	int r;
+	struct packer packer = {.fd = -1};
 
-	if (conf->block.sealed_fd >= 0) {
-		r = fcntl(conf->block.sealed_fd, F_DUPFD_CLOEXEC, 0);
-		return r < 0 ? err_set(err, errno, "keeping the configuration in memory")
-		             : r;
-	}
-	r = conf_pack_block(conf, &block, &bytes, err);
-	if (r < 0)
-		return r;
-	r = write_block(block, bytes);
-	return r < 0 ? err_set(err, -r, "keeping the configuration in memory") : r;
+	packer.fd = conf->block.sealed_fd >= 0
+	                ? fcntl(conf->block.sealed_fd, F_DUPFD_CLOEXEC, 0)
+	                : memfd_create("supd-conf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (packer.fd < 0)
+		return err_set(err, errno, "keeping the configuration in memory");
+	if (conf->block.sealed_fd >= 0)
+		return packer.fd;
+	int r = pack(&packer, conf, err);
+	if (packer.block != NULL)
+		(void)munmap(packer.block, packer.cap);
+	if (r == 0 && (ftruncate(packer.fd, (off_t)packer.used) < 0 ||
+	               fcntl(packer.fd, F_ADD_SEALS, SEALS) < 0))
+		r = err_set(err, errno, "keeping the configuration in memory");
+	if (r == 0)
+		return packer.fd;
+	(void)close(packer.fd);
+	return r;
 }
 
 static bool
