@@ -49,29 +49,30 @@ class Results:
     def pids(self):
         return [pid for pid, _ in SLOT.iter_unpack(self.map[:])]
 
-    def wait(self, before, what):
-        """Until no slot has the pid that it had; the time of the last start.
+    def wait(self, since, what):
+        """Until each slot has a start after that time; the time of the last one.
 
         Looks at a slot until it has changed, then at the next: to look at all of them every
         half a millisecond took a third of a processor from what is measured."""
         deadline = time.monotonic() + PATIENCE_S
         todo = list(range(self.n))
-        while self.missing(todo, before):
+        while self.missing(todo, since):
             if time.monotonic() > deadline:
-                missing = sum(self[i][0] == before[i] for i in todo)
+                missing = sum(self[i][1] <= since for i in todo)
                 raise GaveUp(f"{what}: {missing} of {self.n} are missing")
             time.sleep(0.0005)
         return max(ns for _, ns in SLOT.iter_unpack(self.map[:]))
 
-    def missing(self, todo, before):
-        """Is a slot among these left that has the pid that it had?  The others are taken out."""
-        while todo and self[todo[-1]][0] != before[todo[-1]]:
+    def missing(self, todo, since):
+        """Is a slot left among these without a start after that time?  Others are taken out.
+        The pid of a start may be the same as that of the one before."""
+        while todo and self[todo[-1]][1] > since:
             todo.pop()
         return bool(todo)
 
-    def wait_one(self, i, before):
+    def wait_one(self, i, since):
         deadline = time.monotonic() + PATIENCE_S
-        while self[i][0] == before:
+        while self[i][1] <= since:
             if time.monotonic() > deadline:
                 raise GaveUp(f"restart of {i}: nothing")
             time.sleep(0.0002)
@@ -263,17 +264,16 @@ def switches(pid):
 
 
 def measure_start(system):
-    before = [0] * system.n
     begun = now_ns()
     system.start()
-    return (system.results.wait(before, "start") - begun) / 1e6
+    return (system.results.wait(begun, "start") - begun) / 1e6
 
 
 def restart_us(system, i):
     pid = system.results[i][0]
     begun = now_ns()
     os.kill(pid, signal.SIGKILL)
-    return (system.results.wait_one(i, pid) - begun) / 1e3
+    return (system.results.wait_one(i, begun) - begun) / 1e3
 
 
 def latencies(systems, samples):
@@ -291,11 +291,11 @@ def measure_latency(system, samples):
 
 
 def measure_storm(system):
-    before = system.results.pids()
-    text = "\n".join(map(str, before)) + "\n"
+    text = "\n".join(map(str, system.results.pids())) + "\n"
+    since = now_ns()
     out = subprocess.run([system.tools["storm"]], input=text, text=True, check=True,
                          stdout=subprocess.PIPE).stdout
-    return (system.results.wait(before, "storm") - int(out)) / 1e6
+    return (system.results.wait(since, "storm") - int(out)) / 1e6
 
 
 def wall_ms(argv):

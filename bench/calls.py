@@ -12,7 +12,7 @@ import sys
 import time
 
 from bench import GaveUp, PATIENCE_S, Supd, SupdLean, find_tools, own_pids, raise_limits
-from bench import prepared, scratch
+from bench import prepared, restart_us, scratch
 
 
 def attach(pids, out):
@@ -43,15 +43,12 @@ def counts(path):
 
 def count_restarts(system, restarts):
     system.start()
-    system.results.wait([0] * system.n, "start")
+    system.results.wait(0, "start")
     time.sleep(1)
     out = os.path.join(system.dir, "calls")
     tracer = attach(own_pids(system), out)
     for k in range(restarts):
-        i = k * 37 % system.n
-        pid = system.results[i][0]
-        os.kill(pid, signal.SIGKILL)
-        system.results.wait_one(i, pid)
+        restart_us(system, k * 37 % system.n)
     # What follows a restart, too.
     time.sleep(0.3)
     tracer.send_signal(signal.SIGINT)

@@ -33,7 +33,7 @@ class Writer(System):
         return [self.tools["spew"], self.starts[k].path, str(self.lines), str(self.each)]
 
     def begun_ns(self):
-        return min(start.wait([0], "start") for start in self.starts)
+        return min(start.wait(0, "start") for start in self.starts)
 
     def discard(self):
         super().discard()

@@ -151,9 +151,9 @@ def longest_ping_ms(system, argv, is_done=lambda: True, stdin=subprocess.DEVNULL
 def change_first(system, k):
     """Give the first actor another command in the file; returns a function, which is true once
     it has another process."""
-    pid = system.results[0][0]
+    since = now_ns()
     system.prepare(f"0.{k}")
-    return lambda: system.results[0][0] != pid
+    return lambda: system.results[0][1] > since
 
 
 def taken_kib(system):
@@ -304,25 +304,24 @@ class Targets(Bench):
             is_changed = change_first(system, 1)
             self.note("ping diff", system, longest_ping_ms(system, system.supctl_argv("diff")))
             self.note("ping one", system, longest_ping_ms(system, apply, is_changed))
-            before = system.results.pids()
-            todo = list(range(system.n))
+            since, todo = now_ns(), list(range(system.n))
             path = os.path.join(system.dir, "pids")
             with open(path, "w+", encoding="ascii") as pids:
-                pids.write("\n".join(map(str, before)) + "\n")
+                pids.write("\n".join(map(str, system.results.pids())) + "\n")
                 pids.seek(0)
                 self.note("ping storm", system, longest_ping_ms(
                     system, [system.tools["storm"]],
-                    lambda: not system.results.missing(todo, before), pids))
+                    lambda: not system.results.missing(todo, since), pids))
             self.note("ping metrics", system,
                       longest_ping_ms(system, system.supctl_argv("metrics")))
 
     def apply_often(self, system, times):
         for _ in range(times):
             self.applied += 1
-            pid = system.results[0][0]
+            since = now_ns()
             change_first(system, self.applied)
             wall_ms(system.supctl_argv("apply"))
-            system.results.wait_one(0, pid)
+            system.results.wait_one(0, since)
 
     def memory(self):
         for kind in (SupdLean, Supd):
