@@ -380,9 +380,11 @@ conn_run(struct conn *conn)
 		conn_flush(conn);
 		moved = conn->busy ? progress(conn) : next_call(conn);
 	}
+	const size_t unsent = conn_unsent(conn);
 	conn_flush(conn);
 	conn->running = false;
-	if (moved)
+	/* A list waits for room, and there is room now. */
+	if (moved || conn_unsent(conn) < unsent)
 		control_attend(conn);
 	if (is_over(conn))
 		conn_free(conn);
