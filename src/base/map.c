@@ -11,19 +11,12 @@
 #include "base/assert.h"
 #include "base/sum.h"
 
-/* An empty map; holds no memory until something is put. */
-void
-map_init(struct map *map)
-{
-	*map = (struct map){0};
-}
-
 /* Give back the memory; the map is empty and usable again. */
 void
 map_done(struct map *map)
 {
 	free(map->entries);
-	map_init(map);
+	*map = (struct map){0};
 }
 
 /* What an entry keeps of its key, or of the hash of its name: never 0. */

@@ -20,13 +20,13 @@ struct map_entry {
 	uint32_t mark; /* of the key; 0: the place is free */
 };
 
+/* All of it 0: empty, without memory. */
 struct map {
 	struct map_entry *entries;
 	size_t cap; /* 0 or a power of two */
 	size_t n;
 };
 
-void map_init(struct map *map);
 void map_done(struct map *map);
 int map_reserve(struct map *map, size_t n);
 int map_put(struct map *map, uint64_t key, uint32_t value);

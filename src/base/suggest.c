@@ -48,13 +48,6 @@ suggest_distance(const char *a, const char *b)
 	return rows[a_len % 3][b_len];
 }
 
-/* Look for the nearest of several candidates to `word`, which is borrowed. */
-void
-suggest_init(struct suggest *suggest, const char *word)
-{
-	*suggest = (struct suggest){.word = word};
-}
-
 /*
  * One letter in three may be wrong, and of the candidate more than half must be right; of
  * equally near candidates the first one stays.

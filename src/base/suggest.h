@@ -14,7 +14,6 @@ struct suggest {
 	size_t distance;
 };
 
-void suggest_init(struct suggest *suggest, const char *word);
 void suggest_try(struct suggest *suggest, const char *candidate);
 size_t suggest_distance(const char *a, const char *b);
 

@@ -45,9 +45,8 @@ static const char *
 nearest(const char *word)
 {
 	static const char *const names[] = {"status", "start", "stop", "watch", "wait"};
-	struct suggest suggest;
+	struct suggest suggest = {.word = word};
 
-	suggest_init(&suggest, word);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		suggest_try(&suggest, names[i]);
 	return suggest.best;

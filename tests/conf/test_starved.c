@@ -296,7 +296,7 @@ pack_and_unpack(const struct conf *from, struct conf_reports *ret_reports)
 	int fd = conf_pack(from, &err);
 	struct conf *conf = fd >= 0 ? conf_unpack(fd, &err) : NULL;
 
-	conf_reports_init(ret_reports);
+	*ret_reports = (struct conf_reports){0};
 	if (fd >= 0)
 		(void)close(fd);
 	ret_reports->n_errors = conf == NULL;

@@ -178,9 +178,8 @@ END_TEST
 START_TEST(a_directory_is_no_configuration)
 {
 	struct conf_options options = {0};
-	struct conf_reports reports;
+	struct conf_reports reports = {0};
 
-	conf_reports_init(&reports);
 	ck_assert_ptr_null(conf_load(support_path("."), &options, &reports));
 	ck_assert_uint_eq(reports.n, 1);
 	ck_assert_ptr_nonnull(strstr(reports.at[0].message, "is not a regular file"));

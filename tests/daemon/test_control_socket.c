@@ -37,10 +37,9 @@ set_up(void)
 	(void)fake_add(fake, "/user/a", NODE_WORKER);
 	fake_boot(fake);
 	control_free(fake->supd.control);
-	fake->control_file = (struct control_file){.fd = -1,
-	                                           .bounded = &fake->supd.bounded,
-	                                           .path = path,
-	                                           .timeout_ms = PATIENCE_MS};
+	fake->control_file =
+	    (struct control_file){.fd = -1, .bounded = &fake->supd.bounded, .path = path};
+	control_file_begin(&fake->control_file, PATIENCE_MS);
 	fake->conf.control_mode = 0600;
 	fake->supd.control = control_new(&fake->uses, &err);
 	ck_assert_msg(fake->supd.control != NULL, "%s", err.text);

@@ -67,7 +67,7 @@ empty(struct vault *vault)
 	for (size_t i = 0; i < BOUNDED_MAX; i++)
 		if (vault->closers.pids[i] > 0)
 			(void)waitpid(vault->closers.pids[i], NULL, 0);
-	bounded_init(&vault->closers);
+	vault->closers = (struct bounded){0};
 }
 
 static void

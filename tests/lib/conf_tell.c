@@ -26,11 +26,10 @@ static int
 tell_file(const char *file)
 {
 	struct conf_options options = {.warn = true, .environ = environ};
-	struct conf_reports reports;
+	struct conf_reports reports = {0};
 	struct strbuf out;
 	struct conf *conf;
 
-	conf_reports_init(&reports);
 	strbuf_init(&out, 1 << 24);
 	conf = conf_load(file, &options, &reports);
 	conf_reports_format(&reports, &out);

@@ -160,8 +160,6 @@ fake_new(void)
 	fake->supd.loop = ev_loop_new(EVFLAG_AUTO);
 	rig_init(&fake->rig, 8, 1);
 	fake->rig.now_ms = clock_mono_ms();
-	bounded_init(&fake->supd.closers);
-	bounded_init(&fake->supd.bounded);
 	fake_begin_link(fake);
 	keeper_settled(fake->supd.keeper);
 	fake->supd.post = post_new(&fake->supd.engine, &fake->supd.recording);
@@ -180,7 +178,6 @@ fake_new(void)
 	fake->supd.recording.facts.started_ms = fake->rig.now_ms;
 	fake->supd.actors.at = fake->actors;
 	fake->supd.actors.cap = FAKE_ACTORS_MAX;
-	map_init(&fake->supd.actors.by_path);
 	fake->supd.messages = &fake->messages;
 	fill_sockets(fake);
 	fill_reporter(fake);

@@ -26,7 +26,7 @@ extern char **environ;
 struct spawner spawner;
 struct cgroup_root root;
 struct proc_sweep *sweep;
-struct map known;
+struct map known = {0};
 char hider[4200];
 
 static void
@@ -44,7 +44,6 @@ set_up_without_cgroups(void)
 	spawner.patience_ms = 600000;
 	sweep = proc_sweep_new(getpid());
 	ck_assert_ptr_nonnull(sweep);
-	map_init(&known);
 }
 
 void

@@ -28,7 +28,7 @@ set_up(void)
 {
 	(void)snprintf(directory, sizeof(directory), "/tmp/test_bounded.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(directory));
-	bounded_init(&bounded);
+	bounded = (struct bounded){0};
 }
 
 /* No child is left behind that does not end; what ends late is for the reaper of all
@@ -185,23 +185,35 @@ START_TEST(a_socket_is_made_adjusted_restored_and_removed)
 }
 END_TEST
 
-static void
-look(int timeout_ms, int result)
+START_TEST(a_look_sees_the_file_of_a_socket_and_a_connection_whether_it_is_live)
 {
-	struct sockwork_seen seen;
+	struct sock_file file = {.type = SOCK_STREAM,
+	                         .backlog = 1,
+	                         .mode = 0600,
+	                         .uid = (uid_t)-1,
+	                         .gid = (gid_t)-1};
+	struct sockwork work;
+	struct err err;
+	char path[80];
+	int fd;
 
-	ck_assert_int_eq(
-	    sockwork_look(&bounded, 1,
-	                  &(struct sockwork_query){directory, false, timeout_ms}, &seen),
-	    result);
-	ck_assert_uint_eq(seen.ino, 0);
-}
-
-START_TEST(a_look_takes_as_long_as_it_may_and_what_was_late_is_not_looked_at_again)
-{
-	look(PATIENCE_MS, 0);
-	look(0, -ETIMEDOUT);
-	look(PATIENCE_MS, -ETIMEDOUT);
+	(void)snprintf(path, sizeof(path), "%s/socket", directory);
+	file.path = path;
+	sockwork_begin(&work, &bounded, PATIENCE_MS);
+	ck_assert_int_eq(sockwork_do(&work, 1, SOCKWORK_CONNECT, &file, &err), 0);
+	ck_assert(work.seen.ino == 0 && !work.seen.is_live);
+	fd = sockwork_do(&work, 1, SOCKWORK_OPEN, &file, &err);
+	ck_assert_msg(fd >= 0, "%s", err.text);
+	ck_assert_int_eq(sockwork_do(&work, 1, SOCKWORK_CONNECT, &file, &err), 0);
+	ck_assert(work.seen.ino != 0 && work.seen.is_live);
+	ck_assert_int_eq(sockwork_do(&work, 1, SOCKWORK_LOOK, &file, &err), 0);
+	ck_assert(work.seen.ino != 0 && !work.seen.is_live);
+	(void)close(fd);
+	ck_assert_int_eq(sockwork_do(&work, 1, SOCKWORK_CONNECT, &file, &err), 0);
+	ck_assert(work.seen.ino != 0 && !work.seen.is_live);
+	file.fd = -1;
+	ck_assert_int_eq(unlink(path), 0);
+	sockwork_done(&work);
 }
 END_TEST
 
@@ -237,8 +249,7 @@ main(void)
 	tcase_add_test(tcase, a_child_that_others_have_reaped_is_forgotten);
 	tcase_add_loop_test(tcase, a_socket_is_made_adjusted_restored_and_removed, 0, 2);
 	tcase_add_test(
-	    tcase,
-	    a_look_takes_as_long_as_it_may_and_what_was_late_is_not_looked_at_again);
+	    tcase, a_look_sees_the_file_of_a_socket_and_a_connection_whether_it_is_live);
 	tcase_add_test(tcase,
 	               what_is_in_the_way_is_told_and_without_time_nothing_is_tried);
 	suite_add_tcase(suite, tcase);

@@ -217,11 +217,10 @@ START_TEST(a_child_throws_away_the_message_that_it_was_told_of_and_no_other)
 {
 	struct notify_message message;
 	struct notifier notifier;
-	struct bounded closer;
+	struct bounded closer = {0};
 	int fd = notify_pair(&notifier);
 	int id;
 
-	bounded_init(&closer);
 	send_raw(&notifier, "A=1", 3, 1);
 	send_raw(&notifier, "A=2", 3, 1);
 	ck_assert_int_eq(notify_peek(fd, &message), 1);
@@ -246,11 +245,10 @@ END_TEST
 
 START_TEST(what_is_closed_by_a_child_is_closed_here_and_few_hang_for_each_owner)
 {
-	struct bounded closer;
+	struct bounded closer = {0};
 	int fds[2], ends[2];
 	int reader, dirty, n = 0;
 
-	bounded_init(&closer);
 	ck_assert_int_eq(pipe(fds), 0);
 	ck_assert_int_eq(closer_close(&closer, 1, &fds[1], 1), 0);
 	/* The end of the file comes when the last writer is closed. */

@@ -375,7 +375,7 @@ keys_refuse_stranger(struct reader *reader, const struct conf_actor *actor,
 	const struct lint lint = keys_lint(reader);
 	const struct conf *conf = reader->conf;
 	const uint32_t replica = needs_find(conf, path);
-	struct suggest suggest;
+	struct suggest suggest = {.word = path};
 
 	if (replica != CONF_NONE) {
 		keys_report(&lint, CONF_ERROR, actor, key,
@@ -383,7 +383,6 @@ keys_refuse_stranger(struct reader *reader, const struct conf_actor *actor,
 		            path, conf->actors[replica].path);
 		return;
 	}
-	suggest_init(&suggest, path);
 	for (uint32_t i = 0; i < conf->n_actors && !reader->reports->truncated; i++)
 		if (conf->actors[i].spec.kind != NODE_SUPERVISOR)
 			suggest_try(&suggest, conf->actors[i].path);

@@ -195,7 +195,6 @@ void conf_identify(const struct conf_process *process, int fd);
 int conf_take_identity(struct conf *conf, struct conf_process *process,
                        const void *answer, size_t size);
 const char *conf_own_home(const char *variable, char *buf, size_t size);
-void conf_reports_init(struct conf_reports *reports);
 void conf_reports_done(struct conf_reports *reports);
 void conf_report_format(const struct conf_report *report, struct strbuf *out);
 void conf_reports_format(const struct conf_reports *reports, struct strbuf *out);

@@ -10,13 +10,6 @@
 
 #include "base/cleanup.h"
 
-/* An empty list. */
-void
-conf_reports_init(struct conf_reports *reports)
-{
-	*reports = (struct conf_reports){0};
-}
-
 static void
 report_done(struct conf_report *report)
 {
@@ -32,7 +25,7 @@ conf_reports_done(struct conf_reports *reports)
 	for (size_t i = 0; i < reports->n; i++)
 		report_done(&reports->at[i]);
 	free(reports->at);
-	conf_reports_init(reports);
+	*reports = (struct conf_reports){0};
 }
 
 /* True if this fault was reported: a fault of a template comes back with each actor that

@@ -247,7 +247,7 @@ conf_compose(const struct conf *conf, const struct conf_addition *addition,
 	                          .scratch = ARENA(CONF_MEMORY_MAX)};
 	struct conf *composed = conf_new();
 
-	conf_reports_init(ret_reports);
+	*ret_reports = (struct conf_reports){0};
 	if (composed == NULL) {
 		report_no_memory(command_line, ret_reports);
 		return NULL;

@@ -86,7 +86,7 @@ conf_identify(const struct conf_process *process, int fd)
 	const struct conf_options options = {.boot = true};
 	struct conf_process found = {0};
 	struct conf_actor actor = {.process = &found};
-	struct conf_reports reports;
+	struct conf_reports reports = {0};
 	struct conf *conf = conf_new();
 	struct arena scratch = ARENA(CONF_MEMORY_MAX);
 	struct users users;
@@ -101,7 +101,6 @@ conf_identify(const struct conf_process *process, int fd)
 	if (conf == NULL)
 		return;
 	conf->files[0] = arena_dup(conf->memory, "");
-	conf_reports_init(&reports);
 	users_init(&users, conf->memory, &options);
 	struct reader reader = {
 	    .options = &options,

@@ -438,7 +438,7 @@ conf_load(const char *file, const struct conf_options *options,
 	CLEANUP_FREE struct file_load *load = calloc(1, sizeof(*load));
 	struct conf *conf = conf_new();
 
-	conf_reports_init(ret_reports);
+	*ret_reports = (struct conf_reports){0};
 	if (load == NULL || conf == NULL) {
 		report_no_memory(file, ret_reports);
 		conf_free(conf);

@@ -182,17 +182,20 @@ bool
 control_is_found(struct control *control)
 {
 	const bool is_known = control->file.ino != 0;
-	struct sockwork_seen seen;
+	const struct sockwork_seen *seen = &control->uses.file->work.seen;
+	struct err err;
 
 	/* Where nothing can be seen, nothing can be made anew. */
-	if (control_file_look(control->uses.file, !is_known, &seen) < 0)
+	if (control_file_do(control->uses.file,
+	                    is_known ? SOCKWORK_LOOK : SOCKWORK_CONNECT, NULL, (gid_t)-1,
+	                    &err) < 0)
 		return true;
 	/* As long as our file is not known, a file at which a server listens is ours: a
 	 * guardian may have died between making its file and telling. */
-	if (!is_known && seen.is_live)
-		control->file = seen;
-	return seen.ino != 0 && seen.dev == control->file.dev &&
-	       seen.ino == control->file.ino;
+	if (!is_known && seen->is_live)
+		control->file = *seen;
+	return seen->ino != 0 && seen->dev == control->file.dev &&
+	       seen->ino == control->file.ino;
 }
 
 int

@@ -21,6 +21,7 @@
 #include "conf/text/safe.h"
 #include "daemon/control/control.h"
 #include "daemon/launch/launch.h"
+#include "daemon/loop/alone.h"
 #include "daemon/loop/loop.h"
 #include "daemon/loop/owner.h"
 #include "daemon/loop/rooms.h"
@@ -57,11 +58,8 @@
  * counts as the fault (DECISIONS 9). */
 #define ATTEMPTS_MAX 5
 
-/* A supd that was killed holds its socket no longer than so long. */
-#define DYING_MS      1000
-#define DYING_LOOK_MS 20
-/* Before there is anything to supervise, so long for what is done with the file of the
- * control socket, three times at most: well within WALKER_ADOPT_MS. */
+/* Before there is anything to supervise, so long for all that is done with the file of
+ * the control socket: well within WALKER_ADOPT_MS. */
 #define FIRST_FILE_MS 40000
 
 /* ---- which way --------------------------------------------------------------------- */
@@ -174,129 +172,9 @@ seed_of(const struct supd_options *options)
 	return seed;
 }
 
-/* The users of all actors of this configuration; NULL without memory. */
-static uid_t *
-list_users(const struct conf *conf, size_t *ret_n)
-{
-	uid_t *uids = calloc((conf == NULL ? 0 : conf->n_actors) + 1, sizeof(*uids));
-	size_t n = 0;
-
-	if (uids == NULL)
-		return NULL;
-	uids[n++] = getuid();
-	for (size_t i = 0; conf != NULL && i < conf->n_actors; i++) {
-		const struct conf_process *process = conf->actors[i].process;
-
-		if (process->identity.has_user && process->identity.uid != uids[n - 1])
-			uids[n++] = process->identity.uid;
-	}
-	*ret_n = n;
-	return uids;
-}
-
-/* Look for what a supd before us left behind: kill it, or, with `ret_owner`, only find
- * out whether that supd lives, and whether nothing is left. */
-static int
-hunt(struct supd *supd, const struct conf *conf, pid_t *ret_owner, bool *ret_none,
-     struct leftovers *ret_found)
-{
-	struct leftover_hunt hunt = {.beat = keeper_beat_of, .arg = supd->keeper};
-	CLEANUP_FREE uid_t *uids = list_users(conf, &hunt.n_uids);
-	int r = uids == NULL ? -ENOMEM : 0;
-
-	CLEANUP(strbuf_done) struct strbuf variable = STRBUF(SUPD_PATH_MAX + 16);
-	strbuf_addf(&variable, "SUPD_SOCKET=%s", supd->origin.control_path);
-	hunt.variable = strbuf_str(&variable);
-	hunt.uids = uids;
-	if (r == 0 && ret_owner != NULL)
-		*ret_owner = leftover_owner(&hunt, supd->origin.walker_pid, ret_none);
-	else if (r == 0)
-		r = leftover_kill(&hunt, ret_found);
-	return r;
-}
-
-/* True if a process answers at our control socket.  If the path does not answer, none
- * does. */
-static bool
-is_control_live(struct supd *supd)
-{
-	struct sockwork_seen seen;
-
-	return control_file_look(supd->control_file, true, &seen) == 0 && seen.is_live;
-}
-
-/* True if another supd lives with actors that look like leftovers: they are not to be
- * touched.  *ret_none: there are no leftovers. */
-static bool
-is_another_alive(struct supd *supd, const struct conf *conf, bool *ret_none)
-{
-	bool is_live = is_control_live(supd);
-	pid_t owner = 0;
-
-	/* One that was killed just now may take a moment to let go of its socket. */
-	for (int ms = 0; is_live && ms < DYING_MS; ms += DYING_LOOK_MS) {
-		(void)poll(NULL, 0, DYING_LOOK_MS);
-		is_live = is_control_live(supd);
-	}
-	if (is_live) {
-		log_line(LOG_LEVEL_ERROR, "another supd answers at %s",
-		         supd->origin.control_path);
-		return true;
-	}
-	(void)hunt(supd, conf, &owner, ret_none, NULL);
-	if (owner == 0)
-		return false;
-	log_line(LOG_LEVEL_ERROR,
-	         "another supd with the control socket %s is alive (pid %d), although "
-	         "its socket is gone: stop it first",
-	         supd->origin.control_path, (int)owner);
-	return true;
-}
-
-/*
- * Kill what a supd that is no more left behind: it would run twice, and holds sockets.
- * Only processes of users that this configuration has are looked at.
- */
-static void
-end_leftovers(struct supd *supd, const struct conf *conf, struct leftovers *ret_found)
-{
-	*ret_found = (struct leftovers){0};
-	int r = hunt(supd, conf, NULL, NULL, ret_found);
-	if (r < 0)
-		(void)log_errno(r, "look for processes of a supd that died");
-}
-
-void
-start_end_leftovers(struct supd *supd, const struct conf *conf)
-{
-	CLEANUP(leftovers_done) struct leftovers found = {0};
-
-	end_leftovers(supd, conf, &found);
-	if (found.n_left > 0)
-		log_line(LOG_LEVEL_ERROR,
-		         "%zu processes cannot be killed; supd ends without them",
-		         found.n_left);
-}
-
-/* The same for the guardian before us: descent identifies its processes, too. */
-static size_t
-end_actors(struct supd *supd)
-{
-	const struct leftover_hunt any_user = {.beat = keeper_beat_of,
-	                                       .arg = supd->keeper};
-	size_t n = 0;
-	int r = leftover_kill_below(&any_user, supd->origin.walker_pid,
-	                            keeper_handover(supd->keeper)->hello.left,
-	                            LINK_LEFT_MAX, &n);
-
-	if (r < 0)
-		(void)log_errno(r, "end the processes of the guardian before");
-	return n;
-}
-
 /* Begin with this configuration and nothing else; 0 or an exit status. */
 static int
-boot(struct supd *supd, const struct start *start)
+boot(struct supd *supd, struct start *start)
 {
 	CLEANUP(leftovers_done) struct leftovers found = {0};
 	struct err err = {0};
@@ -304,7 +182,8 @@ boot(struct supd *supd, const struct start *start)
 	bool is_clean = false;
 
 	follow_limits(&supd->reloader->limits, start->conf);
-	if (start->how == START_FRESH && is_another_alive(supd, start->conf, &is_clean))
+	if (start->how == START_FRESH &&
+	    !alone_prepare(supd, start->conf, &start->room, &is_clean))
 		return EX_UNAVAILABLE;
 	int r = launch_draw_secret(&supd->recording.facts);
 	if (r < 0) {
@@ -313,12 +192,12 @@ boot(struct supd *supd, const struct start *start)
 	}
 	additions_drop_kept(supd->keeper);
 	if (start->how == START_ANEW)
-		n_leftovers = end_actors(supd);
+		n_leftovers = alone_end_actors(supd);
 	if (!is_clean)
-		end_leftovers(supd, start->conf, &found);
+		alone_end_leftovers(supd, start->conf, &found);
 	n_leftovers += found.n_killed - found.n_left;
 	if (reload_boot(supd->reloader, start->conf, seed_of(supd->origin.options),
-	                &err) < 0) {
+	                &start->room, &err) < 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", err.text);
 		return EX_OSERR;
 	}
@@ -441,6 +320,7 @@ begin(struct supd *supd, struct start *start)
 	int status =
 	    start->how == START_ADOPT ? take_over(supd, start) : boot(supd, start);
 
+	ledger_free(start->room);
 	if (start->how == START_ANEW)
 		ledger_free(start->ledger);
 	if (status != 0)
@@ -476,8 +356,8 @@ start_begin(struct supd *supd, struct start *start)
 	/* There is nothing yet that would have to wait: on a busy machine it is better to
 	 * be late than not to begin. */
 	if (start->how == START_FRESH)
-		supd->control_file->timeout_ms = FIRST_FILE_MS;
+		control_file_begin(supd->control_file, FIRST_FILE_MS);
 	int status = begin(supd, start);
-	supd->control_file->timeout_ms = CONTROL_FILE_MS;
+	control_file_end(supd->control_file);
 	return status;
 }

@@ -17,13 +17,11 @@ struct start {
 	struct conf *conf;
 	struct loop *loop; /* the caller's */
 	struct ledger
-	    *ledger;      /* START_ADOPT; START_ANEW: where the events are, or NULL */
-	const char *what; /* START_ANEW: the event that tells why */
+	    *ledger;         /* START_ADOPT; START_ANEW: where the events are, or NULL */
+	struct ledger *room; /* START_FRESH: memory of the ledger, until that is made */
+	const char *what;    /* START_ANEW: the event that tells why */
 	struct upgrade_story story;
 };
-
-/* Before the end: kill what is left of actors, and tell of what does not end. */
-void start_end_leftovers(struct supd *supd, const struct conf *conf);
 
 /* Find out which kind of start this is, and get the configuration; 0 or an exit status.
  */

@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "daemon/launch/launch.h"
+#include "daemon/loop/alone.h"
 #include "daemon/loop/loop.h"
 #include "daemon/loop/owner.h"
 #include "daemon/loop/rooms.h"
@@ -311,8 +312,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	struct launcher launcher = {0};
 	struct reporter reporter = {0};
 	struct reloader reloader = {.before_fd = -1};
-	struct control_file control_file = {.clients_max = CONTROL_CONNS_MAX,
-	                                    .timeout_ms = CONTROL_FILE_MS};
+	struct control_file control_file = {.clients_max = CONTROL_CONNS_MAX};
 	struct upgrader upgrader = {0};
 	struct supd supd = {.launcher = &launcher,
 	                    .reporter = &reporter,
@@ -357,7 +357,7 @@ supd_run(const struct supd_options *options, struct handover *handover)
 		             : EX_OK;
 		/* Orphans of those that we took over went to strangers. */
 		if (keeper_walker_died(supd.keeper))
-			start_end_leftovers(&supd, supd.actors.conf);
+			alone_end_all(&supd, supd.actors.conf);
 	} else if (start.how == START_ADOPT) {
 		/* The state stays as it is, for the next guardian. */
 		return status;

@@ -190,7 +190,7 @@ load_with(struct bounded *bounded, struct load *load, struct conf_reports *ret_r
 	struct conf *conf = NULL;
 
 	*err = (struct err){0};
-	conf_reports_init(ret_reports);
+	*ret_reports = (struct conf_reports){0};
 	if (wait == NULL) {
 		err_set(err, errno, "read %s", load->file);
 		return NULL;

@@ -381,7 +381,8 @@ add_system(struct reloader *reloader, struct tables *tables)
 }
 
 int
-reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed, struct err *err)
+reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed,
+            struct ledger **room, struct err *err)
 {
 	struct ledger *ledger = NULL;
 	CLEANUP(tables_done) struct tables tables;
@@ -405,7 +406,8 @@ reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed, struct 
 		ledger = reload_new_ledger(reloader,
 		                           &(struct coming){.conf = conf,
 		                                            .n_added = tables.n_added,
-		                                            .seed = seed},
+		                                            .seed = seed,
+		                                            .room = room},
 		                           err);
 	if (ledger == NULL) {
 		mailboxes_cancel(reloader->sockets, &reloader->sockets->mailboxes);

@@ -68,9 +68,10 @@ void reload_now(struct reloader *reloader);
 bool reload_is_reading(const struct reloader *reloader);
 void reload_now_cancel(struct reloader *reloader);
 
-/* The first configuration: build the tree and open its sockets, in a new ledger. */
+/* The first configuration: build the tree and open its sockets, in a new ledger, made of
+ * *room if that fits: it is NULL then. */
 int reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed,
-                struct err *err);
+                struct ledger **room, struct err *err);
 /* The boot is complete: hand the state over, for a successor. */
 void reload_hand_over(struct reloader *reloader);
 
@@ -87,6 +88,10 @@ struct coming {
 	uint64_t seed;        /* of a core, where there is none yet */
 	struct ledger **room; /* NULL: there is none; the one that is used becomes NULL */
 };
+
+/* An empty ledger, to be a room for what comes.  NULL and a sentence. */
+struct ledger *reload_new_room(struct reloader *reloader, const struct coming *coming,
+                               struct err *err);
 
 /* A ledger with room for everything that is there and everything that comes: *room, if
  * that fits; the one in force stays as it is.  NULL and a sentence. */

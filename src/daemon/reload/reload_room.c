@@ -193,19 +193,26 @@ reload_new_ledger(struct reloader *reloader, const struct coming *coming, struct
 	return make_ledger(reloader, &core, coming->seed, coming->room, err);
 }
 
+struct ledger *
+reload_new_room(struct reloader *reloader, const struct coming *coming, struct err *err)
+{
+	struct core_size core;
+
+	if (size_all(reloader, coming->conf, coming->n_added, &core, err) < 0)
+		return NULL;
+	struct ledger_size size = size_ledger(&core);
+	return ledger_new(&size, err);
+}
+
 void
 reload_take_memory(struct reloader *reloader, struct reload *reload)
 {
-	uint32_t n_added = 0;
-	struct core_size core;
+	struct coming coming = {.conf = reload->conf};
 	struct err err;
 
 	for (size_t i = 0; i < reload->plan.n; i++)
-		n_added += reload->plan.at[i].kind == CHANGE_ADDED;
-	if (size_all(reloader, reload->conf, n_added, &core, &err) < 0)
-		return;
-	struct ledger_size size = size_ledger(&core);
-	reload->room = ledger_new(&size, &err);
+		coming.n_added += reload->plan.at[i].kind == CHANGE_ADDED;
+	reload->room = reload_new_room(reloader, &coming, &err);
 }
 
 void

@@ -192,10 +192,8 @@ static void
 suggest_candidates(const struct reporter *reporter, const char *name,
                    struct candidates *ret)
 {
-	const char *wanted = glob_last_name(name);
-	struct suggest suggest;
+	struct suggest suggest = {.word = glob_last_name(name)};
 
-	suggest_init(&suggest, wanted);
 	for (struct ref ref = first(reporter); !ref_is_none(ref);
 	     ref = next(reporter, ref)) {
 		const char *path = actors_path(reporter->actors, ref);
@@ -206,7 +204,8 @@ suggest_candidates(const struct reporter *reporter, const char *name,
 		if (suggest.distance < best)
 			ret->n = 0;
 		if (suggest.best != NULL && ret->n < CANDIDATES_MAX &&
-		    suggest_distance(wanted, glob_last_name(path)) == suggest.distance)
+		    suggest_distance(suggest.word, glob_last_name(path)) ==
+		        suggest.distance)
 			ret->at[ret->n++] = path;
 	}
 }

@@ -10,25 +10,28 @@
 #include "ledger/link.h"
 #include "os/socket/sock.h"
 
-/* Look at the file of the socket, in a child: the path is what its author chose. */
-int
-control_file_look(const struct control_file *file, bool connects,
-                  struct sockwork_seen *ret)
+void
+control_file_begin(struct control_file *file, int timeout_ms)
 {
-	return sockwork_look(
-	    file->bounded, VAULT_KEY(VAULT_CONTROL, 0),
-	    &(struct sockwork_query){file->path, connects, file->timeout_ms / 2}, ret);
+	sockwork_begin(&file->work, file->bounded, timeout_ms);
 }
 
-/* The same for what is to be done with it. */
+void
+control_file_end(struct control_file *file)
+{
+	sockwork_done(&file->work);
+	file->work.bounded = NULL;
+}
+
 int
-control_file_do(const struct control_file *file, enum sockwork_kind kind,
+control_file_do(struct control_file *file, enum sockwork_kind kind,
                 const struct conf *conf, gid_t gid, struct err *err)
 {
-	struct sockwork work;
+	const bool is_alone = file->work.bounded == NULL;
 
-	sockwork_begin(&work, file->bounded, file->timeout_ms);
-	int r = sockwork_do(&work, VAULT_KEY(VAULT_CONTROL, 0), kind,
+	if (is_alone)
+		control_file_begin(file, CONTROL_FILE_MS);
+	int r = sockwork_do(&file->work, VAULT_KEY(VAULT_CONTROL, 0), kind,
 	                    &(const struct sock_file){
 	                        .fd = file->fd,
 	                        .path = file->path,
@@ -40,6 +43,7 @@ control_file_do(const struct control_file *file, enum sockwork_kind kind,
 	                        .refuses_rights = true,
 	                    },
 	                    err);
-	sockwork_done(&work);
+	if (is_alone)
+		control_file_end(file);
 	return r;
 }

@@ -28,17 +28,19 @@ struct control_file {
 	/* The most connections that leave the actors their descriptors; 0:
 	 * CONTROL_CONNS_MAX. */
 	uint32_t clients_max;
-	int timeout_ms; /* CONTROL_FILE_MS */
+	/* The child that does all until control_file_end(), and what it has seen. */
+	struct sockwork work;
 };
 
-/* Look at the file of the socket, and with `connects` whether it is live: as
- * sockwork_look(). */
-int control_file_look(const struct control_file *file, bool connects,
-                      struct sockwork_seen *ret);
+/* Begin and end the use of one child for every control_file_do() between, in so many
+ * milliseconds. */
+void control_file_begin(struct control_file *file, int timeout_ms);
+void control_file_end(struct control_file *file);
 
-/* Have something done with it, with the mode that this configuration (NULL: none) wants:
- * as sockwork_do(). */
-int control_file_do(const struct control_file *file, enum sockwork_kind kind,
+/* Have something done with the file by that child, or else by a child for this alone: the
+ * path is what its author chose.  Its mode is that which this configuration (NULL: none)
+ * wants.  Returns as sockwork_do(). */
+int control_file_do(struct control_file *file, enum sockwork_kind kind,
                     const struct conf *conf, gid_t gid, struct err *err);
 
 #endif

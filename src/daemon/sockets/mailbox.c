@@ -24,13 +24,6 @@
 #include "os/socket/sock.h"
 #include "os/socket/sockwork.h"
 
-/* None open. */
-static void
-mailboxes_init(struct mailboxes *mailboxes)
-{
-	*mailboxes = (struct mailboxes){0};
-}
-
 static void
 release(struct mailboxes *mailboxes)
 {
@@ -41,7 +34,7 @@ release(struct mailboxes *mailboxes)
 	free(mailboxes->first);
 	free(mailboxes->handled);
 	free(mailboxes->first_handled);
-	mailboxes_init(mailboxes);
+	*mailboxes = (struct mailboxes){0};
 }
 
 /* True if its file has another mode or owner now, as far as that is known. */
@@ -388,9 +381,8 @@ mailboxes_retire(struct sockets *sockets, struct mailboxes *old,
 void
 mailboxes_close(struct sockets *sockets, struct mailboxes *mailboxes)
 {
-	struct mailboxes none;
+	struct mailboxes none = {0};
 
-	mailboxes_init(&none);
 	mailboxes_retire(sockets, mailboxes, &none);
 }
 

@@ -64,7 +64,7 @@ waits_for_processor(pid_t child)
 static int
 await(const struct leftover_search *search, pid_t child, int fd)
 {
-	const volatile struct findings *found = search->found;
+	const volatile struct findings *found = &search->found;
 	uint64_t late_ms = clock_mono_ms() + SILENT_MS, step = found->step;
 
 	while (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, BEAT_MS) <= 0) {
@@ -79,58 +79,71 @@ await(const struct leftover_search *search, pid_t child, int fd)
 	return found->is_over ? found->error : -EPIPE;
 }
 
-/* Search, by one child after the other; 0 or -errno. */
+/* Have a child go on with the search: its place is in search->id, or -errno. */
+static void
+send_child(struct leftover_search *search)
+{
+	search->id = bounded_open(
+	    &search->children,
+	    &(const struct bounded_task){.run = leftover_search, .data = search},
+	    &search->fd);
+}
+
+/* Wait for the end of a search, by one child after the other; 0 or -errno. */
 static int
 run(struct leftover_search *search)
 {
-	struct findings *found = search->found;
-	struct bounded children;
-	int fd = -1, id, r;
+	struct findings *found = &search->found;
+	int r;
 
-	bounded_init(&children);
-	do {
-		id = bounded_open(
-		    &children,
-		    &(const struct bounded_task){.run = leftover_search, .data = search},
-		    &fd);
-		if (id < 0)
-			return id;
-		r = await(search, children.pids[id], fd);
-		bounded_end(&children, id, &fd);
+	while (search->id >= 0) {
+		r = await(search, search->children.pids[search->id], search->fd);
+		bounded_end(&search->children, search->id, &search->fd);
 		if (r == -ETIMEDOUT)
 			found->silent[found->n_silent++] = found->at;
-	} while (r == -ETIMEDOUT && found->n_silent < LEFTOVER_SILENT_MAX);
-	return r;
-}
-
-/* Memory that is shared with children; all of it 0.  NULL: there is none. */
-static struct findings *
-findings_new(void)
-{
-	void *found = mmap(NULL, sizeof(struct findings), PROT_READ | PROT_WRITE,
-	                   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return found == MAP_FAILED ? NULL : found;
+		if (r != -ETIMEDOUT || found->n_silent == LEFTOVER_SILENT_MAX)
+			return r;
+		send_child(search);
+	}
+	return search->id;
 }
 
 /*
- * Before leftover_kill() of the same: is there a walker, other than ours, that lives and
- * has started any of these processes?  Returns its pid; 0: there is none, or that is not
- * known.  *ret_none: there are no processes of theirs, so that none need be killed.
+ * Begin to look, in a child, for a walker, other than `walker`, that lives and has
+ * started any of these processes; or, if that is 0, to kill them.  What is looked for is
+ * borrowed until the end.  NULL without memory.
+ */
+struct leftover_search *
+leftover_begin(const struct leftover_hunt *of, pid_t walker)
+{
+	/* Shared with children. */
+	struct leftover_search *search =
+	    mmap(NULL, sizeof(*search), PROT_READ | PROT_WRITE,
+	         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (search == MAP_FAILED)
+		return NULL;
+	search->of = of;
+	search->parent = getpid();
+	search->walker = walker;
+	send_child(search);
+	return search;
+}
+
+/*
+ * Wait for what was found, and free the search, which may be NULL.  Returns the pid of
+ * that walker; 0: there is none, or that is not known.  *ret_none: there are no processes
+ * of theirs, so that none need be killed.
  */
 pid_t
-leftover_owner(const struct leftover_hunt *of, pid_t walker, bool *ret_none)
+leftover_owner_end(struct leftover_search *take_search, bool *ret_none)
 {
-	struct leftover_search search = {
-	    .of = of, .found = findings_new(), .parent = getpid(), .walker = walker};
-	pid_t owner = 0;
-
 	*ret_none = false;
-	if (search.found == NULL)
+	if (take_search == NULL)
 		return 0;
-	*ret_none = run(&search) == 0 && search.found->none;
-	owner = search.found->owner;
-	(void)munmap(search.found, sizeof(*search.found));
+	*ret_none = run(take_search) == 0 && take_search->found.none;
+	pid_t owner = take_search->found.owner;
+	(void)munmap(take_search, sizeof(*take_search));
 	return owner;
 }
 
@@ -165,15 +178,14 @@ take_left(const struct findings *found, struct leftovers *ret)
 int
 leftover_kill(const struct leftover_hunt *of, struct leftovers *ret)
 {
-	struct leftover_search search = {
-	    .of = of, .found = findings_new(), .parent = getpid()};
+	struct leftover_search *search = leftover_begin(of, 0);
 
 	*ret = (struct leftovers){0};
-	if (search.found == NULL)
+	if (search == NULL)
 		return -ENOMEM;
-	int r = run(&search);
-	int taken = take_left(search.found, ret);
-	(void)munmap(search.found, sizeof(*search.found));
+	int r = run(search);
+	int taken = take_left(&search->found, ret);
+	(void)munmap(search, sizeof(*search));
 	return r < 0 ? r : taken;
 }
 

@@ -131,6 +131,15 @@ is_in_our_namespace(pid_t pid)
 	       its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
 }
 
+/* True for a thread of the kernel, which has no session. */
+static bool
+is_of_kernel(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return proc_stat_direct(pid, &stat) == 0 && (stat.flags & PROC_IS_OF_KERNEL) != 0;
+}
+
 /*
  * True if a mark of this process would count.  Any user may put a mark into the
  * environment of a process, so the process, or another in the same session, must belong
@@ -143,6 +152,8 @@ may_be_theirs(const struct hunt *hunt, pid_t pid)
 	const pid_t session = getsid(pid);
 	uint32_t value;
 
+	if (session == 0 && is_of_kernel(pid))
+		return false;
 	return hunt->of->n_uids == 0 || is_of_user(hunt, pid) ||
 	       (session > 0 && map_get(&hunt->sessions, (uint64_t)session, &value));
 }
@@ -346,8 +357,8 @@ search_and_kill(struct hunt *hunt)
 void
 leftover_search(int fd UNUSED, void *data)
 {
-	const struct leftover_search *search = data;
-	struct findings *found = search->found;
+	struct leftover_search *search = data;
+	struct findings *found = &search->found;
 	struct hunt hunt = {.of = search->of,
 	                    .found = found,
 	                    .environment = malloc(ENVIRON_MAX),
@@ -355,8 +366,6 @@ leftover_search(int fd UNUSED, void *data)
 	                    .walker = search->walker};
 	int r = hunt.environment == NULL ? -ENOMEM : 0;
 
-	map_init(&hunt.by_pid);
-	map_init(&hunt.sessions);
 	for (size_t i = 0; i < found->n && r == 0; i++)
 		r = map_put(&hunt.by_pid, (uint64_t)found->killed[i].process.pid,
 		            (uint32_t)i);

@@ -10,6 +10,7 @@
 #define OS_PROCESS_LEFTOVER_SEARCH_H
 
 #include "os/process/leftover.h"
+#include "os/self/bounded.h"
 
 /* How long the kernel may take to end all that were killed, and to end an exec. */
 #define DEATH_TIMEOUT_MS 3000
@@ -39,9 +40,11 @@ struct findings {
 
 struct leftover_search {
 	const struct leftover_hunt *of;
-	struct findings *found;
 	pid_t parent;
 	pid_t walker; /* not 0: only find out whether another one of theirs lives */
+	struct bounded children;
+	int id, fd; /* of the child at work, and its channel; id: or -errno */
+	struct findings found;
 };
 
 bool leftover_is_there(const struct leftover *left);

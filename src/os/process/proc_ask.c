@@ -131,7 +131,7 @@ claim(void)
 	if (asked.owner != getpid()) {
 		asked.owner = getpid();
 		asked.fd = -1;
-		bounded_init(&asked.children);
+		asked.children = (struct bounded){0};
 	}
 }
 

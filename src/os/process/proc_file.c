@@ -18,13 +18,12 @@
 #include "base/cleanup.h"
 #include "os/self/fd.h"
 
-#define NAME_BYTES   64
-#define MARK_NAME    "SUPD_ID="
-#define STATUS_BYTES 4096
-#define UID_LINE     "\nUid:\t"
-#define ENVIRON_MAX  ((size_t)2 << 20)
-/* Of the kernel (PF_KTHREAD), and of a process that ends. */
-#define FLAGS_WITHOUT_MEMORY (0x200000 | PROC_IS_EXITING)
+#define NAME_BYTES           64
+#define MARK_NAME            "SUPD_ID="
+#define STATUS_BYTES         4096
+#define UID_LINE             "\nUid:\t"
+#define ENVIRON_MAX          ((size_t)2 << 20)
+#define FLAGS_WITHOUT_MEMORY (PROC_IS_OF_KERNEL | PROC_IS_EXITING)
 
 #define PID_BYTES 11 /* of the longest, with a space */
 

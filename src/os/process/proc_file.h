@@ -11,7 +11,8 @@
 
 /* A flag: the process ends, and may have lost its environment before its children
  * (PF_EXITING). */
-#define PROC_IS_EXITING 0x4
+#define PROC_IS_EXITING   0x4
+#define PROC_IS_OF_KERNEL 0x200000
 
 /* The fields of /proc/PID/stat that are used. */
 struct proc_stat {

@@ -311,7 +311,7 @@ proc_sweep_take(struct proc_sweep *sweep, const struct map *known)
 	map_done(&sweep->dead);
 	map_done(&sweep->was_executing);
 	sweep->was_executing = sweep->executing;
-	map_init(&sweep->executing);
+	sweep->executing = (struct map){0};
 	for (int i = 0; i < SWEEP_TRIES && r == 0; i++)
 		r = try_sweep(sweep, known);
 	sweep->is_unsure = r != 1 || sweep->n_unsure > 0;

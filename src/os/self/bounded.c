@@ -33,13 +33,6 @@ struct job {
 	int fd;
 };
 
-/* No child is at work. */
-void
-bounded_init(struct bounded *bounded)
-{
-	*bounded = (struct bounded){0};
-}
-
 /* This child, if it is one of these, was reaped with others of this process: the number
  * may be another's from now on. */
 void

@@ -23,6 +23,7 @@
 #define BOUNDED_MAX     64
 #define BOUNDED_OWN_MAX 4
 
+/* All of it 0: no child is at work. */
 struct bounded {
 	pid_t pids[BOUNDED_MAX]; /* 0: the place is free */
 	uint64_t owners[BOUNDED_MAX];
@@ -39,7 +40,6 @@ struct bounded_task {
 	void *data;
 };
 
-void bounded_init(struct bounded *bounded);
 void bounded_done(struct bounded *bounded);
 void bounded_reaped(struct bounded *bounded, pid_t pid);
 bool bounded_has_room(struct bounded *bounded, uint64_t owner);

@@ -40,6 +40,7 @@ struct order {
 struct answer {
 	int r;
 	struct err err;
+	struct sockwork_seen seen;
 };
 
 static const char *
@@ -208,6 +209,19 @@ go_there(struct order *order, struct err *err)
 	return 0;
 }
 
+/* A path at which nothing can be seen has no socket. */
+static void
+look_at(const struct order *order, struct sockwork_seen *ret)
+{
+	struct stat st;
+
+	if (lstat(order->path, &st) == 0 && S_ISSOCK(st.st_mode)) {
+		ret->dev = st.st_dev;
+		ret->ino = st.st_ino;
+	}
+	ret->is_live = order->kind == SOCKWORK_CONNECT && sock_unix_is_live(order->path);
+}
+
 /* The answer, or -errno; *ret_fd is what was opened. */
 static int
 carry_out_there(struct order *order, int *ret_fd, struct err *err)
@@ -234,7 +248,10 @@ carry_out(int fd, struct order *order)
 	struct answer answer = {0};
 	CLEANUP(fd_close) int opened = -1;
 
-	answer.r = carry_out_there(order, &opened, &answer.err);
+	if (order->kind == SOCKWORK_LOOK || order->kind == SOCKWORK_CONNECT)
+		look_at(order, &answer.seen);
+	else
+		answer.r = carry_out_there(order, &opened, &answer.err);
 	if (answer.r < 0 && answer.err.text[0] == '\0')
 		err_set(&answer.err, -answer.r, "%s %s", kind_of(&order->file),
 		        order->path);
@@ -255,21 +272,6 @@ serve(int fd, void *data UNUSED)
 		carry_out(fd, &order);
 		fd_close(&given);
 	}
-}
-
-static void
-look_at(int fd, void *data)
-{
-	const struct sockwork_query *look = data;
-	struct sockwork_seen seen = {0};
-	struct stat st;
-
-	if (lstat(look->path, &st) == 0 && S_ISSOCK(st.st_mode)) {
-		seen.dev = st.st_dev;
-		seen.ino = st.st_ino;
-	}
-	seen.is_live = look->connects && sock_unix_is_live(look->path);
-	(void)pass_send(fd, &seen, sizeof(seen), NULL, 0);
 }
 
 /* ---- the parent -------------------------------------------------------------------- */
@@ -319,7 +321,8 @@ until(const struct sockwork *work)
 static bool
 gives_fd(const struct order *order)
 {
-	return order->kind != SOCKWORK_OPEN && order->kind != SOCKWORK_WATCH;
+	return order->kind == SOCKWORK_ADJUST || order->kind == SOCKWORK_RESTORE ||
+	       order->kind == SOCKWORK_REMOVE;
 }
 
 /* The answer of the child, which is made if there is none. */
@@ -376,6 +379,7 @@ sockwork_do(struct sockwork *work, uint64_t owner, enum sockwork_kind kind,
 	if (r < 0)
 		return err_set(err, -r, "%s %s", kind_of(file), file->path);
 	*err = answer.err;
+	work->seen = answer.seen;
 	if ((kind != SOCKWORK_OPEN && kind != SOCKWORK_WATCH) || answer.r < 0 || fd >= 0)
 		return fd >= 0 ? fd : answer.r;
 	return err_set(err, EMFILE, "unix socket %s", file->path);
@@ -392,24 +396,4 @@ sockwork_once(struct bounded *bounded, uint64_t owner, enum sockwork_kind kind,
 	int r = sockwork_do(&work, owner, kind, file, err);
 	sockwork_done(&work);
 	return r;
-}
-
-/*
- * Look at the file of a unix socket, and connect to it, if that is wanted, to see whether
- * it is live.  0; or -errno, also -ETIMEDOUT, as sockwork_do(): then nothing is known.
- */
-int
-sockwork_look(struct bounded *bounded, uint64_t owner, const struct sockwork_query *query,
-              struct sockwork_seen *ret)
-{
-	struct sockwork_query look = *query;
-	ssize_t n = -ETIMEDOUT;
-
-	*ret = (struct sockwork_seen){0};
-	if (!bounded_hangs(bounded, owner))
-		n = bounded_run(bounded, &(struct bounded_task){owner, look_at, &look},
-		                look.timeout_ms, (char *)ret, sizeof(*ret));
-	if (n == (ssize_t)sizeof(*ret))
-		return 0;
-	return n < 0 ? (int)n : -EPIPE;
 }

@@ -24,20 +24,15 @@ enum sockwork_kind {
 	SOCKWORK_RESTORE, /* sockfile_restore(): 1 if that was necessary */
 	SOCKWORK_REMOVE,  /* sockfile_remove() */
 	SOCKWORK_WATCH, /* fd_watch_directory() of its directory: returns a descriptor */
+	SOCKWORK_LOOK,  /* see what is at the path … */
+	SOCKWORK_CONNECT, /* … and connect to it, to see whether a server listens */
 };
 
 /* What is at a path. */
 struct sockwork_seen {
 	dev_t dev;    /* of the file of a socket … */
 	ino_t ino;    /* … 0: there is none */
-	bool is_live; /* as sock_unix_is_live() */
-};
-
-/* What sockwork_look() is about. */
-struct sockwork_query {
-	const char *path;
-	bool connects; /* connect to it, to see whether a server listens */
-	int timeout_ms;
+	bool is_live; /* as sock_unix_is_live(), with SOCKWORK_CONNECT */
 };
 
 struct sockwork {
@@ -46,6 +41,7 @@ struct sockwork {
 	uint64_t until_ms;
 	int id; /* -1: no child yet */
 	int fd;
+	struct sockwork_seen seen; /* by the last SOCKWORK_LOOK or SOCKWORK_CONNECT */
 };
 
 void sockwork_begin(struct sockwork *work, struct bounded *bounded, int timeout_ms);
@@ -55,7 +51,5 @@ void sockwork_done(struct sockwork *work);
 
 int sockwork_once(struct bounded *bounded, uint64_t owner, enum sockwork_kind kind,
                   const struct sock_file *file, struct err *err);
-int sockwork_look(struct bounded *bounded, uint64_t owner,
-                  const struct sockwork_query *query, struct sockwork_seen *ret);
 
 #endif
