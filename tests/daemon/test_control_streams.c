@@ -5,12 +5,9 @@
 #include "config.h"
 
 #include <check.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "daemon/report/report.h"
@@ -131,57 +128,6 @@ START_TEST(ten_thousand_actors_are_streamed_to_a_reader_however_slow)
 	reply = client_call(&client, "Status", "{}", "");
 	ck_assert_uint_eq(json_array_size(parameter(reply, "actors")), 10004);
 	json_decref(reply);
-}
-END_TEST
-
-/* The replies that were read, and whether the client reads when there was no room. */
-static struct {
-	size_t n;
-	bool is_quick;
-} taken;
-
-static void
-take_replies(void)
-{
-	char buf[4096];
-	ssize_t n;
-
-	while ((n = recv(client.fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0)
-		for (ssize_t i = 0; i < n; i++)
-			taken.n += buf[i] == '\0';
-}
-
-/* In place of that of the C library: the client has read before data is sent again. */
-ssize_t
-send(int fd, const void *buf, size_t size, int flags)
-{
-	static bool had_no_room;
-
-	if (had_no_room && taken.is_quick)
-		take_replies();
-	const ssize_t n = syscall(SYS_sendto, fd, buf, size, flags, NULL, 0);
-	had_no_room = n < 0 && errno == EAGAIN;
-	return n;
-}
-
-START_TEST(a_client_that_reads_just_before_the_guardian_sends_again_gets_all)
-{
-	fake->rig.unchecked = true;
-	for (int i = 0; i < 2000; i++) {
-		char path[40];
-
-		(void)snprintf(path, sizeof(path), "/user/w%d", i);
-		(void)fake_add(fake, path, NODE_WORKER);
-	}
-	client_send(&client, "{\"method\":\"io.supd.Control.Status\",\"parameters\":{},"
-	                     "\"more\":true}");
-	taken.is_quick = true;
-	for (int i = 0; i < 100; i++) {
-		fake_run(fake);
-		take_replies();
-	}
-	taken.is_quick = false;
-	ck_assert_uint_eq(taken.n, 2004);
 }
 END_TEST
 
@@ -514,7 +460,6 @@ add_tests(TCase *tcase)
 	const TTest *const tests[] = {
 	    status_with_more_is_one_actor_a_reply_and_the_last_ends_it,
 	    ten_thousand_actors_are_streamed_to_a_reader_however_slow,
-	    a_client_that_reads_just_before_the_guardian_sends_again_gets_all,
 	    without_follow_the_ring_is_replayed_and_the_stream_ends,
 	    where_nothing_matches_the_one_reply_is_an_empty_event,
 	    a_pattern_picks_the_paths,

@@ -97,17 +97,16 @@ is_another_there(struct supd *supd)
 	return is_live;
 }
 
-/* Kill what a supd that is no more left behind: it would run twice, and holds sockets. */
+/* Kill what a supd that is no more left behind: it would run twice, and holds sockets.
+ * *found is empty before. */
 void
-alone_end_leftovers(struct supd *supd, const struct conf *conf,
-                    struct leftovers *ret_found)
+alone_end_leftovers(struct supd *supd, const struct conf *conf, struct leftovers *found)
 {
 	CLEANUP(quarry_done) struct quarry quarry;
 	int r = quarry_init(&quarry, supd, conf);
 
-	*ret_found = (struct leftovers){0};
 	if (r == 0)
-		r = leftover_kill(&quarry.hunt, ret_found);
+		r = leftover_kill(&quarry.hunt, found);
 	if (r < 0)
 		(void)log_errno(r, "look for processes of a supd that died");
 }

@@ -14,7 +14,7 @@ struct supd;
 bool alone_prepare(struct supd *supd, const struct conf *conf, struct ledger **ret_room,
                    bool *ret_clean);
 void alone_end_leftovers(struct supd *supd, const struct conf *conf,
-                         struct leftovers *ret_found);
+                         struct leftovers *found);
 void alone_end_all(struct supd *supd, const struct conf *conf);
 size_t alone_end_actors(struct supd *supd);
 
