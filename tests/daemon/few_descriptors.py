@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from containments import cgroup_root
-from harness import INSTRUMENTED, check, equal, has, main, test
+from harness import INSTRUMENTED, Skip, check, equal, has, main, test
 from varlink import Varlink
 from writers import kill, shell, text_of
 
@@ -152,6 +152,8 @@ def growth(box):
 @test("cgroups stay open for the next start as far as there is room, and give way to actors",
       timeout=60)
 def kept_leaves(box):
+    if INSTRUMENTED:
+        raise Skip("with a sanitizer a child is forked, and no cgroup stays open")
     cgroup_root()
     s = box.supd(tree(50), before=allow(1000))
     all_run(s, 50)

@@ -283,7 +283,7 @@ END_TEST
 /* The replies that were read, and whether the client reads when there was no room. */
 static struct {
 	size_t n;
-	bool is_quick;
+	bool is_quick, had_no_room;
 } taken;
 
 static void
@@ -301,12 +301,10 @@ take_replies(void)
 ssize_t
 send(int fd, const void *buf, size_t size, int flags)
 {
-	static bool had_no_room;
-
-	if (had_no_room && taken.is_quick)
+	if (taken.had_no_room && taken.is_quick)
 		take_replies();
 	const ssize_t n = syscall(SYS_sendto, fd, buf, size, flags, NULL, 0);
-	had_no_room = n < 0 && errno == EAGAIN;
+	taken.had_no_room = n < 0 && errno == EAGAIN;
 	return n;
 }
 

@@ -149,12 +149,12 @@ bool
 alone_prepare(struct supd *supd, const struct conf *conf, struct ledger **ret_room,
               bool *ret_clean)
 {
-	CLEANUP(quarry_done) struct quarry quarry;
 	struct leftover_search *search = NULL;
 	struct err err;
 
 	if (is_another_there(supd))
 		return false;
+	CLEANUP(quarry_done) struct quarry quarry;
 	if (quarry_init(&quarry, supd, conf) == 0)
 		search = leftover_begin(&quarry.hunt, supd->origin.walker_pid);
 	*ret_room = reload_new_room(
