@@ -152,10 +152,10 @@ may_be_theirs(const struct hunt *hunt, pid_t pid)
 	const pid_t session = getsid(pid);
 	uint32_t value;
 
-	if (session == 0 && is_of_kernel(pid))
+	if (hunt->of->n_uids > 0 && !is_of_user(hunt, pid) &&
+	    !(session > 0 && map_get(&hunt->sessions, (uint64_t)session, &value)))
 		return false;
-	return hunt->of->n_uids == 0 || is_of_user(hunt, pid) ||
-	       (session > 0 && map_get(&hunt->sessions, (uint64_t)session, &value));
+	return session != 0 || !is_of_kernel(pid);
 }
 
 /* Remember the session of a marked process, since other processes of that session count,
