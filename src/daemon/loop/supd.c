@@ -312,7 +312,8 @@ supd_run(const struct supd_options *options, struct handover *handover)
 	struct launcher launcher = {0};
 	struct reporter reporter = {0};
 	struct reloader reloader = {.before_fd = -1};
-	struct control_file control_file = {.clients_max = CONTROL_CONNS_MAX};
+	struct control_file control_file = {.clients_max = CONTROL_CONNS_MAX,
+	                                    .work.id = -1};
 	struct upgrader upgrader = {0};
 	struct supd supd = {.launcher = &launcher,
 	                    .reporter = &reporter,

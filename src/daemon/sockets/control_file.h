@@ -28,7 +28,8 @@ struct control_file {
 	/* The most connections that leave the actors their descriptors; 0:
 	 * CONTROL_CONNS_MAX. */
 	uint32_t clients_max;
-	/* The child that does all until control_file_end(), and what it has seen. */
+	/* The child that does all until control_file_end(), and what it has seen: at
+	 * first without a child, id -1. */
 	struct sockwork work;
 };
 
