@@ -152,6 +152,7 @@ fork_restless(const char *variable, const char *mark)
 static pid_t
 owner_of(const struct leftover_hunt *hunt, pid_t walker, bool *ret_none)
 {
+	*ret_none = false;
 	return leftover_owner_end(leftover_begin(hunt, walker), ret_none);
 }
 

@@ -219,6 +219,7 @@ scraper_step(struct scraper *scraper)
 	if (scraper->samples == NULL)
 		return !scraper_begin(scraper);
 	if (scraper->n_looked < list->n) {
+		procs_add_up(scraper->about.procs);
 		for (size_t n = 0; n < LOOKED_AT_ONCE && scraper->n_looked < list->n; n++)
 			scrape_actor(scraper, list->at[scraper->n_looked++]);
 		return false;

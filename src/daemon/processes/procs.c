@@ -353,6 +353,13 @@ procs_signal(struct procs *procs, struct ref ref, int signo)
 
 /* ---- asked ---- */
 
+void
+procs_add_up(const struct procs *procs)
+{
+	(void)cgroup_leaf_number(procs->cgroups, ".", "cpu.stat", "usage_usec",
+	                         &(uint64_t){0});
+}
+
 bool
 procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
 {

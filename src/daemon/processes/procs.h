@@ -88,6 +88,11 @@ void procs_take_exits(struct procs *procs);
 
 struct usage;
 
+/* Before many calls of procs_usage(): the kernel adds up the time of cgroups when it is
+ * asked, and looks for each among all siblings that ran since, a millisecond where they
+ * are 10,000.  Asked for all of them first it adds up each once. */
+void procs_add_up(const struct procs *procs);
+
 /* What the processes of the actor take of the machine; false: it has none. */
 bool procs_usage(const struct procs *procs, struct ref ref, struct usage *ret);
 

@@ -132,13 +132,12 @@ leftover_begin(const struct leftover_hunt *of, pid_t walker)
 
 /*
  * Wait for what was found, and free the search, which may be NULL.  Returns the pid of
- * that walker; 0: there is none, or that is not known.  *ret_none: there are no processes
- * of theirs, so that none need be killed.
+ * that walker; 0: there is none, or that is not known.  *ret_none, false before: there
+ * are no processes of theirs, so that none need be killed.
  */
 pid_t
 leftover_owner_end(struct leftover_search *take_search, bool *ret_none)
 {
-	*ret_none = false;
 	if (take_search == NULL)
 		return 0;
 	*ret_none = run(take_search) == 0 && take_search->found.none;

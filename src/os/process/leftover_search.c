@@ -131,15 +131,6 @@ is_in_our_namespace(pid_t pid)
 	       its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
 }
 
-/* True for a thread of the kernel, which has no session. */
-static bool
-is_of_kernel(pid_t pid)
-{
-	struct proc_stat stat;
-
-	return proc_stat_direct(pid, &stat) == 0 && (stat.flags & PROC_IS_OF_KERNEL) != 0;
-}
-
 /*
  * True if a mark of this process would count.  Any user may put a mark into the
  * environment of a process, so the process, or another in the same session, must belong
@@ -150,12 +141,15 @@ static bool
 may_be_theirs(const struct hunt *hunt, pid_t pid)
 {
 	const pid_t session = getsid(pid);
+	struct proc_stat stat;
 	uint32_t value;
 
 	if (hunt->of->n_uids > 0 && !is_of_user(hunt, pid) &&
 	    !(session > 0 && map_get(&hunt->sessions, (uint64_t)session, &value)))
 		return false;
-	return session != 0 || !is_of_kernel(pid);
+	/* Threads of the kernel have no session, and nothing else. */
+	return session != 0 || proc_stat_direct(pid, &stat) < 0 ||
+	       (stat.flags & PROC_IS_OF_KERNEL) == 0;
 }
 
 /* Remember the session of a marked process, since other processes of that session count,

@@ -115,10 +115,6 @@ look_into_cgroup(struct look *look, const struct containment *c,
 	(void)cgroup_leaf_each(root, leaf.text, add_member, look);
 	for (uint32_t i = 0; i < look->n; i++)
 		add_resident(look, look->pids[i], has_memory);
-	/* The kernel adds up what was used when it is asked, and looks for this leaf among
-	 * all that ran since: a millisecond where they are 10,000.  Asked for all of them
-	 * first it adds up each once. */
-	(void)cgroup_leaf_number(root, ".", "cpu.stat", "usage_usec", &usage->cpu_usec);
 	(void)cgroup_leaf_number(root, leaf.text, "cpu.stat", "usage_usec",
 	                         &usage->cpu_usec);
 	usage->has_io = c->is_limited &&
