@@ -31,6 +31,7 @@ static char *fake_conf_files[] = {fake_conf_file};
  * number of a process here, and no process. */
 int __wrap_procs_signal(struct procs *procs, struct ref ref, int signo);
 int __wrap_procs_reload(struct procs *procs, struct ref ref);
+void __wrap_procs_add_up(const struct procs *procs);
 bool __wrap_procs_usage(const struct procs *procs, struct ref ref, struct usage *ret);
 bool __wrap_procs_are_starting(const struct procs *procs);
 
@@ -51,6 +52,12 @@ int
 __wrap_procs_reload(struct procs *procs, struct ref ref)
 {
 	return __wrap_procs_signal(procs, ref, SIGHUP);
+}
+
+void
+__wrap_procs_add_up(const struct procs *procs)
+{
+	(void)procs;
 }
 
 bool

@@ -75,8 +75,7 @@ size_block(struct packer *packer, size_t cap)
 	return 0;
 }
 
-/* Room for so many bytes at the end of the block, which the caller fills; the bytes
- * behind them that align the next are zeroed. */
+/* Room for so many bytes at the end of the block, zeroed. */
 static int
 add_room(struct packer *packer, size_t bytes, size_t *ret_at)
 {
@@ -91,7 +90,7 @@ add_room(struct packer *packer, size_t bytes, size_t *ret_at)
 		if (r < 0)
 			return r;
 	}
-	memset(packer->block + packer->used + bytes, 0, needed - packer->used - bytes);
+	memset(packer->block + packer->used, 0, needed - packer->used);
 	*ret_at = packer->used;
 	packer->used = needed;
 	return 0;
