@@ -2,6 +2,7 @@
 /* conf.c - a configuration: read, told, frozen, thawed, compared, grown. */
 #include "config.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,8 @@ keep(const struct conf *conf)
 	size_t bytes;
 	void *block;
 
+	/* Memory of the heap is seldom zeroed. */
+	(void)mallopt(M_PERTURB, 0x5a);
 	ASSERT(conf_pack_block(conf, &block, &bytes, &err) == 0);
 	again = conf_unpack_block(block, bytes, &err);
 	free(block);
