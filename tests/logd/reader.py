@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 """The reader of logs: what it answers, across rotation, and from where it goes on."""
 import base64
+import json
 import os
 import select
 import signal
@@ -345,7 +346,7 @@ def renumbered(p):
 
 @test("a request that makes no sense is refused")
 def nonsense(p):
-    for fields in ([], ["0", "all", "", "0", "/user/a", "x", "no such format", "", "/x"],
+    for fields in (["0", "all", "", "0", "/user/a", "x", "no such format", "", "/x"],
                    ["0", "all", "yesterday", "0"],
                    ["0", "all", "", "0", "/user/a", "o", "timed", "", "no slash"],
                    ["0", "all", "", "0", "/user/a", "o", "timed", "1.2", p.path("x")],
@@ -353,6 +354,19 @@ def nonsense(p):
         done = subprocess.run([SUPD, "@logs"], stdout=subprocess.PIPE, timeout=GUARD_S,
                               input="".join(f + "\0" for f in fields).encode())
         equal((done.returncode, done.stdout[:1]), (74, b"!"), f"the answer to {fields}")
+
+
+@test("a reader takes one request after the other, and ends when there is none")
+def again(p):
+    with subprocess.Popen([SUPD, "@logs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as reader:
+        for name in "abc":
+            log = p.write(f"{name}.log", timed((1, "x"), (2, name)))
+            fields = ["0", "1", "", "0", f"/user/{name}", "output", "timed", "", log]
+            reader.stdin.write("".join(f + "\0" for f in fields).encode())
+            equal(json.loads(reader.stdout.readline())["text"], name, "the line")
+            equal(reader.stdout.readline(), b".\n", "the mark")
+        reader.stdin.close()
+        equal((reader.stdout.read(), reader.wait(GUARD_S)), (b"", 0), "the end")
 
 
 sys.exit(main())

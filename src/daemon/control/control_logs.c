@@ -4,19 +4,18 @@
  * The answers of the reader go to the client as they come, only as fast as it takes them:
  * else they stay in the pipe, and the reader waits.  Nothing here waits for a disk.
  *
- * A process takes longer to start than to read some lines.  So after a call the next
- * reader is started, and waits for its request for a while.
+ * A process takes longer to start, and to end, than to read some lines.  So a reader that
+ * has told all waits for the next call for a while.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -36,19 +35,11 @@
 
 #define CUT "the process that reads logs has ended: the answer is not complete; try again"
 
-/* How long the next reader waits for a call. */
+/* How long a reader waits for the next call. */
 #define SPARE_S 30.
 
-/* A reader: as long as the call lasts it has a connection, then only to be reaped. */
-struct logs {
-	struct control *control;
-	TAILQ_ENTRY(logs) link;
-	struct conn *conn; /* NULL: there is no call yet, or it is over */
-	pid_t pid;
-	int pidfd;
-	int request_fd; /* control->spare: where the request goes; else -1 */
-	int fd;         /* what it answers, -1: closed */
-	ev_io io, end_io;
+/* What a reader answers in a call. */
+struct told {
 	bool follow;
 	bool grows;     /* new actors may belong to it … */
 	uint64_t n_set; /* … that came after these */
@@ -56,6 +47,20 @@ struct logs {
 	bool is_whole;  /* the reader has ended the answer properly */
 	struct strbuf in;
 	size_t used; /* of in */
+};
+
+/* A reader: as long as the call lasts it has a connection, then it waits for the next
+ * call, or is only to be reaped. */
+struct logs {
+	struct control *control;
+	TAILQ_ENTRY(logs) link;
+	struct conn *conn; /* NULL: there is no call yet, or it is over */
+	struct told told;
+	pid_t pid;
+	int pidfd;
+	int request_fd; /* where requests go; -1: there is one, in a file */
+	int fd;         /* what it answers, -1: closed */
+	ev_io io, end_io;
 };
 
 /* ---- the process ------------------------------------------------------------------- */
@@ -72,7 +77,7 @@ logs_free(struct logs *logs)
 	fd_close(&logs->request_fd);
 	fd_close(&logs->fd);
 	fd_close(&logs->pidfd);
-	strbuf_done(&logs->in);
+	strbuf_done(&logs->told.in);
 	free(logs);
 }
 
@@ -88,7 +93,7 @@ end(struct logs *logs)
 		logs->control->spare = NULL;
 	ev_io_stop(logs->control->uses.loop, &logs->io);
 	fd_close(&logs->fd);
-	strbuf_done(&logs->in);
+	strbuf_done(&logs->told.in);
 	/* Until the reader is reaped its pid cannot be that of another process. */
 	if (logs->pid > 0 && os_reap_peek(logs->pidfd, logs->pid, &reap) == 0)
 		(void)kill(logs->pid, SIGKILL);
@@ -112,16 +117,22 @@ on_end(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 		end(logs);
 }
 
-/* The call is over.  The next reader is started when the answer is on its way. */
+/* The call is over.  A reader that has told all waits for the next call. */
 static void
 release(struct conn *conn)
 {
 	struct control *control = conn->control;
+	struct logs *logs = conn->call.logs;
 
-	end(conn->call.logs);
-	if (control->spare == NULL && !control->closing) {
-		timer_begin(control->uses.loop, &control->spare_timer, 0.);
+	if (!logs->told.is_whole || logs->request_fd < 0 || control->spare != NULL) {
+		end(logs);
+		return;
 	}
+	logs->conn = NULL;
+	ev_io_stop(control->uses.loop, &logs->io);
+	strbuf_done(&logs->told.in);
+	control->spare = logs;
+	timer_begin(control->uses.loop, &control->spare_timer, SPARE_S);
 }
 
 /* Free all readers: supd ends. */
@@ -149,13 +160,13 @@ static bool
 is_whole(struct logs *logs)
 {
 	static const char mark[] = READER_WHOLE "\n";
-	const size_t len = sizeof(mark) - 1, have = logs->in.len - logs->used;
-	const char *end = logs->in.data + logs->in.len;
+	const size_t len = sizeof(mark) - 1, have = logs->told.in.len - logs->told.used;
+	const char *end = logs->told.in.data + logs->told.in.len;
 
-	if (logs->in.failed || have < len || memcmp(end - len, mark, len) != 0 ||
+	if (logs->told.in.failed || have < len || memcmp(end - len, mark, len) != 0 ||
 	    (have > len && end[-(ptrdiff_t)len - 1] != '\n'))
 		return false;
-	strbuf_truncate(&logs->in, logs->in.len - len);
+	strbuf_truncate(&logs->told.in, logs->told.in.len - len);
 	return true;
 }
 
@@ -170,15 +181,15 @@ on_answer(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n > 0) {
-		strbuf_consume(&logs->in, logs->used);
-		logs->used = 0;
-		strbuf_add(&logs->in, data, (size_t)n);
+		strbuf_consume(&logs->told.in, logs->told.used);
+		logs->told.used = 0;
+		strbuf_add(&logs->told.in, data, (size_t)n);
 	}
 	/* Not only when the reader has ended: that takes it longer than to read some
 	 * lines. */
-	logs->is_whole = is_whole(logs);
-	if (n <= 0 || logs->in.failed || logs->is_whole) {
-		logs->is_over = true;
+	logs->told.is_whole = is_whole(logs);
+	if (n <= 0 || logs->told.in.failed || logs->told.is_whole) {
+		logs->told.is_over = true;
 		ev_io_stop(loop, io);
 	}
 	conn_run(logs->conn);
@@ -209,7 +220,8 @@ spawn_reader(struct control *control, int request_fd, int answer_fd,
 }
 
 static struct logs *
-logs_new(struct control *control, int take_fd, const struct spawn_result *result)
+logs_new(struct control *control, int take_request_fd, int take_fd,
+         const struct spawn_result *result)
 {
 	struct ev_loop *loop = control->uses.loop;
 	struct logs *logs = calloc(1, sizeof(*logs));
@@ -220,9 +232,8 @@ logs_new(struct control *control, int take_fd, const struct spawn_result *result
 	    .control = control,
 	    .pid = result->pid,
 	    .pidfd = result->pidfd,
-	    .request_fd = -1,
+	    .request_fd = take_request_fd,
 	    .fd = take_fd,
-	    .in = STRBUF(READER_RECORD_MAX + 2 * READ_BYTES),
 	    .io.data = logs,
 	    .end_io.data = logs,
 	};
@@ -235,80 +246,85 @@ logs_new(struct control *control, int take_fd, const struct spawn_result *result
 	return logs;
 }
 
-/* Start a reader, which reads its request from this descriptor; NULL: there is no room
- * for one more. */
+/* Start a reader, which reads its requests from one descriptor; they are written to the
+ * other, if it is not -1.  NULL: there is no room for one more. */
 static struct logs *
-start(struct control *control, int request_fd)
+start(struct control *control, int fd, int take_request_fd)
 {
 	struct spawn_result result = {.pid = -1, .pidfd = -1};
 	struct logs *logs = NULL;
-	int ends[2];
+	int ends[2] = {-1, -1};
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return NULL;
-	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
-	ends[0] = fd_raise(ends[0]);
-	int r = spawn_reader(control, request_fd, ends[1], &result);
-	(void)close(ends[1]);
-	/* A reader that could not be started and does not end is reaped as a stranger. */
-	if (r == 0)
-		logs = logs_new(control, ends[0], &result);
+	if (pipe2(ends, O_CLOEXEC) == 0) {
+		(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+		ends[0] = fd_raise(ends[0]);
+		/* A reader that could not be started and does not end is reaped as a
+		 * stranger. */
+		if (spawn_reader(control, fd, ends[1], &result) == 0)
+			logs = logs_new(control, take_request_fd, ends[0], &result);
+		(void)close(ends[1]);
+	}
 	if (logs == NULL) {
 		/* A reader without a reader of its own output ends by itself. */
 		fd_close(&ends[0]);
+		fd_close(&take_request_fd);
 		fd_close(&result.pidfd);
 	}
 	return logs;
 }
 
-/* Start the next reader, or end one that has waited for long. */
+/* A reader has waited for long. */
 void
-logs_on_spare(struct ev_loop *loop, ev_timer *timer, int revents UNUSED)
+logs_on_spare(struct ev_loop *loop UNUSED, ev_timer *timer, int revents UNUSED)
 {
 	struct control *control = timer->data;
-	int ends[2];
 
-	if (control->spare != NULL) {
+	if (control->spare != NULL)
 		end(control->spare);
-		return;
-	}
-	if (control->n_readers >= CONTROL_READERS_MAX - CONTROL_READERS_KEPT ||
-	    pipe2(ends, O_CLOEXEC) < 0)
-		return;
-	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
-	ends[1] = fd_raise(ends[1]);
-	control->spare = start(control, ends[0]);
-	(void)close(ends[0]);
-	if (control->spare == NULL) {
-		(void)close(ends[1]);
-		return;
-	}
-	control->spare->request_fd = ends[1];
-	timer_begin(loop, timer, SPARE_S);
 }
 
-/* Give the request, a file, to the reader that waits; NULL: no reader waits, or the
- * request is too long for the pipe. */
+/* Start a reader that waits for requests; NULL: there is no room for one more. */
 static struct logs *
-ask_spare(struct control *control, int request_fd)
+start_waiting(struct control *control)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return NULL;
+	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	struct logs *logs = start(control, ends[0], fd_raise(ends[1]));
+	(void)close(ends[0]);
+	return logs;
+}
+
+/* A new reader, which has the request as a file. */
+static struct logs *
+start_with(struct control *control, const struct strbuf *request)
+{
+	CLEANUP(fd_close)
+	int fd = fd_memory("logs", request->data, request->len);
+
+	/* The reader begins at its beginning. */
+	return fd < 0 || lseek(fd, 0, SEEK_SET) < 0 ? NULL : start(control, fd, -1);
+}
+
+/* A reader that has the request: the one that waits, or a new one.  A new one, too, where
+ * a pipe may take the request in pieces, or the reader that waited is not there any more.
+ * NULL: there is no room for one more. */
+static struct logs *
+ask(struct control *control, const struct strbuf *request)
 {
 	struct logs *logs = control->spare;
-	struct stat request;
-	struct reap reap;
-	off_t at = 0;
 
-	if (logs == NULL)
-		return NULL;
+	if (request->len > PIPE_BUF)
+		return start_with(control, request);
 	control->spare = NULL;
-	if (fstat(request_fd, &request) < 0 ||
-	    os_reap_peek(logs->pidfd, logs->pid, &reap) != 0 ||
-	    sendfile(logs->request_fd, request_fd, &at, (size_t)request.st_size) !=
-	        request.st_size) {
-		end(logs);
-		return NULL;
-	}
-	fd_close(&logs->request_fd);
-	return logs;
+	if (logs == NULL)
+		logs = start_waiting(control);
+	if (logs == NULL || write(logs->request_fd, request->data, request->len) >= 0)
+		return logs;
+	end(logs);
+	return start_with(control, request);
 }
 
 /* ---- the call ---------------------------------------------------------------------- */
@@ -317,11 +333,11 @@ ask_spare(struct control *control, int request_fd)
 static size_t
 answer_length(const struct logs *logs, size_t from)
 {
-	const char *start = logs->in.data + from;
+	const char *start = logs->told.in.data + from;
 	const char *newline = NULL;
 
-	if (logs->in.len > from && *start != READER_WHOLE[0])
-		newline = memchr(start, '\n', logs->in.len - from);
+	if (logs->told.in.len > from && *start != READER_WHOLE[0])
+		newline = memchr(start, '\n', logs->told.in.len - from);
 	return newline != NULL ? (size_t)(newline - start) + 1 : 0;
 }
 
@@ -330,11 +346,11 @@ answer_length(const struct logs *logs, size_t from)
 static size_t
 next_answer(const struct logs *logs, bool *ret_last)
 {
-	size_t len = answer_length(logs, logs->used);
-	size_t next = len > 0 ? answer_length(logs, logs->used + len) : 0;
+	size_t len = answer_length(logs, logs->told.used);
+	size_t next = len > 0 ? answer_length(logs, logs->told.used + len) : 0;
 
-	*ret_last = !logs->follow && logs->is_whole && next == 0;
-	return logs->follow || logs->is_over || next > 0 ? len : 0;
+	*ret_last = !logs->told.follow && logs->told.is_whole && next == 0;
+	return logs->told.follow || logs->told.is_over || next > 0 ? len : 0;
 }
 
 /* "!PATH SENTENCE" */
@@ -354,9 +370,9 @@ static void
 send_answer(struct conn *conn, size_t len, bool last)
 {
 	struct logs *logs = conn->call.logs;
-	const char *text = logs->in.data + logs->used;
+	const char *text = logs->told.in.data + logs->told.used;
 
-	logs->used += len;
+	logs->told.used += len;
 	if (text[0] == '!') {
 		reply_trouble(conn, text, len - 1);
 		call_finish(conn);
@@ -372,10 +388,10 @@ send_answer(struct conn *conn, size_t len, bool last)
 static void
 finish_logs(struct conn *conn)
 {
-	if (conn->call.logs->follow) {
+	if (conn->call.logs->told.follow) {
 		reply_error(conn, CONTROL_INTERFACE ".SlowConsumer",
 		            json_pack("{s:i}", "dropped", 0));
-	} else if (!conn->call.logs->is_whole) {
+	} else if (!conn->call.logs->told.is_whole) {
 		reply_error(conn, CONTROL_INTERFACE ".InvalidState",
 		            json_pack("{s:s,s:s,s:s}", "name", "logs", "state", "",
 		                      "message", CUT));
@@ -400,7 +416,7 @@ progress(struct conn *conn)
 		bool last;
 		size_t len = next_answer(logs, &last);
 
-		if (len == 0 && !logs->is_over) {
+		if (len == 0 && !logs->told.is_over) {
 			ev_io_start(loop, &logs->io);
 			return any;
 		}
@@ -438,20 +454,22 @@ handle_logs(struct conn *conn)
 		reply_limit(conn, "logs", CONTROL_READERS_MAX);
 		return;
 	}
-	CLEANUP(fd_close) int request_fd = logs_request(conn, &grows);
-	if (request_fd < 0)
+	CLEANUP(strbuf_done) struct strbuf request;
+	if (!logs_request(conn, &request, &grows))
 		return;
-	struct logs *logs = ask_spare(control, request_fd);
-	if (logs == NULL)
-		logs = start(control, request_fd);
+	struct logs *logs = ask(control, &request);
 	if (logs == NULL) {
 		reply_limit(conn, "logs", 0);
 		return;
 	}
+	const bool follow = param_bool(conn, "follow", false);
 	logs->conn = conn;
-	logs->follow = param_bool(conn, "follow", false);
-	logs->grows = grows && logs->follow;
-	logs->n_set = control->uses.actors->n_set;
+	logs->told = (struct told){
+	    .follow = follow,
+	    .grows = grows && follow,
+	    .n_set = control->uses.actors->n_set,
+	    .in = STRBUF(READER_RECORD_MAX + 2 * READ_BYTES),
+	};
 	conn->call.logs = logs;
 	conn->call.state = CALL_LOGS;
 	conn->call.progress = progress;
@@ -467,14 +485,14 @@ logs_on_turn(struct control *control)
 	struct logs *logs;
 
 	TAILQ_FOREACH (logs, &control->readers, link) {
-		if (logs->conn == NULL || !logs->grows || logs->n_set == n_set)
+		if (logs->conn == NULL || !logs->told.grows || logs->told.n_set == n_set)
 			continue;
 		/* An answer that has not begun shows its client no progress: send it
 		 * later. */
-		if (logs->used == 0 && answer_length(logs, 0) == 0)
+		if (logs->told.used == 0 && answer_length(logs, 0) == 0)
 			continue;
-		logs->grows = false;
-		logs->is_over = true;
+		logs->told.grows = false;
+		logs->told.is_over = true;
 		ev_io_stop(control->uses.loop, &logs->io);
 		control_attend(logs->conn);
 	}

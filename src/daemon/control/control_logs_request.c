@@ -418,33 +418,26 @@ add_head(struct request *request)
 }
 
 /*
- * What the reader is to be asked for this call of Logs, as a file; -1: an error was
- * replied.  *grows: the client, which knows how to go on, is to ask again when there are
- * more actors.
+ * What the reader is to be asked for this call of Logs, which is the caller's; false: an
+ * error was replied.  *grows: the client, which knows how to go on, is to ask again when
+ * there are more actors.
  */
-int
-logs_request(struct conn *conn, bool *ret_grows)
+bool
+logs_request(struct conn *conn, struct strbuf *ret, bool *ret_grows)
 {
 	struct request request = {
 	    .conn = conn, .uses = &conn->control->uses, .text = STRBUF(READER_BYTES_MAX)};
-	int fd = -1;
+	bool good = parse_since(&request.wanted, param_string(conn, "since"));
 
-	if (!parse_since(&request.wanted, param_string(conn, "since"))) {
-		reply_invalid_parameter(conn, "since");
-	} else {
+	if (good) {
 		add_head(&request);
-		if (add_names(&request)) {
-			fd = fd_memory("logs", strbuf_str(&request.text),
-			               request.text.len);
-			if (fd < 0)
-				reply_limit(conn, "logs", 0);
-			else /* The reader begins at its beginning. */
-				(void)lseek(fd, 0, SEEK_SET);
-		}
+		good = add_names(&request);
+	} else {
+		reply_invalid_parameter(conn, "since");
 	}
 	*ret_grows = request.grows && request.wanted.positions;
 	wanted_done(&request.wanted);
 	map_done(&request.slots);
-	strbuf_done(&request.text);
-	return fd;
+	*ret = request.text;
+	return good;
 }

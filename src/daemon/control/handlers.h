@@ -42,7 +42,7 @@ void list_begin(struct conn *conn);
 void logs_free_all(struct control *control);
 void logs_on_spare(struct ev_loop *loop, ev_timer *timer, int revents);
 void logs_on_turn(struct control *control);
-int logs_request(struct conn *conn, bool *ret_grows);
+bool logs_request(struct conn *conn, struct strbuf *ret, bool *ret_grows);
 
 /* control_grow.c, control_scale.c */
 struct grown;

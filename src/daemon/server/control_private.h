@@ -326,7 +326,7 @@ struct control {
 	struct logs_list readers;
 	size_t n_readers;
 	struct logs *spare;    /* the reader that waits for a call; or NULL */
-	ev_timer spare_timer;  /* begins and ends the process of spare */
+	ev_timer spare_timer;  /* ends the process of spare */
 	struct conn *upgrader; /* the connection that called Upgrade; or NULL */
 
 	struct wait_entry *waiters;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* reader.c - the process that reads what actors said, for one caller of Logs. */
+/* reader.c - the process that reads what actors said, for calls of Logs. */
 #include "config.h"
 
 #include "logd/read/reader.h"
@@ -42,18 +42,16 @@ struct log_reader {
 
 /* ---- the request ------------------------------------------------------------------- */
 
+/* 1, 0 if there is no more request, -errno. */
 static int
 read_request(struct log_reader *reader, int fd)
 {
-	struct strbuf text = STRBUF(READER_BYTES_MAX);
-	char data[16 * 1024];
-	ssize_t n;
-
-	while ((n = read(fd, data, sizeof(data))) > 0)
-		strbuf_add(&text, data, (size_t)n);
-	reader->request_len = text.len;
-	reader->request = strbuf_take(&text);
-	return n < 0 || reader->request == NULL ? -ENOMEM : 0;
+	reader->request = malloc(READER_BYTES_MAX);
+	if (reader->request == NULL)
+		return -ENOMEM;
+	ssize_t n = read(fd, reader->request, READER_BYTES_MAX);
+	reader->request_len = n > 0 ? (size_t)n : 0;
+	return n < 0 ? -errno : n > 0;
 }
 
 /* The next text of the request, or NULL. */
@@ -333,31 +331,42 @@ serve(struct log_reader *reader)
 	return r;
 }
 
-/*
- * Read the request, answer it, and, if it asks to follow, go on until the answers find no
- * reader.  Returns an exit status.
- */
-int
-reader_run(int request_fd, int out_fd)
+/* Read a request and answer it: 1 if another may come, 0 after the last, -errno. */
+static int
+answer_next(int request_fd, int out_fd)
 {
 	struct log_reader reader = {
 	    .start.lines = -1,
 	    .out_fd = out_fd,
 	    .out = STRBUF(OUT_BYTES + 2 * READER_RECORD_MAX),
 	};
+	const int more = read_request(&reader, request_fd);
+	int r = more <= 0 ? more : parse_request(&reader);
 
-	(void)signal(SIGPIPE, SIG_IGN);
-	int r = read_request(&reader, request_fd);
-	if (r == 0)
-		r = parse_request(&reader);
 	if (r < 0)
 		(void)complain(&reader, reader.n, r);
-	else
+	else if (more > 0)
 		r = serve(&reader);
 	for (size_t i = 0; i < reader.n; i++)
 		reader_file_done(&reader.sources[i].file);
 	free(reader.sources);
 	free(reader.request);
 	strbuf_done(&reader.out);
+	return r == 0 && !reader.follow ? more : r;
+}
+
+/*
+ * Answer one request after the other; one that asks to follow is the last, and goes on
+ * until the answers find no reader.  Returns an exit status.
+ */
+int
+reader_run(int request_fd, int out_fd)
+{
+	int r;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	do {
+		r = answer_next(request_fd, out_fd);
+	} while (r > 0);
 	return r == 0 || r == -EPIPE ? EX_OK : EX_IOERR;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* reader.h - the process that reads what actors said, for a call of Logs.
  *
- * The guardian never waits for a disk: for each call it starts a reader, which finds the
+ * The guardian never waits for a disk: for each call it has a reader, which finds the
  * files, merges the lines of several actors by their times, goes on across rotation and,
- * if it is to follow, with lines that are written later.  It ends when all is told, and
- *when its output has no reader any more.
+ * if it is to follow, with lines that are written later.  When all is told it takes the
+ * next request.  It ends when there is none, after one that cannot be answered or asks to
+ * follow, and when its output has no reader any more.
  *
- * The request comes on one descriptor, a file: texts with a NUL behind each.
+ * A request comes on one descriptor, a file, or a pipe into which it is written in one
+ * piece (PIPE_BUF): texts with a NUL behind each.
  *
  *	follow      "1" or "0"
  *	lines       the last so many of each actor, or "all"
