@@ -130,7 +130,7 @@ def count_supctl(box, socket, *words):
         return read_calls(file.read())["all"][1]
 
 
-@test("an actor that has failed takes at most 6,800 instructions in supctl, in a list of all", timeout=120)
+@test("an actor that has failed takes at most 6,000 instructions in supctl, in a list of all", timeout=120)
 def listed(box):
     s, _ = begin(box)
     for name in NAMES:
@@ -139,7 +139,7 @@ def listed(box):
     one, every = count_supctl(box, s.socket, "list", NAMES[0]), count_supctl(box, s.socket, "list")
     each = (every - one) // len(NAMES)
     comment(f"{each} instructions in supctl for an actor, {one} for a list of one")
-    check(each <= 6800, f"{each} instructions for an actor")
+    check(each <= 6000, f"{each} instructions for an actor")
 
 
 main()

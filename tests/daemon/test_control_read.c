@@ -139,6 +139,12 @@ START_TEST(brief_actors_have_what_a_line_of_a_list_is_made_of)
 		json_decref(actor);
 	}
 	json_decref(brief);
+	/* All in one reply, also where more could follow. */
+	brief = check_reply(
+	    client_call(&client, "Status", "{\"brief\":true}", ",\"more\":true"));
+	ck_assert_uint_eq(json_array_size(json_object_get(brief, "actors")),
+	                  json_array_size(json_object_get(whole, "actors")));
+	json_decref(brief);
 	json_decref(whole);
 }
 END_TEST

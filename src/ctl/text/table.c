@@ -42,7 +42,8 @@ make_cell(struct table *table, enum colour colour, uint32_t column)
 {
 	size_t len = table->text.len - table->cell_start;
 	const char *text = strbuf_str(&table->text) + table->cell_start;
-	size_t width = print_width(text, len);
+	/* Nothing stands behind the last. */
+	size_t width = column + 1 < table->columns ? print_width(text, len) : 0;
 
 	if (width > table->widths[column])
 		table->widths[column] = width;

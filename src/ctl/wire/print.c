@@ -159,14 +159,13 @@ print_lines(struct strbuf *sb, const char *text, size_t len, const char *indent)
 void
 print_span(struct strbuf *sb, struct span span)
 {
-	CLEANUP(strbuf_done) struct strbuf decoded = STRBUF(2 * span.len);
-
 	if (span.at == NULL)
 		return;
 	if (memchr(span.at, '\\', span.len) == NULL) {
 		print_text(sb, span.at, span.len);
 		return;
 	}
+	CLEANUP(strbuf_done) struct strbuf decoded = STRBUF(2 * span.len);
 	span_decode(span, &decoded);
 	print_text(sb, strbuf_str(&decoded), decoded.len);
 }

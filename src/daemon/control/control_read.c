@@ -15,7 +15,8 @@
 #include "daemon/state/recording.h"
 #include "os/self/clock.h"
 
-/* The actors of some names, or all; in one reply, or with `more` one in each. */
+/* The actors of some names, or all; in one reply, or with `more` one in each, in brief
+ * several. */
 void
 handle_status(struct conn *conn)
 {

@@ -23,6 +23,10 @@
 
 /* ---- Status with `more` ----------------------------------------------------------- */
 
+/* Up to so many bytes a reply in brief gets another actor: each reply costs both sides
+ * some of what an actor does. */
+#define BRIEF_BYTES (8 * 1024)
+
 /* The next actor of the list, from `at` on, that is still there. */
 static size_t
 next_valid(const struct conn *conn, size_t at)
@@ -38,30 +42,32 @@ next_valid(const struct conn *conn, size_t at)
 static void
 list_progress(struct conn *conn)
 {
-	const struct control_uses *uses = &conn->control->uses;
 	struct served_call *call = &conn->call;
 	size_t at = next_valid(conn, call->position);
 	struct view_clock clock = view_clock_now();
-	bool last = false;
+	const size_t most = (call->wanted & VIEW_BRIEF) != 0 ? BRIEF_BYTES : 1;
 
 	clock.wanted = call->wanted;
-	while (!last && conn_unsent(conn) < CONTROL_OUT_PIECE) {
+	while (conn->busy && conn_unsent(conn) < CONTROL_OUT_PIECE) {
 		struct strbuf *out = reply_begin(conn);
-		size_t next = at < call->list.n ? next_valid(conn, at + 1) : at;
 
 		strbuf_adds(out, "{\"actors\":[");
 		/* The list may be empty now: its last actors went away since the reply
 		 * before. */
-		if (at < call->list.n)
-			view_actor_json(out, uses->reporter, &clock, call->list.at[at]);
+		for (const size_t start = out->len;
+		     at < call->list.n && out->len < start + most;
+		     at = next_valid(conn, at + 1)) {
+			if (out->len > start)
+				strbuf_addc(out, ',');
+			view_actor_json(out, conn->control->uses.reporter, &clock,
+			                call->list.at[at]);
+		}
 		strbuf_adds(out, "]}");
-		last = next == call->list.n;
-		reply_end(conn, !last);
-		at = next;
+		reply_end(conn, at < call->list.n);
+		call->position = at;
+		if (at == call->list.n)
+			call_finish(conn);
 	}
-	call->position = at;
-	if (last)
-		call_finish(conn);
 }
 
 /* ---- Events ----------------------------------------------------------------------- */
