@@ -4,6 +4,7 @@
 import json
 import os
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 
@@ -78,6 +79,23 @@ def test_a_block_ends_with_the_last_lines_that_the_actor_wrote():
         check(result.out.endswith("\n    output  2024-05-01 12:00:01.123  one \\x1b[31m\n"
                                   "            two\n"), result)
     using(tree(Logs=logs), body)
+
+
+def test_supd_is_asked_for_the_last_lines_before_the_block_is_made():
+    with tempfile.TemporaryDirectory() as box:
+        zone = os.path.join(box, "zone")
+        os.mkfifo(zone)
+
+        def logs(parameters, supd):
+            # The block has times, and the file of the time zone is empty only now.
+            with open(zone, "wb"):
+                pass
+            yield said("/user/web", "one", more=False)
+
+        def body(s):
+            result = supctl(s, "status", "web", env={"TZ": ":" + zone})
+            check(result.out.endswith("    output  one\n"), result)
+        using(tree(Logs=logs), body)
 
 
 def test_a_block_does_without_lines_that_cannot_be_had():

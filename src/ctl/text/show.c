@@ -12,13 +12,6 @@
 #define LABEL_WIDTH       10
 #define SHOWN_OUTPUTS_MAX 20
 
-/* Actors that were received, one behind the other as JSON. */
-struct shown_collection {
-	struct strbuf text;
-	bool supervisors; /* there is one among them */
-	bool down;        /* an actor among them is not running */
-};
-
 static void
 collect(void *user, const struct actor_view *actor)
 {
@@ -288,11 +281,14 @@ gather_children(const struct shown_collection *all, const struct actor_view *par
 	}
 }
 
-static int
-show_actor(struct out *out, const struct actor_view *actor,
+/* Print the block of an actor but for its output; `all` has its children, if any.
+ * Returns 0 or an exit status. */
+int
+show_actor(struct ctl *ctl, const struct actor_view *actor,
            const struct shown_collection *all)
 {
 	CLEANUP(roster_done) struct roster children;
+	struct out *out = &ctl->out;
 
 	roster_init(&children);
 	gather_children(all, actor, &children);
@@ -311,7 +307,7 @@ show_actor(struct out *out, const struct actor_view *actor,
 		return 0;
 	show_label(out, "children");
 	strbuf_addf(&out->buf, "%zu\n", roster_rows(&children));
-	return roster_print(&children, out, "            ");
+	return roster_print(&children, out, "            ") < 0 ? ctl_no_memory(ctl) : 0;
 }
 
 static int
@@ -327,11 +323,11 @@ show_all(struct ctl *ctl, const struct shown_collection *selected,
 	while (scan.p < scan.end && actor_read(&scan, &actor)) {
 		if (ctl->shown++ > 0)
 			strbuf_addc(&ctl->out.buf, '\n');
-		if (show_actor(&ctl->out, &actor, all) < 0)
-			return ctl_no_memory(ctl);
 		/* Each costs supd a process that reads. */
 		if (!span_is(actor.kind, "supervisor") && shown++ < SHOWN_OUTPUTS_MAX)
-			status = show_output(ctl, actor.path);
+			status = show_output(ctl, &actor, all);
+		else
+			status = show_actor(ctl, &actor, all);
 		if (status != 0)
 			return status;
 		print_flush_if_full(&ctl->out);

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/cleanup.h"
+#include "ctl/text/actor.h"
 #include "ctl/text/journalctl.h"
 #include "ctl/text/show.h"
 
@@ -113,24 +114,30 @@ show_elsewhere(struct shown_output *output, const struct reply *reply)
 }
 
 /*
- * The last lines of an actor, or where its output is.  Where it cannot be had the block
- * does without; 0 or the exit status of what went wrong for good.
+ * The block of an actor with its last lines, or where its output is.  supd looks for them
+ * while the block is made.  Where they cannot be had the block does without; 0 or the
+ * exit status of what went wrong for good.
  */
 int
-show_output(struct ctl *ctl, struct span path)
+show_output(struct ctl *ctl, const struct actor_view *actor,
+            const struct shown_collection *all)
 {
 	CLEANUP(strbuf_done) struct strbuf socket = STRBUF(SOCKET_BYTES_MAX);
 	struct shown_output output = {&ctl->out, "output", "            ",
 	                              0,         &socket,  false};
-	CLEANUP(ctl_call_done) struct call call = {.method = "Logs", .more = true};
-	CLEANUP_FREE char *name = span_copy(path);
+	CLEANUP_FREE char *name = span_copy(actor->path);
+	const struct call call = {.method = "Logs"};
 	struct stream_end end;
 
 	/* With places, so that supd tells of the journal, too. */
-	call.parameters =
-	    json_pack("{s:[s], s:i, s:s}", "names", name != NULL ? name : "", "lines",
-	              LINES, "since", "@");
-	int r = ctl_stream(ctl, &call, take_line, &output, &end);
+	int r =
+	    client_send(&ctl->client, call.method,
+	                json_pack("{s:[s], s:i, s:s}", "names", name != NULL ? name : "",
+	                          "lines", LINES, "since", "@"),
+	                true, &end.err);
+	end.status = show_actor(ctl, actor, all);
+	if (r == 0 && end.status == 0)
+		r = ctl_take_replies(ctl, &call, take_line, &output, &end);
 	if (r == 1)
 		show_elsewhere(&output, &end.reply);
 	if (output.in_journal && name != NULL)

@@ -216,9 +216,29 @@ ctl_call(struct ctl *ctl, const struct call *call, struct reply *ret)
 }
 
 /*
- * Make a call with `more` on a connection that is there, and hand each reply to take()
- * until it is over or take() ends it: 0.  1 if supd ends it with an error; -errno of
- * client_next() when the connection is of no use any more.
+ * Hand each reply to a call that was sent with `more` to take() until it is over or
+ * take() ends it: 0.  1 if supd ends it with an error; -errno of client_next() when the
+ * connection is of no use any more.
+ */
+int
+ctl_take_replies(struct ctl *ctl, const struct call *call, ctl_take *take, void *user,
+                 struct stream_end *ret)
+{
+	ret->status = 0;
+	while (true) {
+		int r = client_next(&ctl->client, &ret->reply, &ret->err);
+
+		if (r < 0)
+			return r;
+		if (ret->reply.error.at != NULL)
+			return 1;
+		ret->status = take(user, call, &ret->reply);
+		if (ret->status != 0 || !ctl_may_go_on(ctl) || !ret->reply.continues)
+			return 0;
+	}
+}
+
+/* Make a call with `more` on a connection that is there, and take its replies, as above.
  */
 int
 ctl_stream(struct ctl *ctl, const struct call *call, ctl_take *take, void *user,
@@ -228,17 +248,7 @@ ctl_stream(struct ctl *ctl, const struct call *call, ctl_take *take, void *user,
 	                    true, &ret->err);
 
 	ret->status = 0;
-	while (r == 0) {
-		r = client_next(&ctl->client, &ret->reply, &ret->err);
-		if (r < 0)
-			break;
-		if (ret->reply.error.at != NULL)
-			return 1;
-		ret->status = take(user, call, &ret->reply);
-		if (ret->status != 0 || !ctl_may_go_on(ctl) || !ret->reply.continues)
-			return 0;
-	}
-	return r;
+	return r == 0 ? ctl_take_replies(ctl, call, take, user, ret) : r;
 }
 
 /*
@@ -268,13 +278,11 @@ ctl_load(struct ctl *ctl, const struct call *call, const struct reply *reply,
          json_t **ret)
 {
 	json_error_t problem;
-	json_t *tree;
+	json_t *tree =
+	    reply->parameters.at == NULL
+	        ? json_object()
+	        : json_loadb(reply->parameters.at, reply->parameters.len, 0, &problem);
 
-	if (reply->parameters.at == NULL)
-		tree = json_object();
-	else
-		tree =
-		    json_loadb(reply->parameters.at, reply->parameters.len, 0, &problem);
 	if (tree == NULL)
 		return complain_of(ctl, CTL_FAILED, call->target,
 		                   "supd's answer is malformed: %s", problem.text);

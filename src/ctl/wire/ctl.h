@@ -142,6 +142,8 @@ struct stream_end {
 
 void ctl_do_once(struct call *call);
 void ctl_call_done(struct call *call);
+int ctl_take_replies(struct ctl *ctl, const struct call *call, ctl_take *take, void *user,
+                     struct stream_end *ret);
 int ctl_stream(struct ctl *ctl, const struct call *call, ctl_take *take, void *user,
                struct stream_end *ret);
 int ctl_connect(struct ctl *ctl);

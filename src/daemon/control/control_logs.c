@@ -180,11 +180,9 @@ on_answer(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n > 0) {
-		strbuf_consume(&logs->told.in, logs->told.used);
-		logs->told.used = 0;
-		strbuf_add(&logs->told.in, data, (size_t)n);
-	}
+	strbuf_consume(&logs->told.in, logs->told.used);
+	logs->told.used = 0;
+	strbuf_add(&logs->told.in, data, n > 0 ? (size_t)n : 0);
 	/* Not only when the reader has ended: that takes it longer than to read some
 	 * lines. */
 	logs->told.is_whole = is_whole(logs);
@@ -334,10 +332,10 @@ static size_t
 answer_length(const struct logs *logs, size_t from)
 {
 	const char *start = logs->told.in.data + from;
-	const char *newline = NULL;
+	const char *newline = logs->told.in.len > from && *start != READER_WHOLE[0]
+	                          ? memchr(start, '\n', logs->told.in.len - from)
+	                          : NULL;
 
-	if (logs->told.in.len > from && *start != READER_WHOLE[0])
-		newline = memchr(start, '\n', logs->told.in.len - from);
 	return newline != NULL ? (size_t)(newline - start) + 1 : 0;
 }
 
@@ -435,10 +433,9 @@ progress(struct conn *conn)
 static bool
 has_room(const struct conn *conn)
 {
-	size_t max = CONTROL_READERS_MAX;
+	const size_t max = CONTROL_READERS_MAX -
+	                   (auth_allows(conn, ACCESS_CONTROL) ? 0 : CONTROL_READERS_KEPT);
 
-	if (!auth_allows(conn, ACCESS_CONTROL))
-		max -= CONTROL_READERS_KEPT;
 	return conn->control->n_readers - (conn->control->spare != NULL) < max &&
 	       share_has_stream(conn, CALL_LOGS, CONTROL_READERS_UID);
 }

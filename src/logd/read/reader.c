@@ -282,8 +282,7 @@ tell_all(struct log_reader *reader)
 		struct source *source = &reader->sources[i];
 		source_take(source);
 		add_answer(reader, i, &source->head, source->stream);
-		if (reader->out.len >= OUT_BYTES)
-			r = flush(reader);
+		r = reader->out.len >= OUT_BYTES ? flush(reader) : 0;
 		if (r < 0)
 			return r;
 	}
