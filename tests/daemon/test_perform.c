@@ -190,7 +190,7 @@ begin(void)
 	supd.recording.ledger = ledger_new(&size, &err);
 	ck_assert_ptr_nonnull(supd.recording.ledger);
 	ledger_checkpoint(supd.recording.ledger, 4096);
-	post.n_actions = 0;
+	post = (struct post){.until_ms = UINT64_MAX};
 	supd.post = &post;
 	actions.n = N_ACTIONS;
 	for (uint32_t i = 0; i < N_ACTIONS; i++)
@@ -255,16 +255,19 @@ START_TEST(after_a_death_the_action_under_way_is_repeated_and_no_other)
 }
 END_TEST
 
-START_TEST(what_the_budget_leaves_is_not_performed_yet)
+/* Each action is performed for itself: as it is the budget, or as it is late. */
+static void
+perform_one_by_one(uint32_t each, uint64_t until_ms)
 {
-	uint32_t budget = 1, from = 0;
+	uint32_t budget, from = 0;
 
 	memset(done, 0, sizeof(done));
 	begin();
+	post.until_ms = until_ms;
 	while (from < actions.n) {
 		const uint32_t before = from;
 
-		budget = 1;
+		budget = each;
 		from = perform(&supd, &actions, from, &budget);
 		ck_assert_uint_eq(from, before + 1);
 		ck_assert_uint_eq(ledger_performed(supd.recording.ledger), from);
@@ -274,8 +277,20 @@ START_TEST(what_the_budget_leaves_is_not_performed_yet)
 		ck_assert_uint_eq(done[i], 1);
 	end();
 }
+
+START_TEST(what_the_budget_leaves_is_not_performed_yet)
+{
+	perform_one_by_one(1, UINT64_MAX);
+}
+END_TEST
+
+START_TEST(what_there_is_no_time_for_is_not_performed_yet)
+{
+	perform_one_by_one(UINT32_MAX, 0);
+}
 END_TEST
 
 CHECK_MAIN("perform", an_action_counts_as_performed_when_it_was_and_not_before,
            after_a_death_the_action_under_way_is_repeated_and_no_other,
-           what_the_budget_leaves_is_not_performed_yet)
+           what_the_budget_leaves_is_not_performed_yet,
+           what_there_is_no_time_for_is_not_performed_yet)

@@ -49,8 +49,9 @@ struct loop {
 };
 
 /* Of a turn without a look at what else happened: so many reports, or 32 other
- * actions. */
-#define BUDGET 512
+ * actions, and no longer than this: in a storm each start may wait for a processor. */
+#define BUDGET  512
+#define TURN_MS 4
 
 /* ---- one turn ---------------------------------------------------------------------- */
 
@@ -193,6 +194,7 @@ finish_turn(void *data)
 	struct loop *loop = data;
 	uint32_t budget = UINT32_MAX;
 
+	loop->post->until_ms = UINT64_MAX;
 	while (loop->post->is_stepping && !loop->is_advancing) {
 		advance(loop, &budget);
 		budget = UINT32_MAX;
@@ -209,6 +211,7 @@ take_turns(struct loop *loop)
 	const bool goes_on = post->is_stepping;
 	uint32_t budget = BUDGET;
 
+	post->until_ms = clock_mono_ms() + TURN_MS;
 	advance(loop, &budget);
 	do {
 		while (!goes_on && post->posted.n > 0 && budget > 0 &&
@@ -378,6 +381,7 @@ loop_new(struct supd *supd, struct err *err)
 	*loop = (struct loop){
 	    .supd = supd, .post = supd->post, .prepare.data = loop, .check.data = supd};
 	loop->post->finish = finish_turn;
+	loop->post->until_ms = UINT64_MAX;
 	loop->post->loop = loop;
 	ev_prepare_init(&loop->prepare, on_prepare);
 	ev_prepare_start(supd->loop, &loop->prepare);

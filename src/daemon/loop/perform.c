@@ -30,6 +30,7 @@
 #include "daemon/state/proctable.h"
 #include "daemon/state/recording.h"
 #include "ledger/ledger.h"
+#include "os/self/clock.h"
 
 static void
 removed(struct supd *supd, const struct action *action)
@@ -188,6 +189,8 @@ perform(struct supd *supd, const struct action_list *actions, uint32_t from,
 		standin_touch(supd->sockets->standin, actions->at[from].ref);
 		supd->events.by = 0;
 		ledger_set_performed(supd->recording.ledger, number);
+		if (clock_mono_ms() > supd->post->until_ms)
+			*budget = 0;
 	}
 	return from;
 }

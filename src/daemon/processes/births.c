@@ -31,9 +31,6 @@
 /* How long a start is waited for: alone; and while others wait for a place, at a time. */
 enum { ALONE_US = 2000, TOGETHER_US = 250 };
 
-/* How long a turn starts processes before it looks for other things to do. */
-enum { TURN_MS = 5 };
-
 /* The pauses in which slow starts are looked at, doubling. */
 enum { PAUSE_MIN_MS = 4, PAUSE_MAX_MS = 20 };
 
@@ -242,21 +239,20 @@ oldest_quick(struct births *births)
 bool
 procs_bear(struct procs *procs)
 {
-	const size_t before = procs->room->post->posted.n;
+	const struct post *post = procs->room->post;
+	const size_t before = post->posted.n;
 	struct births *births = &procs->births;
 
 	if (births->n == 0 && births->n_waiting == 0)
 		return false;
-	if (births->until_ms == 0)
-		births->until_ms = clock_mono_ms() + TURN_MS;
 	leaves_make(procs);
 	for (;;) {
 		const bool is_alone = births->n_waiting == 0;
 
 		procs_look(procs);
 		struct birth *birth = oldest_quick(births);
-		if (birth == NULL || clock_mono_ms() > births->until_ms ||
-		    (is_alone && procs->room->post->posted.n > before))
+		if (birth == NULL || clock_mono_ms() > post->until_ms ||
+		    (is_alone && post->posted.n > before))
 			break;
 		procs_reap(procs);
 		log_flush();
@@ -265,7 +261,7 @@ procs_bear(struct procs *procs)
 			birth->is_slow = birth->waited_us >= ALONE_US;
 		}
 	}
-	return procs->room->post->posted.n > before;
+	return post->posted.n > before;
 }
 
 bool
@@ -315,7 +311,6 @@ births_on_turn(struct procs *procs)
 {
 	struct births *births = &procs->births;
 
-	births->until_ms = 0;
 	ledger_free(births->dropped);
 	births->dropped = NULL;
 	if (births->n > 0 && !ev_is_active(&births->timer))

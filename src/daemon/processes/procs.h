@@ -66,8 +66,8 @@ struct ledger;
 
 /* Tell of the starts that are over by now, and begin others in their places. */
 void procs_look(struct procs *procs);
-/* The core has nothing to do: go on with starting processes, waiting for a moment.  True
- * if the core has now. */
+/* The core has nothing to do: go on with starting processes, waiting for a moment, until
+ * post->until_ms.  True if the core has now. */
 bool procs_bear(struct procs *procs);
 /* True if the next turn is to go on with that, even if nothing happens meanwhile. */
 bool procs_wants_turn(struct procs *procs);

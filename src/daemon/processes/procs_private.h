@@ -69,7 +69,6 @@ struct births {
 	uint32_t *waiting; /* a ring: what was ordered and has no place yet */
 	uint32_t first, n_waiting, cap;
 	uint32_t n_prepared; /* number of prepared starts; they head the ring */
-	uint64_t until_ms;   /* so long this turn may start processes; 0: not known yet */
 	unsigned int pause_ms;  /* of the timer */
 	struct ledger *dropped; /* to be freed at the end of the turn; or NULL */
 	ev_timer timer;

@@ -27,6 +27,7 @@ struct post {
 	struct action_list actions; /* of the core, not performed yet */
 	/* A turn is under way, and sources of events are looked at meanwhile. */
 	bool is_stepping;
+	uint64_t until_ms; /* when the loop is to look at them again; UINT64_MAX: never */
 	void (*finish)(void *loop); /* end it at once */
 	void *loop;
 	uint32_t n_actions; /* of the core since the checkpoint */
