@@ -120,16 +120,27 @@ spec_in(const struct core *core, uint32_t at)
 	return core_block(core, core->at.pool + at);
 }
 
-/* The spec in the pool that says the same, perhaps a new one; its memory is zero. */
+/* The shared spec of this node; nothing to be looked at where spec_at is 0. */
 static struct shared_spec *
-share_spec(struct core *core, const struct spec *spec)
+spec_shared_by(struct node *node)
+{
+	return (void *)((uint64_t *)(void *)node + node->pool.spec_at);
+}
+
+/* The spec in the pool that says the same: that of the node, another one, or a new one;
+ * its memory is zero. */
+static struct shared_spec *
+share_spec(struct core *core, struct node *node, const struct spec *spec)
 {
 	struct names *names = core_block(core, core->at.names);
-	struct shared_spec *shared;
+	struct shared_spec *shared = spec_shared_by(node);
 	struct spec wanted;
 	uint32_t at;
 
 	make_shared(spec, &wanted);
+	if (node->pool.spec_at != 0 &&
+	    memcmp(&shared->spec, &wanted, sizeof(wanted)) == 0)
+		return shared;
 	uint32_t *list =
 	    &names[sum_bytes(&wanted, sizeof(wanted), 0) % core->size.nodes].specs;
 	for (at = *list; at != NONE; at = shared->next) {
@@ -148,17 +159,14 @@ share_spec(struct core *core, const struct spec *spec)
 void
 pool_drop_spec(struct core *core, struct node *node)
 {
-	struct shared_spec *shared =
-	    (void *)((uint64_t *)(void *)node + node->pool.spec_at);
-
-	core->n_specs -= --shared->users == 0;
+	core->n_specs -= --spec_shared_by(node)->users == 0;
 }
 
 /* Give the node its spec: one that other nodes have, too, if there is any. */
 static void
 take_spec(struct core *core, struct node *node, const struct spec *spec)
 {
-	struct shared_spec *shared = share_spec(core, spec);
+	struct shared_spec *shared = share_spec(core, node, spec);
 
 	core->n_specs += shared->users++ == 0;
 	if (node->pool.spec_at != 0)
