@@ -272,25 +272,29 @@ ledger_tokens(const struct ledger *ledger)
 	return ledger_at(ledger, ledger->layout.tokens);
 }
 
-/* What was never written there is left alone here, too: it takes no memory then. */
+/* Pages that were never used are holes to the kernel, though their memory was taken:
+ * they are not looked at, which would fault for each of them, and not used here either.
+ */
 static void
 copy_area(struct ledger *ledger, size_t to, const struct ledger *old, size_t from,
           size_t bytes)
 {
-	static const char zeros[1024];
+	const size_t end = from + bytes;
+	off_t data = lseek(old->fd, (off_t)from, SEEK_DATA), hole;
 
-	for (size_t at = 0, n; at < bytes; at += n) {
-		const void *source = ledger_at(old, from + at);
+	for (; data >= 0 && (size_t)data < end; data = lseek(old->fd, hole, SEEK_DATA)) {
+		const size_t at = (size_t)data;
 
-		n = bytes - at < sizeof(zeros) ? bytes - at : sizeof(zeros);
-		if (memcmp(source, zeros, n) != 0)
-			memcpy(ledger_at(ledger, to + at), source, n);
+		hole = lseek(old->fd, data, SEEK_HOLE);
+		memcpy(ledger_at(ledger, to + at - from), ledger_at(old, at),
+		       ((size_t)hole < end ? (size_t)hole : end) - at);
 	}
 }
 
 /*
- * Everything of another ledger but its core and its journal, to a new one that has at
- * least as many slots and as much memory for events; before its core is put into it.
+ * Everything of another ledger but its core, its journal, and the records of its slots,
+ * which the guardian knows, to a new one that has at least as many slots and as much
+ * memory for events; before its core is put into it.
  * Checkpoints are numbered on: what is copied names some of the old ones, and must not
  * mean one of the new ones.
  */
@@ -302,7 +306,6 @@ ledger_copy(struct ledger *ledger, const struct ledger *old)
 
 	ASSERT(ledger->header->slots >= slots);
 	ASSERT(ledger->header->events_bytes >= old->header->events_bytes);
-	copy_area(ledger, to->records, old, from->records, slots * RECORD_BYTES);
 	copy_area(ledger, to->tasks, old, from->tasks, LEDGER_TASKS_MAX * TASK_BYTES);
 	copy_area(ledger, to->statuses, old, from->statuses, slots * LEDGER_STATUS_MAX);
 	copy_area(ledger, to->past, old, from->past, sizeof(struct past_ring));

@@ -221,7 +221,7 @@ uint32_t ledger_past(const struct ledger *ledger, const char *path);
 #define LEDGER_TOKENS_BYTES (2 * 1024 * 1024)
 void *ledger_tokens(const struct ledger *ledger);
 
-/* A new ledger with everything but the core and the journal of another one. */
+/* To a new ledger everything of another one but core, journal, and records of slots. */
 void ledger_copy(struct ledger *ledger, const struct ledger *old);
 
 #endif

@@ -16,6 +16,7 @@ plan_between(const char *old_text, const char *new_text)
 	struct conf *new_conf = load_text(new_text);
 	struct conf_plan plan = {0};
 	struct strbuf out;
+	size_t n_moved = 0;
 
 	strbuf_init(&out, 1 << 16);
 	ck_assert_int_eq(conf_plan_make(old, new_conf, &plan), 0);
@@ -31,11 +32,15 @@ plan_between(const char *old_text, const char *new_text)
 		                 change->old_index == CONF_NONE);
 		ck_assert_int_eq(change->kind == CHANGE_REMOVED,
 		                 change->new_index == CONF_NONE);
+		n_moved += change->kind == CHANGE_ADDED ||
+		           (change->n_keys > 0 &&
+		            strcmp(change->keys[change->n_keys - 1], "order") == 0);
 		strbuf_addf(&out, "%s %s", change_names[change->kind], actor->path);
 		for (size_t k = 0; k < change->n_keys; k++)
 			strbuf_addf(&out, " %s", change->keys[k]);
 		strbuf_addc(&out, '\n');
 	}
+	ck_assert_uint_eq(plan.n_added + plan.n_moved, n_moved);
 	conf_plan_done(&plan);
 	conf_free(old);
 	conf_free(new_conf);

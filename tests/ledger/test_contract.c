@@ -293,6 +293,18 @@ START_TEST(facts_are_the_newest_that_were_written)
 }
 END_TEST
 
+/* How much of the ledger's memory was used. */
+static off_t
+bytes_used(const struct ledger *ledger)
+{
+	off_t used = 0, hole = 0, data;
+
+	for (; (data = lseek(ledger_fd(ledger), hole, SEEK_DATA)) >= 0;
+	     used += hole - data)
+		hole = lseek(ledger_fd(ledger), data, SEEK_HOLE);
+	return used;
+}
+
 START_TEST(a_task_is_the_newest_that_was_written_and_goes_along_with_a_copy)
 {
 	const struct ledger_size size = {.slots = SLOTS,
@@ -309,7 +321,11 @@ START_TEST(a_task_is_the_newest_that_was_written_and_goes_along_with_a_copy)
 		task.pid = pid;
 		ledger_write_task(ledger, LEDGER_TASKS_MAX - 1, &task);
 	}
+	/* Memory that was never used is not looked at: it would be used then. */
+	const off_t used = bytes_used(ledger);
 	ledger_copy(copy, ledger);
+	ck_assert_int_eq(bytes_used(ledger), used);
+	ck_assert_int_le(bytes_used(copy), used);
 	ck_assert_int_eq(ledger_read_task(copy, LEDGER_TASKS_MAX - 1, &got), 0);
 	ck_assert_uint_eq(got.ref.tenant, 4);
 	ck_assert_uint_eq(got.serial, 5);
@@ -385,7 +401,7 @@ START_TEST(names_are_remembered_and_the_oldest_forgotten)
 }
 END_TEST
 
-START_TEST(a_copy_has_everything_but_the_core_and_the_journal)
+START_TEST(a_copy_has_everything_but_core_journal_and_records)
 {
 	const struct ledger_size size = {.slots = SLOTS * 2,
 	                                 .journal = JOURNAL / 2,
@@ -419,9 +435,7 @@ START_TEST(a_copy_has_everything_but_the_core_and_the_journal)
 	ck_assert_uint_eq(ledger_entries(ledger), 0);
 	ck_assert_uint_eq(ledger_performed(ledger), 0);
 	ck_assert_int_eq(*(char *)ledger_core(ledger), 0);
-	ck_assert_int_eq(ledger_read(ledger, SLOTS - 1, &record), 0);
-	ck_assert(record_is(&record, 9));
-	ck_assert_int_eq(ledger_read(ledger, SLOTS, &record), -ENOENT);
+	ck_assert_int_eq(ledger_read(ledger, SLOTS - 1, &record), -ENOENT);
 	ck_assert_str_eq(ledger_status(ledger, SLOTS - 1), "here");
 	ck_assert_str_eq(ledger_status(ledger, SLOTS), "");
 	ck_assert_int_eq(ledger_facts(ledger, &found), 0);
@@ -477,7 +491,7 @@ contract_suite(void)
 	tcase_add_test(tcase, facts_are_the_newest_that_were_written);
 	tcase_add_test(tcase, a_status_text_is_cut_off_between_two_characters);
 	tcase_add_test(tcase, names_are_remembered_and_the_oldest_forgotten);
-	tcase_add_test(tcase, a_copy_has_everything_but_the_core_and_the_journal);
+	tcase_add_test(tcase, a_copy_has_everything_but_core_journal_and_records);
 	tcase_add_test(tcase, a_slot_costs_less_than_a_kibibyte_besides_the_core);
 	suite_add_tcase(suite, tcase);
 	return suite;

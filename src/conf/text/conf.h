@@ -271,6 +271,7 @@ struct conf_change {
 struct conf_plan {
 	struct conf_change *at;
 	size_t n;
+	uint32_t n_added, n_moved; /* moved: their order changes */
 };
 
 int conf_plan_make(const struct conf *old, const struct conf *new_conf,

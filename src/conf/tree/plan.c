@@ -21,6 +21,7 @@ struct planner {
 	const struct conf_key **differs; /* room for the keys of two actors */
 	size_t cap;
 	struct map alike; /* pairs of conf_defaults: do they say the same? */
+	uint32_t near;    /* in the new one: behind the last that was looked for */
 	struct conf_plan plan;
 };
 
@@ -232,6 +233,7 @@ compare_actor(struct planner *planner, uint32_t new_index, struct conf_change *c
 	struct conf_keys b = conf_keys(planner->new_conf, actor);
 	bool restarts = false;
 
+	planner->plan.n_moved += has_moved;
 	if (!make_room(planner, &a, &b))
 		return -ENOMEM;
 	skip_defaults(planner, old, &a, actor, &b);
@@ -271,12 +273,21 @@ is_same_kind(const struct planner *planner, uint32_t old_index, uint32_t new_ind
 	       planner->new_conf->actors[new_index].spec.kind;
 }
 
+/* The actor of this path, looked for at that place first: most are behind the same as
+ * before, and thousands of look-ups by name take some milliseconds. */
+static uint32_t
+find_near(const struct conf *conf, uint32_t near, const char *path)
+{
+	return near < conf->n_actors && strcmp(conf->actors[near].path, path) == 0
+	           ? near
+	           : conf_find(conf, path);
+}
+
 static int
 plan_new_actor(struct planner *planner, uint32_t new_index)
 {
+	const char *path = planner->new_conf->actors[new_index].path;
 	struct conf_change *change = &planner->plan.at[planner->plan.n++];
-	uint32_t old_index =
-	    conf_find(planner->old, planner->new_conf->actors[new_index].path);
 
 	*change = (struct conf_change){
 	    .kind = CHANGE_UNCHANGED,
@@ -286,15 +297,17 @@ plan_new_actor(struct planner *planner, uint32_t new_index)
 	if (change->old_index != CONF_NONE)
 		return compare_actor(planner, new_index, change);
 	change->kind = CHANGE_ADDED;
-	return old_index != CONF_NONE ? add_kind_key(change) : 0;
+	planner->plan.n_added++;
+	return conf_find(planner->old, path) != CONF_NONE ? add_kind_key(change) : 0;
 }
 
 static int
 plan_old_actor(struct planner *planner, uint32_t old_index)
 {
-	uint32_t new_index =
-	    conf_find(planner->new_conf, planner->old->actors[old_index].path);
+	const uint32_t new_index = find_near(planner->new_conf, planner->near,
+	                                     planner->old->actors[old_index].path);
 
+	planner->near = new_index + 1;
 	if (new_index != CONF_NONE && planner->old_of[new_index] != CONF_NONE)
 		return 0;
 	struct conf_change *change = &planner->plan.at[planner->plan.n++];
@@ -312,7 +325,8 @@ plan_all(struct planner *planner)
 	const struct conf *conf = planner->new_conf;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		uint32_t old_index = conf_find(planner->old, conf->actors[i].path);
+		const uint32_t near = i > 0 ? planner->old_of[i - 1] + 1 : 0;
+		uint32_t old_index = find_near(planner->old, near, conf->actors[i].path);
 
 		if (old_index != CONF_NONE && !is_same_kind(planner, old_index, i))
 			old_index = CONF_NONE;

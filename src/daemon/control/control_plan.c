@@ -216,7 +216,7 @@ diff_or_apply(struct conn *conn, bool apply, uint64_t trial_ms)
 	} else {
 		reply_plan(conn, strbuf_str(&plan));
 	}
-	reload_done(uses->reloader, &reload);
+	reload_done(&reload);
 }
 
 /* What applying the file would do; changes nothing. */

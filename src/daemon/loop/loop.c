@@ -195,10 +195,8 @@ finish_turn(void *data)
 	uint32_t budget = UINT32_MAX;
 
 	loop->post->until_ms = UINT64_MAX;
-	while (loop->post->is_stepping && !loop->is_advancing) {
+	if (!loop->is_advancing)
 		advance(loop, &budget);
-		budget = UINT32_MAX;
-	}
 }
 
 /* A turn that is under way goes on; else there are as many as it takes until nothing is
@@ -309,6 +307,7 @@ end_turn(struct supd *supd)
 	if (keeper_handover(supd->keeper) != NULL)
 		keeper_settled(supd->keeper);
 	additions_on_turn(supd->reloader);
+	reload_on_turn(supd->reloader);
 	helpers_on_turn(supd->sockets->helpers);
 	prober_on_turn(supd->processes->prober);
 	standin_on_turn(supd->sockets->standin);

@@ -239,8 +239,7 @@ oldest_quick(struct births *births)
 bool
 procs_bear(struct procs *procs)
 {
-	const struct post *post = procs->room->post;
-	const size_t before = post->posted.n;
+	const size_t before = procs->room->post->posted.n;
 	struct births *births = &procs->births;
 
 	if (births->n == 0 && births->n_waiting == 0)
@@ -251,8 +250,8 @@ procs_bear(struct procs *procs)
 
 		procs_look(procs);
 		struct birth *birth = oldest_quick(births);
-		if (birth == NULL || clock_mono_ms() > post->until_ms ||
-		    (is_alone && post->posted.n > before))
+		if (birth == NULL || clock_mono_ms() > procs->room->post->until_ms ||
+		    (is_alone && procs->room->post->posted.n > before))
 			break;
 		procs_reap(procs);
 		log_flush();
@@ -261,7 +260,7 @@ procs_bear(struct procs *procs)
 			birth->is_slow = birth->waited_us >= ALONE_US;
 		}
 	}
-	return post->posted.n > before;
+	return procs->room->post->posted.n > before;
 }
 
 bool

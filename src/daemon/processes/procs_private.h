@@ -68,7 +68,7 @@ struct births {
 	unsigned int n;
 	uint32_t *waiting; /* a ring: what was ordered and has no place yet */
 	uint32_t first, n_waiting, cap;
-	uint32_t n_prepared; /* number of prepared starts; they head the ring */
+	uint32_t n_prepared;    /* number of prepared starts; they head the ring */
 	unsigned int pause_ms;  /* of the timer */
 	struct ledger *dropped; /* to be freed at the end of the turn; or NULL */
 	ev_timer timer;

@@ -420,7 +420,7 @@ loading_end(struct conf_loading *loading)
 	if (loading->load.options.wait != NULL)
 		(void)munmap(loading->load.options.wait, sizeof(struct conf_wait));
 	if (loading->reload.file != NULL)
-		reload_done(loading->reloader, &loading->reload);
+		reload_done(&loading->reload);
 	free(loading);
 }
 

@@ -100,7 +100,6 @@ effect_of(const struct reloader *reloader, const struct reload *reload,
           const struct conf_change *change)
 {
 	static const char *const plain[CHANGE_MAX] = {
-	    [CHANGE_UNCHANGED] = "none",
 	    [CHANGE_UPDATED] = "update",
 	    [CHANGE_ADDED] = "start",
 	    [CHANGE_REMOVED] = "remove",
@@ -125,6 +124,12 @@ plan_json(struct strbuf *out, const struct reloader *reloader,
 
 		strbuf_adds(out, i > 0 ? ",{\"path\":" : "{\"path\":");
 		strbuf_add_json(out, path_of_change(reloader, reload, change));
+		if (change->kind == CHANGE_UNCHANGED) {
+			/* Of thousands most are. */
+			strbuf_adds(out, ",\"change\":\"unchanged\",\"effect\":\"none\","
+			                 "\"keys\":[],\"values\":[]}");
+			continue;
+		}
 		strbuf_addf(out, ",\"change\":\"%s\",\"effect\":\"%s\",\"keys\":[",
 		            change_names[change->kind],
 		            effect_of(reloader, reload, change));

@@ -67,7 +67,6 @@ int
 reload_prepare(struct reloader *reloader, const char *file, struct conf_loading *loading,
                struct reload *ret, struct err *err)
 {
-	free_retired(reloader, false);
 	if (loading != NULL)
 		return loading_take(loading, ret, err);
 	*ret = (struct reload){.file = file != NULL ? file : reloader->origin->conf_file};
@@ -84,21 +83,17 @@ reload_compare(struct reloader *reloader, struct reload *reload, struct err *err
 		return err_say(err, -EINVAL, "%s: %zu errors, nothing was changed",
 		               reload->file, reload->reports.n_errors);
 	int r = conf_plan_make(reloader->actors->conf, reload->conf, &reload->plan);
-	if (r < 0)
-		err_set(err, -r, "compare with %s", reload->file);
-	return r;
+	return r < 0 ? err_set(err, -r, "compare with %s", reload->file) : 0;
 }
 
 void
-reload_done(struct reloader *reloader, struct reload *reload)
+reload_done(struct reload *reload)
 {
 	conf_plan_done(&reload->plan);
 	conf_reports_done(&reload->reports);
 	conf_free(reload->conf);
 	ledger_free(reload->room);
 	*reload = (struct reload){0};
-	/* The plan has borrowed from the configuration before. */
-	free_retired(reloader, false);
 	/* To compare two configurations took memory all over the heap. */
 	(void)malloc_trim(0);
 }
@@ -111,10 +106,12 @@ reload_use_ledger(struct reloader *reloader, struct ledger *ledger)
 	events_attach(reloader->events, ledger_events(ledger));
 }
 
-/* The ledger is complete: from now on the walker gives this one to our successor. */
+/* Complete the ledger: from now on the walker gives this one to our successor. */
 void
 reload_hand_over(struct reloader *reloader)
 {
+	for (uint32_t slot = 0; slot < reloader->actors->cap; slot++)
+		record_slot(reloader->recording, slot);
 	record_facts(reloader->recording);
 	post_checkpoint(reloader->post);
 	keeper_keep_ledger(reloader->keeper, reloader->recording->ledger);
@@ -161,7 +158,6 @@ copy_paths(struct tables *tables, const struct conf *conf, const struct conf_pla
 		tables->paths[index] = strdup(conf->actors[index].path);
 		if (tables->paths[index] == NULL)
 			return -ENOMEM;
-		tables->n_added++;
 	}
 	return 0;
 }
@@ -250,13 +246,14 @@ prepare_apply(struct reloader *reloader, struct reload *reload, struct prepared 
 	                   &reloader->sockets->mailboxes, err);
 	if (r == 0) {
 		r = metrics_open(reloader->metrics, conf, &tables->metrics_fd, err);
-		ret->ledger = r < 0 ? NULL
-		                    : reload_new_ledger(reloader,
-		                                        &(const struct coming){
-		                                            .conf = conf,
-		                                            .n_added = tables->n_added,
-		                                            .room = &reload->room},
-		                                        err);
+		ret->ledger =
+		    r < 0 ? NULL
+		          : reload_new_ledger(
+		                reloader,
+		                &(const struct coming){.conf = conf,
+		                                       .n_added = reload->plan.n_added,
+		                                       .room = &reload->room},
+		                err);
 		if (ret->ledger != NULL)
 			return 0;
 		if (r == 0)
@@ -332,6 +329,11 @@ reload_release(struct reloader *reloader, const struct conf *owner)
 	     r = r->next)
 		if (r->conf == owner)
 			r->users--;
+}
+
+void
+reload_on_turn(struct reloader *reloader)
+{
 	free_retired(reloader, false);
 }
 
@@ -373,7 +375,6 @@ add_system(struct reloader *reloader, struct tables *tables)
 		actors_set(reloader->actors, ref, tables->own_paths[i]);
 		tables->own_paths[i] = NULL;
 		actors_assign(reloader->actors, ref, conf, 0, i);
-		record_slot(reloader->recording, ref.slot);
 		if (i == SYSTEM_TOP)
 			parent = ref;
 		before = REF_NONE;
@@ -405,7 +406,7 @@ reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed,
 	if (r == 0)
 		ledger = reload_new_ledger(reloader,
 		                           &(struct coming){.conf = conf,
-		                                            .n_added = tables.n_added,
+		                                            .n_added = conf->n_actors,
 		                                            .seed = seed,
 		                                            .room = room},
 		                           err);

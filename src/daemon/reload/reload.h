@@ -59,9 +59,9 @@ bool reload_reruns(const struct reloader *reloader, const struct reload *reload,
  * changed. */
 int reload_apply(struct reloader *reloader, struct reload *reload, struct err *err);
 
-/* Free what reload_prepare() filled; after reload_apply() too (conf is then not owned):
- * then the configuration before goes as well, unless actors of it are still there. */
-void reload_done(struct reloader *reloader, struct reload *reload);
+/* Free what reload_prepare() filled; after reload_apply() too (conf is then not owned).
+ */
+void reload_done(struct reload *reload);
 
 /* reload_now.c: SIGHUP */
 void reload_now(struct reloader *reloader);
@@ -75,10 +75,11 @@ int reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed,
 /* The boot is complete: hand the state over, for a successor. */
 void reload_hand_over(struct reloader *reloader);
 
-/* An actor is gone, of an earlier configuration or NULL: with its last one that goes,
- * too.
- */
+/* An actor is gone, of an earlier configuration or NULL. */
 void reload_release(struct reloader *reloader, const struct conf *owner);
+/* Free earlier configurations that have no actors any more, not in the turn that applied
+ * another one: with thousands of actors that takes a while. */
+void reload_on_turn(struct reloader *reloader);
 void reload_free(struct reloader *reloader);
 
 /* What comes, and what a ledger for it may be made of; borrowed. */

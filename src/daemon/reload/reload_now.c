@@ -53,7 +53,7 @@ apply_it(struct reloader *reloader)
 		r = reload_apply(reloader, &reload, &err);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "reload: %s", err.text);
-	reload_done(reloader, &reload);
+	reload_done(&reload);
 }
 
 static void on_ready(void *user);

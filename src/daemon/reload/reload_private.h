@@ -22,9 +22,8 @@ struct retired {
 
 /* Memory that the steps need, taken before the first of them. */
 struct tables {
-	char **paths; /* of actors to be added, by index; what is left is freed */
-	uint32_t n_added;
-	uint32_t *seen; /* by supervisor */
+	char **paths;   /* of actors to be added, by index; what is left is freed */
+	uint32_t *seen; /* by supervisor: the last of its children; or CONF_NONE */
 	uint32_t n;
 	uint64_t conf_id;               /* the new configuration's */
 	char *own_paths[SYSTEM_ACTORS]; /* at the start: of supd's own actors */

@@ -61,14 +61,16 @@ limit_bytes(const struct reloader *reloader, const struct conf *conf)
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		bytes += core_limit_bytes(
-		    reloader->engine->core,
-		    actors_find_static(reloader->actors, conf->actors[i].path),
-		    &conf->actors[i].spec);
+		if (conf->actors[i].spec.policy.limit.on)
+			bytes += core_limit_bytes(
+			    reloader->engine->core,
+			    actors_find_static(reloader->actors, conf->actors[i].path),
+			    &conf->actors[i].spec);
 	return bytes;
 }
 
-/* How large a core has to be for everything that is there and everything that comes. */
+/* How large a core has to be for everything that is there and everything that comes; what
+ * was added and is not in the core yet needs room, too. */
 static int
 size_core(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
           struct core_size *ret, struct err *err)
@@ -95,6 +97,9 @@ size_core(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
 		bytes = 2 * bytes + (used.pool_bytes - room.pool_bytes) +
 		        limit_bytes(reloader, conf);
 	}
+	size.nodes += reloader->additions->posted.nodes;
+	size.watches += reloader->additions->posted.watches;
+	bytes += reloader->additions->posted.pool_bytes;
 	if (bytes > UINT32_MAX / 2)
 		return err_set(err, ENOMEM, "%llu bytes of rules and windows",
 		               (unsigned long long)bytes);
@@ -168,27 +173,12 @@ make_ledger(struct reloader *reloader, const struct core_size *core, uint64_t se
 	return ledger;
 }
 
-/* What was added and is not in the core yet needs room, too. */
-static int
-size_all(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
-         struct core_size *ret, struct err *err)
-{
-	int r = size_core(reloader, conf, n_added, ret, err);
-
-	if (r < 0)
-		return r;
-	ret->nodes += reloader->additions->posted.nodes;
-	ret->pool_bytes += reloader->additions->posted.pool_bytes;
-	ret->watches += reloader->additions->posted.watches;
-	return 0;
-}
-
 struct ledger *
 reload_new_ledger(struct reloader *reloader, const struct coming *coming, struct err *err)
 {
 	struct core_size core;
 
-	if (size_all(reloader, coming->conf, coming->n_added, &core, err) < 0)
+	if (size_core(reloader, coming->conf, coming->n_added, &core, err) < 0)
 		return NULL;
 	return make_ledger(reloader, &core, coming->seed, coming->room, err);
 }
@@ -198,7 +188,7 @@ reload_new_room(struct reloader *reloader, const struct coming *coming, struct e
 {
 	struct core_size core;
 
-	if (size_all(reloader, coming->conf, coming->n_added, &core, err) < 0)
+	if (size_core(reloader, coming->conf, coming->n_added, &core, err) < 0)
 		return NULL;
 	struct ledger_size size = size_ledger(&core);
 	return ledger_new(&size, err);
@@ -207,11 +197,10 @@ reload_new_room(struct reloader *reloader, const struct coming *coming, struct e
 void
 reload_take_memory(struct reloader *reloader, struct reload *reload)
 {
-	struct coming coming = {.conf = reload->conf};
+	const struct coming coming = {.conf = reload->conf,
+	                              .n_added = reload->plan.n_added};
 	struct err err;
 
-	for (size_t i = 0; i < reload->plan.n; i++)
-		coming.n_added += reload->plan.at[i].kind == CHANGE_ADDED;
 	reload->room = reload_new_room(reloader, &coming, &err);
 }
 

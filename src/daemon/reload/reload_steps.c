@@ -48,10 +48,6 @@ reload_add(struct reloader *reloader, const struct conf *conf, uint32_t index,
 	actors_set(reloader->actors, ref, tables->paths[index]);
 	tables->paths[index] = NULL;
 	actors_assign(reloader->actors, ref, conf, tables->conf_id, index);
-	record_slot(reloader->recording, ref.slot);
-	if (reloader->actors->at[ref.slot].predecessor.slot != REF_NONE.slot)
-		record_slot(reloader->recording,
-		            reloader->actors->at[ref.slot].predecessor.slot);
 }
 
 /*
@@ -77,7 +73,6 @@ keep(struct reloader *reloader, const struct reload *reload,
 
 	ASSERT(ref.slot != REF_NONE.slot);
 	actors_assign(reloader->actors, ref, conf, conf_id, change->new_index);
-	record_slot(reloader->recording, ref.slot);
 	/* Rules carry places: after an edit even an unchanged actor has new ones. */
 	core_update(reloader->engine->core, ref, &actor->spec, reloader->engine->now_ms);
 	if (change->kind == CHANGE_RESTARTED &&
@@ -131,15 +126,15 @@ put_in_order(struct reloader *reloader, const struct conf *conf, uint32_t *seen)
 	memset(seen, 0xff, sizeof(*seen) * conf->n_actors);
 	for (uint32_t i = conf->n_actors; i-- > 1;) {
 		const struct conf_actor *actor = &conf->actors[i];
-		struct ref ref = actors_find_static(reloader->actors, actor->path);
-		struct ref before = REF_NONE;
-		uint32_t next = seen[actor->parent];
+		const struct ref ref = actors_find_static(reloader->actors, actor->path);
+		const uint32_t next = seen[actor->parent];
 
-		if (next != CONF_NONE)
-			before =
-			    actors_find_static(reloader->actors, conf->actors[next].path);
-		core_place_before(reloader->engine->core, ref, before);
-		seen[actor->parent] = i;
+		/* Not core_ref(): to the core a deleted actor, which is still there, has
+		 * none. */
+		core_place_before(reloader->engine->core, ref,
+		                  next == CONF_NONE ? REF_NONE
+		                                    : reloader->actors->at[next].ref);
+		seen[actor->parent] = ref.slot;
 	}
 }
 
@@ -168,7 +163,6 @@ remove_actors(struct reloader *reloader, const struct conf *old,
 		    actor_at(reloader, &old->actors[plan->at[i].old_index]);
 		actor->conf_owner = retired->conf;
 		retired->users++;
-		record_slot(reloader->recording, actor->ref.slot);
 	}
 	for (size_t i = plan->n; i-- > 0;) {
 		const struct conf_actor *actor = NULL;
@@ -285,10 +279,13 @@ reload_carry_out(struct reloader *reloader, const struct reload *reload,
 			reload_add(reloader, conf, change->new_index, tables);
 		else if (change->kind != CHANGE_REMOVED)
 			keep(reloader, reload, change, tables->conf_id);
-		/* Ten thousand actors take a while. */
-		keeper_beat(reloader->keeper);
+		/* A hundred thousand actors take a while. */
+		if (i % 1024 == 0)
+			keeper_beat(reloader->keeper);
 	}
-	place_added(reloader, conf, plan, tables->seen);
-	put_in_order(reloader, conf, tables->seen);
+	if (plan->n_added + plan->n_moved > 0) {
+		place_added(reloader, conf, plan, tables->seen);
+		put_in_order(reloader, conf, tables->seen);
+	}
 	follow_all_replicas(reloader, old, conf, plan);
 }

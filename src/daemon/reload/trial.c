@@ -187,7 +187,7 @@ apply_before(struct trial *trial, struct err *err)
 	reloader->recording->facts.trial_until_ms = 0;
 	if (r == 0)
 		r = reload_apply(reloader, &reload, err);
-	reload_done(reloader, &reload);
+	reload_done(&reload);
 	return r;
 }
 

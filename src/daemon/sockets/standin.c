@@ -281,7 +281,10 @@ look_at_actor(struct standin *standin, struct ref ref)
 		return;
 	actor->is_touched = false;
 	const struct mailboxes *mailboxes = mailboxes_for(sockets, actor, &index);
-	if (mailboxes == NULL || !view_of(standin, ref, &view))
+	if (mailboxes == NULL ||
+	    (mailboxes_of(mailboxes, index, 0) == NULL &&
+	     mailboxes_handled(mailboxes, index, 0) == NULL) ||
+	    !view_of(standin, ref, &view))
 		return;
 	/* Where a socket is missing no client can come: the start opens it, or fails. */
 	if (waits(&view) && mailboxes_are_missing(mailboxes, index))
