@@ -203,8 +203,8 @@ strbuf_add_json(struct strbuf *sb, const char *s)
 static char *
 put_escape(char *to, unsigned char c)
 {
-	if (c == '"' || c == '\\')
-		return mempcpy(to, (const char[]){'\\', (char)c}, 2);
+	if (c == '"' || c == '\\' || c == '\n')
+		return mempcpy(to, (const char[]){'\\', c == '\n' ? 'n' : (char)c}, 2);
 	const char code[] = {
 	    '\\', 'u', '0', '0', (char)('0' + (c >> 4)), "0123456789abcdef"[c & 15]};
 	return c > 0 && c < 0x20 ? mempcpy(to, code, sizeof(code))

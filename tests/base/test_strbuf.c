@@ -19,7 +19,7 @@ START_TEST(any_bytes_become_a_string_of_valid_json)
 	    {"", 0, "\"\""},
 	    {"plain", 5, "\"plain\""},
 	    {"a\"b\\c", 5, "\"a\\\"b\\\\c\""},
-	    {"\t\n\x1b", 3, "\"\\u0009\\u000a\\u001b\""},
+	    {"\t\n\x1b", 3, "\"\\u0009\\n\\u001b\""},
 	    {"a\0b", 3,
 	     "\"a\xef\xbf\xbd"
 	     "b\""},
@@ -70,8 +70,8 @@ add_slowly(struct strbuf *sb, const char *text, size_t len)
 		const unsigned char c = (unsigned char)*p;
 		const size_t n = strbuf_utf8_length(p, end);
 
-		if (c == '"' || c == '\\')
-			strbuf_addf(sb, "\\%c", c);
+		if (c == '"' || c == '\\' || c == '\n')
+			strbuf_addf(sb, "\\%c", c == '\n' ? 'n' : c);
 		else if (c > 0 && c < 0x20)
 			strbuf_addf(sb, "\\u%04x", c);
 		else if (c == 0 || n == 0)

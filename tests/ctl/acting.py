@@ -171,7 +171,7 @@ def test_metrics_come_in_pieces_and_anew_from_a_supd_that_came_back():
         yield Reply({"openmetrics": "# EOF\n"})
     one(Supd(Metrics=answer), "metrics", out="a 1\n# EOF\n")
     one(Supd(Metrics=answer), "-o", "json", "metrics",
-        out='{"openmetrics":"a 1\\u000a# EOF\\u000a"}\n')
+        out='{"openmetrics":"a 1\\n# EOF\\n"}\n')
     one(Supd(Metrics=lambda p, s: [Reply({"openmetrics": "a 1\n"}, more=True),
                                    Error("SlowConsumer", dropped=1)]),
         "metrics", out="", status=1, err="too slow")
