@@ -295,10 +295,7 @@ pack_all(struct packer *packer, const struct conf *conf)
 	copy->by_path = (struct map){0};
 	copy->memory = NULL;
 	copy->found = NULL;
-	copy->block.at = NULL;
-	copy->block.bytes = 0;
-	copy->block.is_mapped = false;
-	copy->block.sealed_fd = -1;
+	copy->block = (struct conf_block){.sealed_fd = -1};
 	r = packed_visit(&packer->visitor, at);
 	if (r == 0)
 		place_processes(packer, (struct conf *)(packer->block + at));

@@ -102,15 +102,16 @@ node_new(struct arena *arena, enum node_type type, const struct yaml *at)
 {
 	struct yaml *node = arena_alloc(arena, 1, sizeof(*node));
 
-	if (node == NULL)
-		return NULL;
-	node->type = type;
-	node->file = at->file;
-	node->line = at->line;
-	node->column = at->column;
-	node->weight = 1;
-	node->height = 1;
-	node->text = "";
+	if (node != NULL)
+		*node = (struct yaml){
+		    .type = type,
+		    .file = at->file,
+		    .line = at->line,
+		    .column = at->column,
+		    .weight = 1,
+		    .height = 1,
+		    .text = "",
+		};
 	return node;
 }
 

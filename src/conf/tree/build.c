@@ -309,21 +309,34 @@ build_all(struct builder *builder)
 	parameters_check(builder);
 }
 
+/* A supervisor that the file does not name; NULL: there is no memory. */
+static struct conf_actor *
+add_supervisor(struct builder *builder, const char *name, const char *path, uint32_t line)
+{
+	struct arena *keep = builder->reader->keep;
+	struct conf_actor *actor = add_actor(builder);
+
+	if (actor == NULL)
+		return NULL;
+	actor->name = arena_dup(keep, name);
+	actor->path = arena_dup(keep, path);
+	actor->parent = CONF_NONE;
+	actor->spec.kind = NODE_SUPERVISOR;
+	actor->place = (struct place){builder->input->top->file, line};
+	return actor;
+}
+
 static void
 build_user(struct builder *builder)
 {
 	static const struct scope nothing = {0};
 	struct reader *reader = builder->reader;
 	const struct tree_input *input = builder->input;
-	struct conf_actor *user = add_actor(builder);
+	struct conf_actor *user =
+	    add_supervisor(builder, "user", "/user", input->top->line);
 
 	if (user == NULL)
 		return;
-	user->name = arena_dup(reader->keep, "user");
-	user->path = arena_dup(reader->keep, "/user");
-	user->parent = CONF_NONE;
-	user->spec.kind = NODE_SUPERVISOR;
-	user->place = (struct place){input->top->file, input->top->line};
 	user->column = input->top->column;
 	if (user->path == NULL ||
 	    map_put_name(&reader->conf->by_path, user->path, 0) < 0) {
@@ -406,16 +419,8 @@ tree_build(struct reader *reader, const struct tree_input *input)
 static void
 build_below(struct builder *builder, const char *path, const struct scope *scope)
 {
-	struct reader *reader = builder->reader;
-	struct conf_actor *parent = add_actor(builder);
-
-	if (parent == NULL)
+	if (add_supervisor(builder, path, path, 0) == NULL)
 		return;
-	parent->name = arena_dup(reader->keep, path);
-	parent->path = parent->name;
-	parent->parent = CONF_NONE;
-	parent->spec.kind = NODE_SUPERVISOR;
-	parent->place = (struct place){builder->input->top->file, 0};
 	push_children(builder, builder->input->children, scope, NULL, 0);
 	build_all(builder);
 }

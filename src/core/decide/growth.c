@@ -81,12 +81,9 @@ take_slot(struct core *core)
 	node->used = true;
 	node->links.parent = node->links.prev = node->links.next = NONE;
 	node->links.first = node->links.last = NONE;
-	node->children.cursor = NONE;
-	node->children.group_leader = NONE;
+	node->children.cursor = node->children.group_leader = NONE;
 	node->waiters = NONE;
-	node->watch.first = NONE;
-	node->watch.running = NONE;
-	node->watch.watchers = NONE;
+	node->watch.first = node->watch.running = node->watch.watchers = NONE;
 	for (int timer = 0; timer < TIMER_MAX; timer++)
 		node->deadlines.heap_at[timer] = NONE;
 	node->run.incarnation = 1;

@@ -129,16 +129,18 @@ control_alloc(const struct control_uses *uses)
 
 	if (control == NULL)
 		return NULL;
-	control->uses = *uses;
-	control->interfaces = control_interfaces;
-	control->reserve_fd = -1;
-	control->free_waiter = UINT32_MAX;
+	*control = (struct control){
+	    .uses = *uses,
+	    .interfaces = control_interfaces,
+	    .reserve_fd = -1,
+	    .free_waiter = UINT32_MAX,
+	    .seen_seq = uses->events->next_seq,
+	};
 	TAILQ_INIT(&control->conns);
 	TAILQ_INIT(&control->attention);
 	TAILQ_INIT(&control->readers);
 	timer_prepare(&control->accept_timer, on_accept_again, control);
 	timer_prepare(&control->spare_timer, logs_on_spare, control);
-	control->seen_seq = uses->events->next_seq;
 	return control;
 }
 

@@ -429,19 +429,23 @@ notify_new(const struct messages *messages, notify_main_pid *on_main_pid, void *
            struct err *err)
 {
 	struct notify *notify = calloc(1, sizeof(*notify));
-	int r = notify == NULL ? -ENOMEM
-	                       : readables_open(&notify->readables, messages->loop,
-	                                        on_readable, notify);
+	int r = -ENOMEM;
 
+	if (notify != NULL) {
+		*notify = (struct notify){
+		    .messages = messages,
+		    .on_main_pid = on_main_pid,
+		    .main_pid_data = data,
+		    .paused = NO_SLOT,
+		};
+		r = readables_open(&notify->readables, messages->loop, on_readable,
+		                   notify);
+	}
 	if (r < 0) {
 		err_set(err, -r, "notify sockets");
 		free(notify);
 		return NULL;
 	}
-	notify->messages = messages;
-	notify->on_main_pid = on_main_pid;
-	notify->main_pid_data = data;
-	notify->paused = NO_SLOT;
 	timer_prepare(&notify->resume, on_resume, notify);
 	return notify;
 }

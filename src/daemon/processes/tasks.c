@@ -385,8 +385,8 @@ tasks_new(struct processes *room, tasks_done *on_done, struct err *err)
 	tasks->on_done = on_done;
 	tasks->first = tasks->last = tasks->free = TASKS_NONE;
 	for (uint32_t place = 0; place < LEDGER_TASKS_MAX; place++) {
-		tasks->at[place].order.ref = REF_NONE;
-		tasks->at[place].child.pidfd = -1;
+		tasks->at[place] =
+		    (struct task){.order.ref = REF_NONE, .child.pidfd = -1};
 		containment_init(&tasks->at[place].child.containment);
 	}
 	if (map_reserve(&tasks->owners, LEDGER_TASKS_MAX) < 0 ||

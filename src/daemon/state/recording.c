@@ -17,9 +17,11 @@ add_process(struct ledger_record *record, const struct proc *proc)
 {
 	record->life = proc->life;
 	record->pid = proc->child.pid;
-	record->failed.error = proc->failed.error;
-	record->failed.step = (uint8_t)proc->failed.step;
-	record->failed.which = (int8_t)proc->failed.which;
+	record->failed = (struct ledger_failed){
+	    .error = proc->failed.error,
+	    .step = (uint8_t)proc->failed.step,
+	    .which = (int8_t)proc->failed.which,
+	};
 	record->ready_life = proc->ready_life;
 	record->leader = proc->leader;
 	record->main_start = proc->main_start;
@@ -29,11 +31,13 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	/* A start that is under way has not begun for a new guardian. */
 	record->state =
 	    (uint8_t)(proc_is_coming(proc) ? PROC_AFTER_PREDECESSOR : proc->state);
-	record->asked.stop = (uint8_t)proc->stop;
-	record->asked.killing = proc->child.killing;
+	record->asked = (struct ledger_asked){
+	    .stop = (uint8_t)proc->stop,
+	    .killing = proc->child.killing,
+	    .stop_command = (uint8_t)proc->stop_command,
+	    .reloads = proc->reloads,
+	};
 	record->frozen = proc->freeze.is_wanted || proc->freeze.is_pending;
-	record->asked.stop_command = (uint8_t)proc->stop_command;
-	record->asked.reloads = proc->reloads;
 	record->is_cgroup = proc->child.containment.is_cgroup;
 	record->is_limited = proc->child.containment.is_limited;
 	record->end = proc->end;

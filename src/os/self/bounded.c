@@ -260,13 +260,19 @@ bounded_end(struct bounded *bounded, int id, int *fd)
 	fd_close(&end.fd);
 }
 
+static void
+note_late(struct bounded *bounded, uint64_t owner, int id, uint64_t rest_until_ms)
+{
+	bounded->owners[id] = owner;
+	bounded->is_late[id] = true;
+	bounded->rest_until_ms[id] = rest_until_ms;
+}
+
 /* The same for a child that was too late for this owner. */
 void
 bounded_end_late(struct bounded *bounded, uint64_t owner, int id, int *fd)
 {
-	bounded->owners[id] = owner;
-	bounded->is_late[id] = true;
-	bounded->rest_until_ms[id] = clock_mono_ms() + REST_MS;
+	note_late(bounded, owner, id, clock_mono_ms() + REST_MS);
 	bounded_end(bounded, id, fd);
 }
 
@@ -275,9 +281,7 @@ bounded_end_late(struct bounded *bounded, uint64_t owner, int id, int *fd)
 void
 bounded_leave(struct bounded *bounded, uint64_t owner, int id, int *fd)
 {
-	bounded->owners[id] = owner;
-	bounded->is_late[id] = true;
-	bounded->rest_until_ms[id] = 0;
+	note_late(bounded, owner, id, 0);
 	fd_close(fd);
 	/* Most die within a moment, and it is known then that they did not hang. */
 	if (!end_one(bounded, id)) {
