@@ -105,13 +105,13 @@ def lean(box):
     count(box, 36500, containment="session", output="inherit")
 
 
-@test("of an actor that has failed the figures take at most 48,000 instructions, a line 3,500", timeout=120)
+@test("of an actor that has failed the figures take at most 38,500 instructions, a line 3,500", timeout=120)
 def answers(box):
     s, guardian = begin(box)
     for name in NAMES:
         os.kill(s.pids[name], signal.SIGKILL)
         s.started(name, 2)
-    for k, (method, parameters, most) in enumerate((("Metrics", {}, 48000),
+    for k, (method, parameters, most) in enumerate((("Metrics", {}, 38500),
                                                     ("Status", {"brief": True}, 3500))):
         dump(box, guardian, 2 * k + 1)
         for _ in range(10):
@@ -140,6 +140,17 @@ def listed(box):
     each = (every - one) // len(NAMES)
     comment(f"{each} instructions in supctl for an actor, {one} for a list of one")
     check(each <= 6000, f"{each} instructions for an actor")
+
+
+@test("figures of an actor that has failed take at most 30,000 instructions in supctl", timeout=120)
+def figures(box):
+    s, _ = begin(box)
+    for name in NAMES:
+        os.kill(s.pids[name], signal.SIGKILL)
+        s.started(name, 2)
+    each = (count_supctl(box, s.socket, "metrics") - count_supctl(box, s.socket, "ping")) // len(NAMES)
+    comment(f"{each} instructions in supctl for the figures of an actor")
+    check(each <= 30000, f"{each} instructions for an actor")
 
 
 main()

@@ -3,6 +3,8 @@
 """Figures of supd and of its actors, as they are served at /metrics and by a call."""
 import os
 import re
+import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -294,19 +296,96 @@ def slow(box):
         check(message["parameters"]["openmetrics"].endswith("# EOF\n"), "the end of the text")
 
 
-@test("what is read of an actor takes at most 13 system calls", timeout=60)
-def calls(box):
-    names = [f"a{i}" for i in range(100)]
-    s = box.supd({name: {} for name in names}, start="parallel", stop="parallel")
+def many(box, n, **spec):
+    names = [f"a{i}" for i in range(n)]
+    s = box.supd({name: spec for name in names}, start="parallel", stop="parallel")
     for name in names:
         s.started(name)
+    return s
+
+
+def count_calls(box, s):
+    """How many system calls the guardian, and it alone, makes for one text."""
     killer = Killer(box, s.guardian(), "count")
     s.call("Metrics")
     killer.end()
-    count = sum(int(times) for name, times
-                in re.findall(r"(?m)^(\w+) (\d+)$", killer.text.decode()) if name != "stops")
-    comment(f"{count / len(names):.2f} calls an actor")
-    check(INSTRUMENTED or count <= 13 * len(names) + 100, f"{count} calls for {len(names)} actors")
+    return sum(int(times) for name, times
+               in re.findall(r"(?m)^(\w+) (\d+)$", killer.text.decode()) if name != "stops")
+
+
+def few(box, most, **spec):
+    count = count_calls(box, many(box, 20, **spec))
+    comment(f"{count / 20:.2f} calls an actor")
+    check(INSTRUMENTED or count <= most * 20 + 60, f"{count} calls for 20 actors")
+
+
+@test("figures of a few actors are read by the guardian, each with 13 system calls at most", timeout=60)
+def calls(box):
+    few(box, 13)
+
+
+@test("figures of a few actors without a cgroup are read with 11 system calls at most for each", timeout=60)
+def calls_without(box):
+    few(box, 11, containment="session")
+
+
+def read_by_others(box, most, **spec):
+    """Calls of the guardian for each actor, and of its readers."""
+    if not shutil.which("strace"):
+        raise Skip("needs strace")
+    s = many(box, 200, **spec)
+    count = count_calls(box, s)
+    comment(f"{count / 200:.2f} calls of the guardian an actor")
+    check(INSTRUMENTED or count <= 200, f"{count} calls of the guardian for 200 actors")
+    told, guardian = box.path("told"), s.guardian()
+    with subprocess.Popen(["strace", "-f", "-o", told, "-p", str(guardian)], text=True,
+                          stderr=subprocess.PIPE) as tracer:
+        if "attached" not in tracer.stderr.readline():
+            raise Skip("strace cannot trace")
+        s.call("Metrics")
+        s.until(lambda: lines(told, "+++ killed by SIGKILL +++") == 2, "the ends of the readers")
+        tracer.send_signal(signal.SIGINT)
+    with open(told, encoding="utf8", errors="replace") as file:
+        count = sum(" resumed>" not in line and not line.startswith(f"{guardian} ") for line in file)
+    comment(f"{count / 200:.2f} calls of readers an actor")
+    check(INSTRUMENTED or count <= most * 200 + 200, f"{count} calls of readers for 200 actors")
+
+
+def lines(path, text):
+    with open(path, encoding="utf8", errors="replace") as file:
+        return sum(text in line for line in file)
+
+
+@test("figures of many actors are read by other processes, each with 12 system calls at most", timeout=60)
+def calls_of_readers(box):
+    read_by_others(box, 12)
+
+
+@test("figures of many actors without a cgroup are read with 8 system calls at most for each", timeout=60)
+def calls_of_readers_without(box):
+    read_by_others(box, 8, containment="session")
+
+
+@test("where the processes that read figures stand still the guardian reads them", timeout=60)
+def stand_still(box):
+    s = many(box, 400, containment="session")
+    actors = set(s.pids.values())
+    with open(f"/proc/{s.guardian()}/task/{s.guardian()}/children", encoding="ascii") as children:
+        supds = {int(pid) for pid in children.read().split()} - actors
+        stopped = set()
+        while not stopped:
+            with Varlink(s.socket) as client:
+                client.send("Metrics")
+                while not select.select([client], [], [], 0)[0]:
+                    children.seek(0)
+                    for pid in {int(pid) for pid in children.read().split()} - actors - supds - stopped:
+                        os.kill(pid, signal.SIGSTOP)
+                        stopped.add(pid)
+                figures = parse(client.receive()["parameters"]["openmetrics"])
+    equal(sum(key.startswith("supd_actor_memory_bytes{") for key in figures), 400, "actors with figures")
+    s.until(lambda: not any(map(alive, stopped)), "the ends of the readers")
+    equal(sum(key.startswith("supd_actor_memory_bytes{") for key in parse(s.call("Metrics")["openmetrics"])), 400,
+          "actors with figures in the next text")
 
 
 if __name__ == "__main__":

@@ -125,6 +125,7 @@ open_control(struct fake *fake)
 	                                  .recording = &fake->supd.recording,
 	                                  .origin = &fake->supd.origin,
 	                                  .procs = fake->processes.procs,
+	                                  .bounded = &fake->supd.bounded,
 	                              });
 	fake->reloader = (struct reloader){
 	    .loop = fake->supd.loop,

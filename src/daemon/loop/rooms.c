@@ -105,6 +105,7 @@ open_metrics(struct supd *supd, struct err *err)
 	                             .recording = &supd->recording,
 	                             .origin = &supd->origin,
 	                             .procs = supd->processes->procs,
+	                             .bounded = &supd->bounded,
 	                             .output = supd->messages->output,
 	                         });
 	supd->metrics = metrics_new(supd->loop, supd->sockets->helpers, supd->keeper,

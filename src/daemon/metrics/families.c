@@ -5,6 +5,7 @@
 #include "daemon/metrics/families.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -170,19 +171,37 @@ static const struct labelled_family {
 };
 
 static void
-add_head(struct strbuf *sb, const char *name, const char *type, const char *unit,
-         const char *help)
+add_head(struct strbuf *sb, const struct family *family, const char *type)
 {
-	strbuf_addf(sb, "# TYPE %s %s\n", name, type);
-	if (unit != NULL)
-		strbuf_addf(sb, "# UNIT %s %s\n", name, unit);
-	strbuf_addf(sb, "# HELP %s %s\n", name, help);
+	strbuf_addf(sb, "# TYPE %s %s\n", family->name, type);
+	if (family->unit != NULL)
+		strbuf_addf(sb, "# UNIT %s %s\n", family->name, family->unit);
+	strbuf_addf(sb, "# HELP %s %s\n", family->name, family->help);
+}
+
+/* The end of a line. */
+static void
+add_figure(struct strbuf *sb, enum figure_form form, uint64_t n)
+{
+	if (form == FORM_WHOLE)
+		strbuf_add_number(sb, n);
+	else
+		add_decimal(sb, n, form == FORM_MS ? 1000 : 1000000);
+	strbuf_addc(sb, '\n');
+}
+
+/* A family of one figure, about supd. */
+static void
+add_own(struct strbuf *sb, const struct family *family, uint64_t n)
+{
+	add_head(sb, family, family->is_counter ? "counter" : "gauge");
+	strbuf_addf(sb, "%s%s ", family->name, family->is_counter ? "_total" : "");
+	add_figure(sb, family->form, n);
 }
 
 /* The lines of a family: how each begins, and its label of its own, or NULL. */
 struct lines {
-	struct strbuf begin;
-	const char *label;
+	const char *begin, *label;
 	enum figure_form form;
 };
 
@@ -192,7 +211,7 @@ add_line(struct strbuf *sb, const struct lines *lines, const char *labels,
 {
 	if (n == NO_FIGURE)
 		return;
-	strbuf_add_fixed(sb, lines->begin.data, lines->begin.len);
+	strbuf_add_fixed(sb, lines->begin, strlen(lines->begin));
 	strbuf_add_fixed(sb, labels, strlen(labels));
 	if (lines->label != NULL) {
 		strbuf_adds(sb, lines->label);
@@ -200,11 +219,7 @@ add_line(struct strbuf *sb, const struct lines *lines, const char *labels,
 		strbuf_addc(sb, '"');
 	}
 	strbuf_add_fixed(sb, "} ", 2);
-	if (lines->form == FORM_WHOLE)
-		strbuf_add_number(sb, n);
-	else
-		add_decimal(sb, n, lines->form == FORM_MS ? 1000 : 1000000);
-	strbuf_addc(sb, '\n');
+	add_figure(sb, lines->form, n);
 }
 
 #define IF(condition, figure) ((condition) ? (uint64_t)(figure) : NO_FIGURE)
@@ -272,58 +287,44 @@ families_add_labels(struct strbuf *sb, const struct actors *actors,
 	strbuf_add(sb, "\"", 2);
 }
 
-/* How often supd itself failed, and for how long nothing was supervised. */
-static void
-add_guardians(struct strbuf *sb, const struct origin *origin)
-{
-	add_head(sb, "supd_guardian_crashes", "counter", NULL,
-	         "Guardians that crashed or hung, and were replaced.");
-	strbuf_addf(sb, "supd_guardian_crashes_total %" PRIu32 "\n", origin->crashes);
-	add_head(
-	    sb, "supd_guardian_outage_seconds", "gauge", "seconds",
-	    "Time without a guardian before this guardian; 0 for the first guardian.");
-	strbuf_adds(sb, "supd_guardian_outage_seconds ");
-	add_decimal(sb, origin->outage_ms, 1000);
-	strbuf_addc(sb, '\n');
-}
-
-/* The figure from which /healthz is answered. */
-static void
-add_unhealthy(struct strbuf *sb, const struct sample *samples, size_t n_samples)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < n_samples; i++)
-		n += !samples[i].is_well;
-	add_head(sb, "supd_actors_unhealthy", "gauge", NULL,
-	         "Actors that are not healthy, with the supervisors above failed ones.");
-	strbuf_addf(sb, "supd_actors_unhealthy %" PRIu32 "\n", n);
-}
+static const struct family
+    info = {"supd", false, NULL, "The running supd.", FORM_WHOLE},
+    start_time = {"supd_start_time_seconds", false, "seconds",
+                  "When supd was started, since the Epoch.", FORM_US},
+    n_events = {"supd_events", true, NULL, "Events in the stream.", FORM_WHOLE},
+    crashes = {"supd_guardian_crashes", true, NULL,
+               "Guardians that crashed or hung, and were replaced.", FORM_WHOLE},
+    outage = {"supd_guardian_outage_seconds", false, "seconds",
+              "Time without a guardian before this guardian; 0 for the first guardian.",
+              FORM_MS},
+    /* The figure from which /healthz is answered. */
+    unhealthy = {"supd_actors_unhealthy", false, NULL,
+                 "Actors that are not healthy, with the supervisors above failed ones.",
+                 FORM_WHOLE},
+    in_states = {"supd_actors", false, NULL, "Actors in each state.", FORM_WHOLE};
 
 /* The figures about supd as a whole. */
 void
 families_write_own(struct strbuf *sb, const struct scraped *about,
                    const struct sample *samples, size_t n_samples)
 {
-	uint32_t counts[NODE_STATE_MAX] = {0};
+	uint32_t counts[NODE_STATE_MAX] = {0}, n_unhealthy = 0;
 	struct view_clock clock = view_clock_now();
 
-	add_head(sb, "supd", "info", NULL, "The running supd.");
-	strbuf_adds(sb, "supd_info{version=\"" PACKAGE_VERSION "\"} 1\n");
-	add_head(sb, "supd_start_time_seconds", "gauge", "seconds",
-	         "When supd was started, since the Epoch.");
-	strbuf_adds(sb, "supd_start_time_seconds ");
-	add_decimal(sb, view_wall_us(&clock, about->recording->facts.started_ms),
-	            1000000);
-	strbuf_addc(sb, '\n');
-	add_head(sb, "supd_events", "counter", NULL, "Events in the stream.");
-	strbuf_addf(sb, "supd_events_total %" PRIu64 "\n",
-	            about->events->next_seq > 0 ? about->events->next_seq - 1 : 0);
-	for (size_t i = 0; i < n_samples; i++)
+	for (size_t i = 0; i < n_samples; i++) {
 		counts[samples[i].state]++;
-	add_guardians(sb, about->origin);
-	add_unhealthy(sb, samples, n_samples);
-	add_head(sb, "supd_actors", "gauge", NULL, "Actors in each state.");
+		n_unhealthy += !samples[i].is_well;
+	}
+	add_head(sb, &info, "info");
+	strbuf_adds(sb, "supd_info{version=\"" PACKAGE_VERSION "\"} 1\n");
+	add_own(sb, &start_time,
+	        view_wall_us(&clock, about->recording->facts.started_ms));
+	add_own(sb, &n_events,
+	        about->events->next_seq > 0 ? about->events->next_seq - 1 : 0);
+	add_own(sb, &crashes, about->origin->crashes);
+	add_own(sb, &outage, about->origin->outage_ms);
+	add_own(sb, &unhealthy, n_unhealthy);
+	add_head(sb, &in_states, "gauge");
 	for (size_t state = 0; state < NODE_STATE_MAX; state++)
 		strbuf_addf(sb, "supd_actors{state=\"%s\"} %" PRIu32 "\n",
 		            node_state_names[state], counts[state]);
@@ -346,13 +347,11 @@ families_write(struct strbuf *sb, size_t place, bool is_first,
 	const struct family *family =
 	    labelled == NULL ? &families[place] : &labelled->family;
 	if (is_first)
-		add_head(sb, family->name, family->is_counter ? "counter" : "gauge",
-		         family->unit, family->help);
-	struct lines lines = {.label = labelled == NULL ? NULL : labelled->label,
-	                      .form = family->form};
-	strbuf_borrow(&lines.begin, memory, sizeof(memory));
-	strbuf_adds(&lines.begin, family->name);
-	strbuf_adds(&lines.begin, family->is_counter ? "_total" : "");
+		add_head(sb, family, family->is_counter ? "counter" : "gauge");
+	(void)snprintf(memory, sizeof(memory), "%s%s", family->name,
+	               family->is_counter ? "_total" : "");
+	const struct lines lines = {memory, labelled == NULL ? NULL : labelled->label,
+	                            family->form};
 	for (size_t i = 0; i < n; i++) {
 		const struct sample *sample = &sampled->samples[i];
 		const char *labels = sampled->labels + sample->labels;

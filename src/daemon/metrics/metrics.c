@@ -67,7 +67,7 @@ static void
 collect(struct metrics *metrics)
 {
 	metrics->is_owed = false;
-	if (!metrics->request.is_waiting)
+	if (metrics->request.number == 0)
 		scraper_ask(&metrics->request);
 }
 

@@ -3,7 +3,8 @@
  *
  * First every actor is looked at, a few of them a turn; then the families are written,
  * each with all of its actors, as OpenMetrics wants it: of each actor what it was when it
- * was looked at.
+ * was looked at.  What the kernel knows of the processes of many actors takes longer to
+ * read than all the rest: children read that before.
  */
 #include "config.h"
 
@@ -11,6 +12,8 @@
 
 #include <ev.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "base/assert.h"
 #include "daemon/messages/messages.h"
@@ -22,14 +25,27 @@
 #include "daemon/state/actors.h"
 #include "daemon/state/engine.h"
 #include "helper/watchers.h"
+#include "os/self/bounded.h"
 #include "os/self/clock.h"
 
 /* How many actors are looked at, or written, before other work has its turn. */
 #define LOOKED_AT_ONCE  32
 #define WRITTEN_AT_ONCE 512
 
+/* How many children read, as two processors can be busy with it; they are left behind
+ * when none of them has answered for so long. */
+enum { READERS = 2 };
+#define SILENT_S 0.25
+
 /* How many texts are kept for readers that have not taken all of theirs. */
 #define KEPT_MAX 4
+
+/* A child that reads. */
+struct usage_reader {
+	ev_io io; /* active while it reads … */
+	int id;
+	size_t from; /* … about these actors of the list */
+};
 
 TAILQ_HEAD(requests, scrape_request);
 TAILQ_HEAD(scrape_texts, scrape_text);
@@ -37,10 +53,14 @@ TAILQ_HEAD(scrape_texts, scrape_text);
 static struct scraper {
 	struct ev_loop *loop; /* NULL: not open */
 	struct scraped about;
-	ev_timer timer;          /* active while something is to be done */
-	struct requests waiting; /* for the next one */
-	struct requests served;  /* the requests that the text under way will answer */
+	ev_timer timer; /* active while something is to be done */
+	struct requests
+	    waiting;     /* those that the text under way will answer come first */
+	uint64_t number; /* of the text under way, or of the last */
 	struct ref_list list;
+	struct usage_reader readers[READERS];
+	size_t n_asked;       /* how many of the list readers were asked about */
+	struct usage *usages; /* what they have read, of each in the list */
 	struct sample *samples;
 	struct strbuf labels; /* of the samples */
 	size_t n_looked;      /* of the list */
@@ -115,7 +135,7 @@ text_take(struct scraper *scraper)
 /* ---- one scrape -------------------------------------------------------------------- */
 
 static void
-scrape_actor(struct scraper *scraper, struct ref ref)
+scrape_actor(struct scraper *scraper, struct ref ref, const struct usage *usage)
 {
 	const struct scraped *about = &scraper->about;
 	const struct actor *actor = actors_get(about->actors, ref);
@@ -125,25 +145,125 @@ scrape_actor(struct scraper *scraper, struct ref ref)
 	struct observation found = {.tally = actor->tally,
 	                            .dead_letters = actor->dead_letters,
 	                            .failed_at_us = actor->failed_at_wall_us,
-	                            .has_uptime = actor->pid != 0};
+	                            .has_uptime = actor->pid != 0,
+	                            .usage = *usage};
 	core_view(about->engine->core, ref, scraper->now_ms, &found.view);
 	found.is_blocked = about->output != NULL &&
 	                   output_blocked(about->output, actor->path, &found.lost) != 0;
 	if (scraper->now_ms > actor->process_started_ms)
 		found.uptime_ms = scraper->now_ms - actor->process_started_ms;
-	found.has_usage = procs_usage(about->procs, ref, &found.usage);
+	/* Nothing was read about a process that is new. */
+	found.has_usage =
+	    actor->pid != 0 &&
+	    (usage->processes > 0 || procs_usage(about->procs, ref, &found.usage));
 	struct sample *sample = &scraper->samples[scraper->n_samples++];
 	families_measure(sample, &found);
 	sample->labels = scraper->labels.len;
 	families_add_labels(&scraper->labels, about->actors, &found.view);
 }
 
+/* The child: read about the actors that it is asked about, in its copy of our memory. */
+static void
+read_usages(int fd, void *data)
+{
+	const struct scraper *scraper = data;
+	size_t from;
+
+	/* Others are to wait for no figures. */
+	(void)setpriority(PRIO_PROCESS, 0, 10);
+	procs_look_alone(scraper->about.procs);
+	while (recv(fd, &from, sizeof(from), 0) == sizeof(from)) {
+		struct usage usages[LOOKED_AT_ONCE] = {0};
+
+		procs_add_up(scraper->about.procs);
+		for (size_t i = 0; i < LOOKED_AT_ONCE && from + i < scraper->list.n; i++)
+			(void)procs_usage(scraper->about.procs,
+			                  scraper->list.at[from + i], &usages[i]);
+		(void)send(fd, usages, sizeof(usages), MSG_NOSIGNAL);
+	}
+}
+
+/* End a child without waiting for its end: it may stand still. */
+static void
+reader_leave(struct scraper *scraper, struct usage_reader *reader)
+{
+	ev_io_stop(scraper->loop, &reader->io);
+	bounded_leave(scraper->about.bounded, 0, reader->id, &reader->io.fd);
+}
+
+/* Have it read about the next actors; it ends where there are none. */
+static void
+reader_ask(struct scraper *scraper, struct usage_reader *reader)
+{
+	reader->from = scraper->n_asked;
+	if (reader->from < scraper->list.n &&
+	    send(reader->io.fd, &reader->from, sizeof(reader->from),
+	         MSG_NOSIGNAL | MSG_DONTWAIT) > 0) {
+		scraper->n_asked += LOOKED_AT_ONCE;
+	} else {
+		reader_leave(scraper, reader);
+	}
+}
+
+/* Leave the readers behind that still read: what they have not read the guardian reads.
+ */
+static void
+readers_leave(struct scraper *scraper)
+{
+	for (size_t i = 0; i < READERS; i++)
+		if (ev_is_active(&scraper->readers[i].io))
+			reader_leave(scraper, &scraper->readers[i]);
+}
+
+static void
+scraper_go_on(struct scraper *scraper)
+{
+	timer_begin(scraper->loop, &scraper->timer,
+	            ev_is_active(&scraper->readers[0].io) ||
+	                    ev_is_active(&scraper->readers[1].io)
+	                ? SILENT_S
+	                : 0.);
+}
+
+static void
+on_usages(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
+{
+	struct scraper *scraper = io->data;
+	struct usage_reader *reader = (struct usage_reader *)(void *)io;
+
+	(void)recv(io->fd, &scraper->usages[reader->from],
+	           LOOKED_AT_ONCE * sizeof(*scraper->usages), MSG_DONTWAIT);
+	reader_ask(scraper, reader);
+	scraper_go_on(scraper);
+}
+
+/* About a few actors no child need read. */
+static void
+readers_begin(struct scraper *scraper)
+{
+	const struct bounded_task task = {.run = read_usages, .data = scraper};
+	int fd;
+
+	for (size_t i = 0; i < READERS && scraper->list.n > LOOKED_AT_ONCE; i++) {
+		struct usage_reader *reader = &scraper->readers[i];
+
+		reader->id = bounded_open(scraper->about.bounded, &task, &fd);
+		if (reader->id < 0)
+			return;
+		io_begin(scraper->loop, &reader->io, fd, EV_READ);
+		reader_ask(scraper, reader);
+	}
+}
+
 static void
 scraper_forget(struct scraper *scraper)
 {
+	readers_leave(scraper);
+	free(scraper->usages);
 	strbuf_done(&scraper->text);
 	strbuf_done(&scraper->labels);
 	free(scraper->samples);
+	scraper->usages = NULL;
 	scraper->samples = NULL;
 	ref_list_done(&scraper->list);
 }
@@ -155,9 +275,9 @@ scraper_answer(struct scraper *scraper)
 	struct scrape_text *text = text_take(scraper);
 	struct scrape_request *request;
 
-	while ((request = TAILQ_FIRST(&scraper->served)) != NULL) {
-		TAILQ_REMOVE(&scraper->served, request, link);
-		request->is_waiting = false;
+	while ((request = TAILQ_FIRST(&scraper->waiting)) != NULL &&
+	       request->number == scraper->number) {
+		scraper_cancel(request);
 		request->on_text(request, text);
 	}
 	scrape_text_drop(text);
@@ -167,15 +287,19 @@ scraper_answer(struct scraper *scraper)
 static bool
 scraper_begin(struct scraper *scraper)
 {
-	TAILQ_CONCAT(&scraper->served, &scraper->waiting, link);
+	scraper->number++;
 	scraper->n_looked = scraper->n_samples = scraper->n_written = scraper->family = 0;
+	scraper->n_asked = 0;
 	if (resolve_all(scraper->about.engine->core, &scraper->list) == 0)
 		scraper->samples = calloc(scraper->list.n + 1, sizeof(*scraper->samples));
-	if (scraper->samples == NULL)
+	scraper->usages =
+	    calloc(scraper->list.n + LOOKED_AT_ONCE, sizeof(*scraper->usages));
+	if (scraper->samples == NULL || scraper->usages == NULL)
 		return false;
 	strbuf_init(&scraper->text, SCRAPE_BYTES_MAX);
 	strbuf_init(&scraper->labels, SCRAPE_BYTES_MAX);
 	scraper->now_ms = clock_mono_ms();
+	readers_begin(scraper);
 	return true;
 }
 
@@ -214,23 +338,20 @@ scraper_write(struct scraper *scraper)
 static bool
 scraper_step(struct scraper *scraper)
 {
-	struct ref_list *list = &scraper->list;
-
 	if (scraper->samples == NULL)
 		return !scraper_begin(scraper);
-	if (scraper->n_looked < list->n) {
+	readers_leave(scraper);
+	if (scraper->n_looked < scraper->list.n) {
 		procs_add_up(scraper->about.procs);
-		for (size_t n = 0; n < LOOKED_AT_ONCE && scraper->n_looked < list->n; n++)
-			scrape_actor(scraper, list->at[scraper->n_looked++]);
+		for (size_t n = 0;
+		     n < LOOKED_AT_ONCE && scraper->n_looked < scraper->list.n; n++) {
+			const size_t at = scraper->n_looked++;
+
+			scrape_actor(scraper, scraper->list.at[at], &scraper->usages[at]);
+		}
 		return false;
 	}
 	return scraper_write(scraper);
-}
-
-static void
-scraper_go_on(struct scraper *scraper)
-{
-	timer_begin(scraper->loop, &scraper->timer, 0.);
 }
 
 static void
@@ -254,8 +375,9 @@ scraper_open(struct ev_loop *loop, const struct scraped *about)
 
 	*scraper = (struct scraper){.loop = loop, .about = *about, .timer.data = scraper};
 	TAILQ_INIT(&scraper->waiting);
-	TAILQ_INIT(&scraper->served);
 	ev_timer_init(&scraper->timer, on_timer, 0., 0.);
+	io_prepare(&scraper->readers[0].io, on_usages, scraper);
+	io_prepare(&scraper->readers[1].io, on_usages, scraper);
 }
 
 /* End: no request waits any more. */
@@ -277,8 +399,8 @@ scraper_ask(struct scrape_request *request)
 {
 	struct scraper *scraper = &the_scraper;
 
-	ASSERT(!request->is_waiting);
-	request->is_waiting = true;
+	ASSERT(request->number == 0);
+	request->number = scraper->number + 1;
 	TAILQ_INSERT_TAIL(&scraper->waiting, request, link);
 	if (!ev_is_active(&scraper->timer))
 		scraper_go_on(scraper);
@@ -288,17 +410,8 @@ scraper_ask(struct scrape_request *request)
 void
 scraper_cancel(struct scrape_request *request)
 {
-	struct scraper *scraper = &the_scraper;
-	const struct scrape_request *other;
-
-	if (!request->is_waiting)
+	if (request->number == 0)
 		return;
-	request->is_waiting = false;
-	TAILQ_FOREACH (other, &scraper->served, link) {
-		if (other == request) {
-			TAILQ_REMOVE(&scraper->served, request, link);
-			return;
-		}
-	}
-	TAILQ_REMOVE(&scraper->waiting, request, link);
+	TAILQ_REMOVE(&the_scraper.waiting, request, link);
+	request->number = 0;
 }

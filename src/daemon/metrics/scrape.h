@@ -27,7 +27,8 @@ struct scraped {
 	const struct recording *recording;
 	const struct origin *origin;
 	const struct procs *procs;
-	struct output *output; /* NULL: nothing is captured */
+	struct bounded *bounded; /* the readers are among these */
+	struct output *output;   /* NULL: nothing is captured */
 };
 
 /* A text that is whole.  It stays for as long as it is held; but of those that are held
@@ -43,7 +44,8 @@ struct scrape_text {
 /* A request for the figures; lives with its owner until it is answered or cancelled. */
 struct scrape_request {
 	TAILQ_ENTRY(scrape_request) link;
-	bool is_waiting;
+	uint64_t number; /* that of the text that will answer the request; 0: it was not
+	                    asked */
 	/* Called once, from the loop.  NULL: it would be too long, or there is no memory.
 	 * The text is borrowed during the call; see scrape_text_hold(). */
 	void (*on_text)(struct scrape_request *request, struct scrape_text *text);

@@ -360,6 +360,13 @@ procs_add_up(const struct procs *procs)
 	                         &(uint64_t){0});
 }
 
+void
+procs_look_alone(const struct procs *procs)
+{
+	proc_ask_nobody();
+	cgroup_root_reopen(procs->cgroups);
+}
+
 bool
 procs_usage(const struct procs *procs, struct ref ref, struct usage *ret)
 {
@@ -401,19 +408,21 @@ procs_new(struct processes *room, procs_helper_failed *on_helper_failed, void *d
 
 	if (procs == NULL)
 		return NULL;
-	procs->room = room;
-	procs->loop = room->loop;
-	procs->actors = room->actors;
-	procs->cgroups = room->cgroups;
-	procs->exits = room->exits;
-	procs->walker_pid = room->origin->walker_pid;
-	procs->on_helper_failed = on_helper_failed;
-	procs->helper_failed_data = data;
-	procs->table = room->proctable;
-	procs->leftovers = PROCS_NONE;
-	procs->child_fd = -1;
-	procs->epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC));
-	procs->sweeper = proc_sweep_new(room->origin->walker_pid);
+	*procs = (struct procs){
+	    .room = room,
+	    .loop = room->loop,
+	    .actors = room->actors,
+	    .cgroups = room->cgroups,
+	    .exits = room->exits,
+	    .walker_pid = room->origin->walker_pid,
+	    .on_helper_failed = on_helper_failed,
+	    .helper_failed_data = data,
+	    .table = room->proctable,
+	    .leftovers = PROCS_NONE,
+	    .child_fd = -1,
+	    .epoll_fd = fd_raise(epoll_create1(EPOLL_CLOEXEC)),
+	    .sweeper = proc_sweep_new(room->origin->walker_pid),
+	};
 	freezing_init(procs);
 	int r = births_init(procs, &ways, err);
 	if (r == 0 && (procs->epoll_fd < 0 || procs->sweeper == NULL)) {

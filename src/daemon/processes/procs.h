@@ -93,6 +93,10 @@ struct usage;
  * are 10,000.  Asked for all of them first it adds up each once. */
 void procs_add_up(const struct procs *procs);
 
+/* This process is a child, which has none of our descriptors and may hang: make ready for
+ * procs_usage(). */
+void procs_look_alone(const struct procs *procs);
+
 /* What the processes of the actor take of the machine; false: it has none. */
 bool procs_usage(const struct procs *procs, struct ref ref, struct usage *ret);
 

@@ -138,6 +138,16 @@ open_actors(struct cgroup_root *root)
 	return 0;
 }
 
+/* In a child that has none of our descriptors: open the directory of actors, unlocked. */
+void
+cgroup_root_reopen(struct cgroup_root *root)
+{
+	char actors[CGROUP_PATH_MAX + 32];
+
+	(void)snprintf(actors, sizeof(actors), "%s/actors", root->path);
+	root->fd = open(actors, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 /* True if this is the name of a directory of a supd that has died.  One that has just
  * been made is not locked yet: so its pid decides first. */
 static bool

@@ -43,6 +43,7 @@ struct cgroup_root {
 void cgroup_root_init(struct cgroup_root *root);
 int cgroup_root_open(struct cgroup_root *root, struct err *err);
 int cgroup_root_adopt(struct cgroup_root *root, int take_fd, struct err *err);
+void cgroup_root_reopen(struct cgroup_root *root);
 void cgroup_root_close(struct cgroup_root *root);
 int cgroup_root_next(struct cgroup_root *root, uint64_t *ret_tokens, size_t max);
 

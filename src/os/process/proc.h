@@ -20,6 +20,7 @@ bool proc_is_ending(pid_t pid);
 int proc_zombie(pid_t pid, pid_t *ret_parent, struct reap *ret);
 bool proc_same_start(uint64_t start, uint64_t other);
 void proc_ask_reaped(pid_t pid);
+void proc_ask_nobody(void);
 int proc_look(pid_t pid, pid_t *ret_parent, uint64_t *ret_start);
 uint64_t proc_ticks(void);
 bool proc_is_gone(pid_t pid, uint64_t since);

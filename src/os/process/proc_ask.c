@@ -46,6 +46,7 @@ struct proc_answer {
 
 static struct {
 	pid_t owner; /* the process that asks: a child of ours needs a child of its own */
+	bool is_alone; /* it asks no child, and may hang */
 	struct bounded children;
 	int id;
 	int fd;               /* of the child that is asked; -1: none is */
@@ -124,6 +125,13 @@ proc_ask_reaped(pid_t pid)
 	bounded_reaped(&asked.children, pid);
 }
 
+/* This process is a child that may hang: from now on it reads by itself. */
+void
+proc_ask_nobody(void)
+{
+	asked.is_alone = true;
+}
+
 /* Before anything is asked: the child of a process that was forked is not its own. */
 static void
 claim(void)
@@ -172,6 +180,8 @@ proc_stat_read(pid_t pid, struct proc_stat *ret)
 	struct proc_answer told;
 	int r;
 
+	if (asked.is_alone)
+		return proc_stat_direct(pid, ret);
 	claim();
 	if (asked.fd < 0) {
 		if ((r = proc_stat_rough(pid, ret)) < 0)

@@ -243,17 +243,22 @@ proc_children_again(int *fd, pid_t pid, proc_take_child *take, void *arg)
 }
 
 /*
- * The children of every thread: a child belongs to the thread that forked it.  Returns
- * as proc_children_again(); 0 also when the process is gone.
+ * The children of every thread: a child belongs to the thread that forked it.  Where the
+ * process has one thread, as far as is known, no thread is looked for; 0: not known.
+ * Returns as proc_children_again(); 0 also when the process is gone.
  */
 int
-proc_children(pid_t pid, proc_take_child *take, void *arg)
+proc_children(pid_t pid, int n_threads, proc_take_child *take, void *arg)
 {
 	char name[NAME_BYTES];
 	struct dirent *entry;
 	bool found = false;
 	int r = 0;
 
+	if (n_threads == 1) {
+		CLEANUP(fd_close) int only = open_list(pid, pid);
+		return only < 0 ? only : take_listed(only, take, arg);
+	}
 	(void)snprintf(name, sizeof(name), "/proc/%d/task", pid);
 	CLEANUP_DIR DIR *threads = opendir(name);
 	if (threads == NULL)

@@ -48,6 +48,6 @@ int proc_mark_direct(pid_t pid, char ret[PROC_MARK_MAX]);
 void proc_wchan_read(pid_t pid, char ret[PROC_WCHAN_MAX]);
 void proc_wchan_direct(pid_t pid, char ret[PROC_WCHAN_MAX]);
 int proc_children_again(int *fd, pid_t pid, proc_take_child *take, void *arg);
-int proc_children(pid_t pid, proc_take_child *take, void *arg);
+int proc_children(pid_t pid, int n_threads, proc_take_child *take, void *arg);
 
 #endif

@@ -148,7 +148,7 @@ list_children(struct proc_sweep *sweep, pid_t pid)
 		r = proc_children_again(&sweep->list_fd, pid, add_pid, sweep);
 		return r == -ENOENT ? add_children_by_parent(sweep, pid) : r;
 	}
-	r = proc_children(pid, add_pid, sweep);
+	r = proc_children(pid, 0, add_pid, sweep);
 	if (r == -ENOENT && kill(pid, 0) == 0)
 		return add_children_by_parent(sweep, pid);
 	return r == -ENOENT ? 0 : r;

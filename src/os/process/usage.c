@@ -73,17 +73,17 @@ add_member(pid_t pid, void *arg)
 
 /* Add each process that is found, and its descendants. */
 static void
-look_at_all(struct look *look, pid_t main_pid, const struct proc_stat *main_stat)
+look_at_all(struct look *look)
 {
 	for (uint32_t i = 0; i < look->n; i++) {
-		struct proc_stat stat = *main_stat;
+		struct proc_stat stat;
 
-		if (look->pids[i] != main_pid && proc_stat_read(look->pids[i], &stat) < 0)
+		if (proc_stat_read(look->pids[i], &stat) < 0)
 			continue;
 		add_stat(look, &stat);
 		look->usage.processes++;
 		add_descriptors(look, look->pids[i]);
-		(void)proc_children(look->pids[i], add_child, look);
+		(void)proc_children(look->pids[i], stat.threads, add_child, look);
 	}
 }
 
@@ -101,7 +101,7 @@ add_resident(struct look *look, pid_t pid, bool has_memory)
 }
 
 /* Add all processes in the cgroup; the kernel's own counts include dead processes. */
-static int
+static void
 look_into_cgroup(struct look *look, const struct containment *c,
                  const struct cgroup_root *root)
 {
@@ -122,29 +122,22 @@ look_into_cgroup(struct look *look, const struct containment *c,
 	                                   &usage->read_bytes) == 0 &&
 	                cgroup_leaf_number(root, leaf.text, "io.stat", "wbytes",
 	                                   &usage->write_bytes) == 0;
-	return usage->processes > 0 ? 0 : -ESRCH;
 }
 
 /*
- * Measure the processes of an actor with this main process.  Returns 0, or -errno if the
+ * Measure the processes of an actor with this main process.  Returns 0, or -ESRCH if the
  * main process is gone, and with a cgroup all others.
  */
 int
 usage_read(const struct containment *c, const struct cgroup_root *root, pid_t pid,
            struct usage *ret)
 {
-	struct look look = {.n = 0};
-	struct proc_stat stat;
-	int r;
+	struct look look = {.pids = {pid}, .n = c->is_cgroup ? 0 : 1};
 
-	if (c->is_cgroup) {
-		r = look_into_cgroup(&look, c, root);
-	} else {
-		r = proc_stat_read(pid, &stat);
-		(void)add_child(&look, pid);
-		if (r == 0)
-			look_at_all(&look, pid, &stat);
-	}
+	if (c->is_cgroup)
+		look_into_cgroup(&look, c, root);
+	else
+		look_at_all(&look);
 	*ret = look.usage;
-	return r;
+	return look.usage.processes > 0 ? 0 : -ESRCH;
 }
