@@ -28,7 +28,6 @@ from taken import mapped_kib, memory_files_kib
 KINDS = (Bare, SupdLean, Supd)
 DESCRIPTORS = 20000
 MANY = 10000            # --many says how many there are in these rows
-CAPTURED = 9500         # actors with two descriptors each, and some to spare
 SPARE = 1000            # processes that others may start meanwhile
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -218,20 +217,13 @@ class Targets(Bench):
             yield system
             measure_stop(system)
 
-    def size_of(self, kind, n):
-        """How many actors there are in the row of n; 0: this kind has no place there."""
-        size = self.options.many if n == MANY else n
-        if kind is not Supd or size <= CAPTURED:
-            return size
-        return CAPTURED if n == MANY else 0
-
     def each(self, n, kinds=(SupdLean, Supd)):
         """The systems, started one after the other."""
+        size = self.options.many if n == MANY else n
         for kind in kinds:
-            if size := self.size_of(kind, n):
-                print(f"  {kind.name}: {size:,} actors", file=sys.stderr)
-                with self.started(kind, size) as system:
-                    yield system
+            print(f"  {kind.name}: {size:,} actors", file=sys.stderr)
+            with self.started(kind, size) as system:
+                yield system
 
     # ---- the groups of rows --------------------------------------------------------------
 
