@@ -60,12 +60,16 @@ def dump(box, guardian, k):
     raise Failure(f"no {path}")
 
 
-def count(box, most, **spec):
-    s, guardian = begin(box, **spec)
-    dump(box, guardian, 1)
+def fail_all(s):
     for name in NAMES:
         os.kill(s.pids[name], signal.SIGKILL)
         s.started(name, 2)
+
+
+def count(box, most, **spec):
+    s, guardian = begin(box, **spec)
+    dump(box, guardian, 1)
+    fail_all(s)
     found = dump(box, guardian, 2)
     starts = found[START][0]
     each = {name: found[name][1] // starts for name in COUNTED}
@@ -108,9 +112,7 @@ def lean(box):
 @test("of an actor that has failed the figures take at most 38,500 instructions, a line 3,500", timeout=120)
 def answers(box):
     s, guardian = begin(box)
-    for name in NAMES:
-        os.kill(s.pids[name], signal.SIGKILL)
-        s.started(name, 2)
+    fail_all(s)
     for k, (method, parameters, most) in enumerate((("Metrics", {}, 38500),
                                                     ("Status", {"brief": True}, 3500))):
         dump(box, guardian, 2 * k + 1)
@@ -133,9 +135,7 @@ def count_supctl(box, socket, *words):
 @test("an actor that has failed takes at most 6,000 instructions in supctl, in a list of all", timeout=120)
 def listed(box):
     s, _ = begin(box)
-    for name in NAMES:
-        os.kill(s.pids[name], signal.SIGKILL)
-        s.started(name, 2)
+    fail_all(s)
     one, every = count_supctl(box, s.socket, "list", NAMES[0]), count_supctl(box, s.socket, "list")
     each = (every - one) // len(NAMES)
     comment(f"{each} instructions in supctl for an actor, {one} for a list of one")
@@ -145,9 +145,7 @@ def listed(box):
 @test("figures of an actor that has failed take at most 30,000 instructions in supctl", timeout=120)
 def figures(box):
     s, _ = begin(box)
-    for name in NAMES:
-        os.kill(s.pids[name], signal.SIGKILL)
-        s.started(name, 2)
+    fail_all(s)
     each = (count_supctl(box, s.socket, "metrics") - count_supctl(box, s.socket, "ping")) // len(NAMES)
     comment(f"{each} instructions in supctl for the figures of an actor")
     check(each <= 30000, f"{each} instructions for an actor")
