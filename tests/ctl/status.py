@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from canned import check, expect, one, pong, said, using
 from fake_supd import (TREE, actor, cause, failure, run, status_of, supctl, supervisor, tree, Close,
-                       Error, Reply, Supd)
+                       Error, Hang, Reply, Supd)
 
 
 def test_status_prints_an_aligned_line_for_each_actor():
@@ -107,7 +107,10 @@ def test_a_block_does_without_lines_that_cannot_be_had():
                         "    output  its output goes elsewhere\n"),
                        (lambda p, s: [Reply({"path": "", "time": None, "stream": "",
                                              "text": ""})], ""),
-                       (close, "    output  one\n")):
+                       (close, "    output  one\n"),
+                       (lambda p, s: [said("/user/web", "one"), Hang],
+                        "    output  one\n            (no answer in 3s: the log cannot be read "
+                        "now, perhaps its disk hangs)\n")):
         def body(s, more=more):
             result = supctl(s, "status", "web")
             expect(result, 0)

@@ -13,10 +13,15 @@
 
 #define LINES            10
 #define SOCKET_BYTES_MAX 4096
+/* The lines are waited for so long: the disk that they are on may hang. */
+#define PATIENCE_MS 3000
+#define LATE        "(no answer in 3s: the log cannot be read now, perhaps its disk hangs)"
+
+#define LABEL  "output"
+#define INDENT "            "
 
 struct shown_output {
 	struct out *out;
-	const char *label, *indent;
 	uint32_t n;
 	struct strbuf *journal; /* the socket of its entries there; "": there is none */
 	bool in_journal;
@@ -32,9 +37,9 @@ print_line(struct shown_output *output, struct span time, struct span text)
 	struct strbuf *sb = &output->out->buf;
 
 	if (output->n++ == 0)
-		show_label(output->out, output->label);
+		show_label(output->out, LABEL);
 	else
-		strbuf_adds(sb, output->indent);
+		strbuf_adds(sb, INDENT);
 	if (time.at != NULL) {
 		show_when(output->out, "", time, true);
 		strbuf_adds(sb, "  ");
@@ -85,7 +90,7 @@ show_journal(struct ctl *ctl, struct shown_output *output, char *path)
 	journal_close(&journal);
 	if (output->n > 0)
 		return;
-	show_label(output->out, output->label);
+	show_label(output->out, LABEL);
 	if (query.socket[0] != '\0') {
 		strbuf_adds(&output->out->buf, "in the journal: journalctl SUPD_PATH=");
 		print_text(&output->out->buf, path, strlen(path));
@@ -108,7 +113,7 @@ show_elsewhere(struct shown_output *output, const struct reply *reply)
 	    !scan_read(reply->parameters, fields, ARRAY_SIZE(fields), &message) ||
 	    message.at == NULL)
 		return;
-	show_label(output->out, output->label);
+	show_label(output->out, LABEL);
 	print_span(&output->out->buf, message);
 	strbuf_addc(&output->out->buf, '\n');
 }
@@ -123,10 +128,10 @@ show_output(struct ctl *ctl, const struct actor_view *actor,
             const struct shown_collection *all)
 {
 	CLEANUP(strbuf_done) struct strbuf socket = STRBUF(SOCKET_BYTES_MAX);
-	struct shown_output output = {&ctl->out, "output", "            ",
-	                              0,         &socket,  false};
+	struct shown_output output = {.out = &ctl->out, .journal = &socket};
 	CLEANUP_FREE char *name = span_copy(actor->path);
 	const struct call call = {.method = "Logs"};
+	const uint64_t deadline_ms = ctl->client.deadline_ms;
 	struct stream_end end;
 
 	/* With places, so that supd tells of the journal, too. */
@@ -136,12 +141,22 @@ show_output(struct ctl *ctl, const struct actor_view *actor,
 	                          "lines", LINES, "since", "@"),
 	                true, &end.err);
 	end.status = show_actor(ctl, actor, all);
-	if (r == 0 && end.status == 0)
+	if (r == 0 && end.status == 0) {
+		const uint64_t end_ms = client_now_ms() + PATIENCE_MS;
+
+		ctl->client.deadline_ms = end_ms < deadline_ms ? end_ms : deadline_ms;
 		r = ctl_take_replies(ctl, &call, take_line, &output, &end);
+		ctl->client.deadline_ms = deadline_ms;
+	}
 	if (r == 1)
 		show_elsewhere(&output, &end.reply);
 	if (output.in_journal && name != NULL)
 		show_journal(ctl, &output, name);
+	if (r == -ETIME && client_now_ms() < deadline_ms) {
+		print_line(&output, (struct span){NULL, 0},
+		           (struct span){LATE, sizeof(LATE) - 1});
+		r = -ECONNRESET;
+	}
 	/* The rest is worth more than these lines. */
 	if (r == -ECONNRESET)
 		r = client_reconnect(&ctl->client, &end.err);
