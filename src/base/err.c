@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void
+__attribute__((format(printf, 3, 0))) static void
 set(struct err *err, int code, const char *fmt, va_list ap)
 {
 	if (err == NULL)
