@@ -323,7 +323,7 @@ show_all(struct ctl *ctl, const struct shown_collection *selected,
 	while (scan.p < scan.end && actor_read(&scan, &actor)) {
 		if (ctl->shown++ > 0)
 			strbuf_addc(&ctl->out.buf, '\n');
-		/* Each costs supd a process that reads. */
+		/* Each is a call more, and supd reads files for it. */
 		if (!span_is(actor.kind, "supervisor") && shown++ < SHOWN_OUTPUTS_MAX)
 			status = show_output(ctl, &actor, all);
 		else

@@ -215,9 +215,11 @@ readers_leave(struct scraper *scraper)
 			reader_leave(scraper, &scraper->readers[i]);
 }
 
+/* When a reader still reads it is waited for. */
 static void
 scraper_go_on(struct scraper *scraper)
 {
+	_Static_assert(READERS == 2, "each of them is looked at");
 	timer_begin(scraper->loop, &scraper->timer,
 	            ev_is_active(&scraper->readers[0].io) ||
 	                    ev_is_active(&scraper->readers[1].io)
@@ -250,6 +252,7 @@ readers_begin(struct scraper *scraper)
 		reader->id = bounded_open(scraper->about.bounded, &task, &fd);
 		if (reader->id < 0)
 			return;
+		io_prepare(&reader->io, on_usages, scraper);
 		io_begin(scraper->loop, &reader->io, fd, EV_READ);
 		reader_ask(scraper, reader);
 	}
@@ -376,8 +379,6 @@ scraper_open(struct ev_loop *loop, const struct scraped *about)
 	*scraper = (struct scraper){.loop = loop, .about = *about, .timer.data = scraper};
 	TAILQ_INIT(&scraper->waiting);
 	ev_timer_init(&scraper->timer, on_timer, 0., 0.);
-	io_prepare(&scraper->readers[0].io, on_usages, scraper);
-	io_prepare(&scraper->readers[1].io, on_usages, scraper);
 }
 
 /* End: no request waits any more. */

@@ -245,7 +245,8 @@ proc_children_again(int *fd, pid_t pid, proc_take_child *take, void *arg)
 /*
  * The children of every thread: a child belongs to the thread that forked it.  Where the
  * process has one thread, as far as is known, no thread is looked for; 0: not known.
- * Returns as proc_children_again(); 0 also when the process is gone.
+ * Returns as proc_children_again(); 0 also when the process is gone, but for one that has
+ * one thread: -ENOENT.
  */
 int
 proc_children(pid_t pid, int n_threads, proc_take_child *take, void *arg)
