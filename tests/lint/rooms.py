@@ -295,6 +295,14 @@ def look_at_names(sources):
             yield f"{path}: has a dash in its name"
 
 
+def look_at_readme():
+    folders = {entry.name for entry in os.scandir(os.path.join(TOP, "src")) if entry.is_dir()}
+    with open(os.path.join(TOP, "src/README"), encoding="utf-8") as file:
+        named = set(re.findall(r"(?m)^(\w+)/ ", file.read()))
+    for name in sorted(folders ^ named):
+        yield f"src/README: {name}/ is a folder and not named, or named and no folder"
+
+
 def main():
     sources = read_sources()
     calls, lonely = read_calls(sources)
@@ -309,6 +317,7 @@ def main():
         ("structs keep to their size", look_at_structs(sources)),
         ("functions have five parameters at most", look_at_parameters(sources)),
         ("a name means one file, one struct", look_at_names(sources)),
+        ("src/README names each folder", look_at_readme()),
         ("what only one file uses is static", look_at_lonely(sources, lonely)),
     ]
     with open(os.path.join(TOP, "tests/lint/rooms.txt"), encoding="utf-8") as file:
