@@ -10,7 +10,7 @@ import stat
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from harness import check, equal, has, main, run, test, Skip, SUPD
+from harness import check, equal, has, main, needs_net_admin, run, test, Skip, SUPD
 
 NOBODY = pwd.getpwnam("nobody")
 
@@ -223,6 +223,7 @@ def socket_link_later(box):
 @test("where several users can replace a directory its socket is made in the one that is there, and no link is followed",
       root=True)
 def socket_mixed(box):
+    needs_net_admin(box)
     own, open_ = own_directory(box), box.path("open")
     os.mkdir(own + "/roots")
     os.makedirs(open_ + "/roots")
@@ -261,6 +262,7 @@ def modes(directory):
 @test("a name that a user takes from one socket and gives to another is no way to the other's mode, nor to its end",
       root=True)
 def names_exchanged(box):
+    needs_net_admin(box)
     shared = box.path("shared")
     os.mkdir(shared)
     os.chmod(shared, 0o777)
@@ -386,6 +388,14 @@ def no_net_admin(box):
     with open(s.stderr, encoding="utf8") as text:
         has(text.read(), f"unix socket {box.path('open')}/web: supd cannot tell its file from others without CAP_NET_ADMIN",
             "what supd says")
+    replaced = f"{box.path('own')}/web"
+    os.unlink(replaced)
+    os.symlink(secret_of(box), replaced)
+    s.write(tree("0640"))
+    s.ctl_ok("apply")
+    with open(s.stderr, encoding="utf8") as text:
+        has(text.read(), f"{replaced} is another file by now: its clients do not find the socket", "of the link")
+    os.unlink(replaced)
     s.stop()
     equal([os.listdir(box.path(name)) for name in places], [[], [], []], "what is left")
 

@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chaos import outage, Chaos
-from harness import PROBE, SUPD, check, equal, has, main, test
+from harness import PROBE, SUPD, check, equal, has, main, needs_net_admin, test
 from mailbox import (Client, KINDS, all_answered, answered, check_file, come, letters, mailbox,
                      mailboxes)
 from mailbox_clients import ask, clients, free_port
@@ -116,6 +116,7 @@ def removed(box):
 
 @test("a file that is removed while there is no guardian is there again with the next one")
 def removed_meanwhile(box):
+    needs_net_admin(box)
     path = box.path("web.sock")
     s = Chaos(box, {"a": {"do": ["serve"], "sockets": {"web": f"unix:{path}"}}})
     pid = s.started("a")

@@ -8,10 +8,13 @@ When a test is over, supd has to end in order and nothing may be left of its pro
 """
 import atexit
 import ctypes
+import errno
+import fcntl
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +26,7 @@ TOP_SRC = os.path.abspath(os.environ.get(
     "top_srcdir", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")))
 TESTS = []
 COUNTS = {"checks": 0, "kills": 0}
+SIOCUNIXFILE = 0x89e0  # linux/un.h; Python has no name for it
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -320,6 +324,18 @@ def unshare():
             [*words, "true"], capture_output=True, check=False).returncode != 0:
         raise Skip("no namespaces by unshare(1) here")
     return words
+
+
+def needs_net_admin(box):
+    """Skip where the kernel does not tell the file of a socket: a container may lack the capability."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.bind(box.path("probe"))
+        try:
+            os.close(fcntl.ioctl(probe, SIOCUNIXFILE))
+        except OSError as problem:
+            if problem.errno != errno.EPERM:
+                raise
+            raise Skip("needs CAP_NET_ADMIN") from None
 
 
 def main():

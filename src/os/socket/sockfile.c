@@ -44,24 +44,31 @@ is_sockfile(mode_t mode)
 	return S_ISSOCK(mode) || S_ISFIFO(mode);
 }
 
+/* A descriptor of what has this name, or -errno; -ENOTSOCK: no socket and no fifo. */
+static int
+open_name(const char *path)
+{
+	struct stat st;
+	int file = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (file < 0)
+		return -errno;
+	if (fstat(file, &st) == 0 && is_sockfile(st.st_mode))
+		return file;
+	fd_close(&file);
+	return -ENOTSOCK;
+}
+
 /* What is under the first name, or else under the second. */
 static int
 open_by_name(const char *path)
 {
 	char second[PATH_MAX];
-	struct stat st;
-	int file = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	int r = 0;
+	int file = open_name(path);
 
-	if (file < 0 && errno == ENOENT && second_name(path, second))
-		file = open(second, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (file < 0 || fstat(file, &st) < 0)
-		r = -errno;
-	else if (!is_sockfile(st.st_mode))
-		r = -ENOTSOCK;
-	if (r < 0)
-		fd_close(&file);
-	return r < 0 ? r : file;
+	return (file == -ENOENT || file == -ENOTSOCK) && second_name(path, second)
+	           ? open_name(second)
+	           : file;
 }
 
 /*
