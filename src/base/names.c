@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* names.c - enums and their names from one X-macro list. */
+/* names.c - enums and their names from one X-macro list; lists of names. */
 #include "config.h"
 
 #include "base/names.h"
@@ -31,4 +31,15 @@ names_list_has(const char *words, const char *word)
 		words += n;
 	}
 	return false;
+}
+
+/* The value of a variable in a list of "NAME=value" (NULL is empty); NULL: not there. The
+ * name has `len` bytes. */
+const char *
+environ_find(char *const *variables, const char *name, size_t len)
+{
+	for (size_t i = 0; variables != NULL && variables[i] != NULL; i++)
+		if (strncmp(variables[i], name, len) == 0 && variables[i][len] == '=')
+			return variables[i] + len + 1;
+	return NULL;
 }

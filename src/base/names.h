@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* names.h - enums and their names from one X-macro list.
+/* names.h - enums and their names from one X-macro list; lists of names.
  *
  *	#define COLOUR_MAP(X) X(COLOUR_RED, "red") X(COLOUR_BLUE, "blue")
  *	enum colour { COLOUR_MAP(AS_ENUM) COLOUR_MAX };
@@ -19,5 +19,6 @@
 
 int names_find(const char *const *names, size_t n, const char *name);
 bool names_list_has(const char *words, const char *word);
+const char *environ_find(char *const *variables, const char *name, size_t len);
 
 #endif

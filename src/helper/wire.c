@@ -16,15 +16,6 @@
 
 const char *const helper_names[] = {HELPER_NAME_MAP(AS_NAME)};
 
-/* Both ends of a new channel: [0] for the guardian, [1] for the helper.  0 or -errno. */
-int
-helper_pair(int ret_fds[2])
-{
-	const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
-
-	return socketpair(AF_UNIX, type, 0, ret_fds) == 0 ? 0 : -errno;
-}
-
 /*
  * Send a message with descriptors, which stay the caller's.  Never waits: -EAGAIN while
  * the other side does not read, also where the kernel allows no more descriptors on their

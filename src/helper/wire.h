@@ -114,7 +114,6 @@ struct helper_leases {
 /* How many questions are asked at a time; `id` modulo this is the place of a question. */
 #define HELPER_QUESTIONS_MAX 256
 
-int helper_pair(int ret_fds[2]);
 int helper_add_text(struct helper_message *message, const char *text);
 const char *helper_next_text(const struct helper_message *message, const char *before);
 int helper_send(int fd, const struct helper_message *message, const struct pass_fds *fds);

@@ -16,6 +16,7 @@
 #include "daemon/sockets/helpers.h"
 #include "daemon/sockets/sockets.h"
 #include "helper/helper.h"
+#include "os/self/pass.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/packets.h"
 #include "tests/lib/fake_rooms.h"
@@ -135,7 +136,7 @@ as_helper(struct packets packets, const struct helper_role *role, struct helper 
 	struct helper_message heard;
 	int fds[2];
 
-	ASSERT(helper_pair(fds) == 0);
+	ASSERT(pass_pair(fds) == 0);
 	if (fds[0] == HELPER_FD)
 		fds[0] = fcntl(HELPER_FD, F_DUPFD_CLOEXEC, HELPER_FD + 1);
 	ASSERT(dup2(fds[1], HELPER_FD) == HELPER_FD);

@@ -17,6 +17,7 @@
 
 #include "base/assert.h"
 #include "helper/helper.h"
+#include "os/self/pass.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned int fuzz_runs = 400;
@@ -65,7 +66,7 @@ served_get(void)
 
 	if (the_server.helper.own != NULL)
 		return &the_server;
-	ASSERT(helper_pair(fds) == 0);
+	ASSERT(pass_pair(fds) == 0);
 	the_server.guardian_fd = fcntl(fds[0], F_DUPFD_CLOEXEC, HELPER_FD + 1);
 	ASSERT(the_server.guardian_fd >= 0);
 	ASSERT(dup2(fds[1], HELPER_FD) == HELPER_FD);

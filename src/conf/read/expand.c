@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/names.h"
 #include "base/suggest.h"
 #include "conf/text/place.h"
 
@@ -17,16 +18,6 @@ struct expansion {
 	struct strbuf out;
 	struct err why; /* without a text: no fault so far */
 };
-
-/* The value of a variable in a list of "NAME=value" (NULL is empty); NULL: not there. */
-const char *
-environ_find(char *const *variables, const char *name, size_t len)
-{
-	for (size_t i = 0; variables != NULL && variables[i] != NULL; i++)
-		if (strncmp(variables[i], name, len) == 0 && variables[i][len] == '=')
-			return variables[i] + len + 1;
-	return NULL;
-}
 
 /* ${env:NAME} or ${env:NAME:-TEXT}; as in the shell, :- also stands in for an empty one.
  */

@@ -21,6 +21,4 @@ struct scope {
 const struct yaml *expand(struct reader *reader, const struct yaml *node,
                           const struct scope *scope, const struct trail *trail);
 
-const char *environ_find(char *const *variables, const char *name, size_t len);
-
 #endif

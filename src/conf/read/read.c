@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/names.h"
 #include "base/units.h"
 #include "conf/read/expand.h"
 #include "conf/schema/schema_scan.h"

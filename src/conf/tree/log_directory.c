@@ -13,7 +13,7 @@
 
 #include "base/assert.h"
 #include "base/cleanup.h"
-#include "conf/read/expand.h"
+#include "base/names.h"
 #include "conf/tree/load.h"
 
 /* Where the actors' log files go by default. */

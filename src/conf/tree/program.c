@@ -17,8 +17,8 @@
 
 #include "base/assert.h"
 #include "base/cleanup.h"
+#include "base/names.h"
 #include "conf/read/envfile.h"
-#include "conf/read/expand.h"
 
 /* What the kernel reads of a file to find its interpreter, and how often. */
 #define HEAD_MAX         256

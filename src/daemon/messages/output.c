@@ -22,6 +22,7 @@
 #include "logd/read/tail.h"
 #include "logd/write/state.h"
 #include "os/self/fd.h"
+#include "os/self/pass.h"
 
 /* As many pipes as the log process takes. */
 #define PIPES_MAX STATE_STREAMS_MAX
@@ -145,7 +146,7 @@ make_kept(struct output *output, struct err *err)
 	output->state = state_new(err);
 	if (output->state < 0)
 		return output->state;
-	int r = feed_pair(output->feed);
+	int r = pass_pair(output->feed);
 	if (r == 0 && pipe2(output->staging, O_CLOEXEC) < 0)
 		r = -errno;
 	if (r < 0)

@@ -19,6 +19,7 @@
 #include "daemon/state/system.h"
 #include "helper/watchers.h"
 #include "os/self/fd.h"
+#include "os/self/pass.h"
 
 /* How many messages are taken at a time; then other work has its turn. */
 #define MESSAGES_MAX 256
@@ -249,7 +250,7 @@ helpers_launch(struct helpers *helpers, enum helper_name name)
 	int fds[2];
 
 	lose(channel);
-	int r = helper_pair(fds);
+	int r = pass_pair(fds);
 	if (r < 0)
 		return r;
 	channel->fd = fd_raise(fds[0]);

@@ -16,15 +16,6 @@
 
 const char *const feed_stream_names[] = {FEED_STREAM_MAP(AS_NAME)};
 
-/* Both ends of a new feed: [0] for the guardian, [1] for the log process.  0, -errno. */
-int
-feed_pair(int ret_fds[2])
-{
-	const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
-
-	return socketpair(AF_UNIX, type, 0, ret_fds) == 0 ? 0 : -errno;
-}
-
 /* Put both texts into a message; -ENAMETOOLONG where they do not fit. */
 int
 feed_set_text(struct feed_message *message, const char *actor, const char *path)

@@ -123,7 +123,6 @@ struct feed_message {
 
 extern const char *const feed_stream_names[];
 
-int feed_pair(int ret_fds[2]);
 int feed_set_text(struct feed_message *message, const char *actor, const char *path);
 const char *feed_actor(const struct feed_message *message);
 const char *feed_path(const struct feed_message *message);

@@ -18,6 +18,18 @@ union pass_control {
 };
 
 /*
+ * Both ends of a new channel, which are alike: close-on-exec, and neither waits.  Returns
+ * 0 or -errno.
+ */
+int
+pass_pair(int ret_fds[2])
+{
+	const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
+
+	return socketpair(AF_UNIX, type, 0, ret_fds) == 0 ? 0 : -errno;
+}
+
+/*
  * Send one message with descriptors (NULL: none), which stay the caller's.  `flags` as
  * for sendmsg(2): MSG_DONTWAIT to get -EAGAIN from a full socket.  Returns 0 or -errno.
  */

@@ -14,6 +14,7 @@ struct pass_fds {
 	size_t n;
 };
 
+int pass_pair(int ret_fds[2]);
 int pass_send(int fd, const void *data, size_t len, const struct pass_fds *fds,
               int flags);
 ssize_t pass_receive(int fd, int flags, void *ret_data, size_t size,

@@ -7,16 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
+
 /* The value of one variable, or "". */
 static const char *
 value_of(char **variables, const char *name)
 {
-	const size_t len = strlen(name);
+	const char *value = environ_find(variables, name, strlen(name));
 
-	for (; *variables != NULL; variables++)
-		if (strncmp(*variables, name, len) == 0 && (*variables)[len] == '=')
-			return *variables + len + 1;
-	return "";
+	return value != NULL ? value : "";
 }
 
 /*

@@ -13,18 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "os/self/fd.h"
-
-static const char *
-value_in(char *const *environ_now, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (size_t i = 0; environ_now[i] != NULL; i++)
-		if (strncmp(environ_now[i], name, len) == 0 && environ_now[i][len] == '=')
-			return environ_now[i] + len + 1;
-	return NULL;
-}
 
 /* A decimal number without sign or blanks, at most max; 0 for anything else. */
 static uint64_t
@@ -66,8 +56,10 @@ address_of(const char *name, struct sockaddr_un *ret)
 void
 notifier_open(struct notifier *notifier, char *const *environ_now, pid_t main_pid)
 {
-	const char *name = value_in(environ_now, "NOTIFY_SOCKET");
-	const char *pid = value_in(environ_now, "WATCHDOG_PID");
+	const char *name =
+	    environ_find(environ_now, "NOTIFY_SOCKET", strlen("NOTIFY_SOCKET"));
+	const char *pid =
+	    environ_find(environ_now, "WATCHDOG_PID", strlen("WATCHDOG_PID"));
 
 	*notifier = (struct notifier){.fd = -1};
 	if (name == NULL)
@@ -79,8 +71,9 @@ notifier_open(struct notifier *notifier, char *const *environ_now, pid_t main_pi
 	if (notifier->fd < 0)
 		return;
 	if (pid == NULL || number(pid, INT32_MAX) == (uint64_t)main_pid)
-		notifier->watchdog_us =
-		    number(value_in(environ_now, "WATCHDOG_USEC"), UINT64_MAX);
+		notifier->watchdog_us = number(
+		    environ_find(environ_now, "WATCHDOG_USEC", strlen("WATCHDOG_USEC")),
+		    UINT64_MAX);
 }
 
 /* Stop telling anybody anything. */

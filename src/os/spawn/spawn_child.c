@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "os/self/oom.h"
 
 #ifndef CLOSE_RANGE_UNSHARE
@@ -237,14 +238,11 @@ exec_along(const struct spawn *spawn, const char *path)
 static const char *
 find_path(const struct spawn *spawn)
 {
-	static const char key[] = "PATH=";
+	const char *path = spawn->path;
 
-	if (spawn->environment_files == NULL)
-		return spawn->path != NULL ? spawn->path : DEFAULT_PATH;
-	for (char *const *var = spawn->envp; *var != NULL; var++)
-		if (strncmp(*var, key, strlen(key)) == 0)
-			return *var + strlen(key);
-	return DEFAULT_PATH;
+	if (spawn->environment_files != NULL)
+		path = environ_find(spawn->envp, "PATH", strlen("PATH"));
+	return path != NULL ? path : DEFAULT_PATH;
 }
 
 static long
