@@ -19,9 +19,6 @@ struct trail {
 	size_t index;
 };
 
-struct recipes;
-struct rights;
-
 /* Where the sets of keys are that are written nowhere, by a sum of all that they depend
  * on: they are kept once for all actors that have the same.  There is room for `cap`. */
 struct default_sets {

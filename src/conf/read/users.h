@@ -21,8 +21,6 @@ struct user {
 	size_t n_groups;
 };
 
-struct conf_options;
-
 struct users {
 	const struct conf_options *options;
 	struct arena *arena; /* names, homes and groups: kept by the configuration */

@@ -18,8 +18,6 @@
 #include "conf/text/yaml_node.h"
 
 struct reader;
-struct schema_table;
-struct schema_type;
 struct trail;
 
 /* Where a key may stand. */

@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct arena_chunk;
-
 struct arena {
 	struct arena_chunk *newest;
 	size_t used; /* bytes handed out */

@@ -26,7 +26,6 @@
 #include "conf/text/log_words.h"
 #include "core/spec.h"
 
-struct arena;
 struct err;
 
 #define CONF_NONE UINT32_MAX

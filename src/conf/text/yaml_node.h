@@ -24,9 +24,6 @@
 
 enum node_type { NODE_TEXT, NODE_LIST, NODE_MAP };
 
-struct node_pair;
-struct schema_type;
-
 /* What a text stands for; which member counts follows from the type. */
 struct value {
 	int word;        /* index into the type's words, or -1 */

@@ -9,8 +9,6 @@
 
 #include "base/strbuf.h"
 
-struct ctl;
-
 /* The figures of a row that are columns, too. */
 enum figure {
 	FIGURE_NONE,

@@ -13,8 +13,6 @@
 
 #define KEPT_BYTES_MAX ((size_t)64 * 1024 * 1024)
 
-struct kept_line;
-
 /* Where lines come from, all zero at first; has to live as long as the lines. */
 struct kept_origin {
 	struct kept_line *first, *last;

@@ -16,8 +16,6 @@
 #include "base/map.h"
 #include "ctl/text/actor.h"
 
-struct settle_entry;
-
 struct settle {
 	struct ctl *ctl;
 	uint64_t ms;       /* 0: nothing is waited for */

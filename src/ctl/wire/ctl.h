@@ -82,9 +82,6 @@ struct options {
 	uint32_t n_with;
 };
 
-struct settle;
-struct terminal;
-
 /* When supd cannot be reached, verbs that only look say 4, the others 1. */
 enum verb_family { FAMILY_LOOK, FAMILY_ACT };
 

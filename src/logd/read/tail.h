@@ -14,9 +14,6 @@
 /* From the ring of the log process, and what still is in the pipe. */
 #define TAIL_MAX (2048 + 65536)
 
-struct state_entry;
-struct state_head;
-
 struct tail {
 	int fd;                        /* the state: the caller's */
 	const struct state_head *head; /* NULL: nothing is known but what is in pipes */

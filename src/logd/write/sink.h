@@ -16,8 +16,6 @@
 #include "base/strbuf.h"
 #include "logd/write/feed.h"
 
-struct stream;
-
 TAILQ_HEAD(sinks, sink);
 TAILQ_HEAD(streams, stream);
 

@@ -47,7 +47,6 @@ struct leftovers {
 };
 
 void leftover_mark(pid_t walker, char ret[LEFTOVER_MARK_MAX]);
-struct leftover_search;
 struct leftover_search *leftover_begin(const struct leftover_hunt *of, pid_t walker);
 pid_t leftover_owner_end(struct leftover_search *take_search, bool *ret_none);
 int leftover_kill(const struct leftover_hunt *of, struct leftovers *ret);
