@@ -150,8 +150,59 @@ next_waiting(struct prober *prober, struct action *ret)
 	return false;
 }
 
-static void begin_probe(struct prober *prober, const struct action *action,
-                        const struct conf_probe *what);
+/* Put the question to /system/probe, if it takes it now. */
+static void
+put_question(struct asking *asking)
+{
+	struct prober *prober = asking->prober;
+	struct helpers *helpers = prober->room->sockets->helpers;
+	const struct conf_probe *what = what_is_asked(prober, &asking->action);
+	struct helper_message message = {.kind = HELPER_QUESTION, .id = asking->id};
+
+	if (what == NULL || what->address == NULL)
+		return;
+	message.question = (struct helper_question){.is_unix = what->kind == PROBE_UNIX,
+	                                            .is_http = what->resource != NULL,
+	                                            .port = what->port};
+	/* conf/read/read_probe.c refuses texts that a message has no room for. */
+	if (helper_add_text(&message, what->address) < 0 ||
+	    (what->resource != NULL && helper_add_text(&message, what->resource) < 0) ||
+	    (what->resource != NULL && helper_add_text(&message, what->host) < 0))
+		return;
+	asking->is_sent = helpers_send(helpers, HELPER_PROBE, &message, NULL) == 0;
+	asking->number = helpers_sent(helpers, HELPER_PROBE);
+}
+
+static struct asking *
+free_place(struct prober *prober)
+{
+	uint32_t place = 0;
+
+	while (is_used(&prober->at[place]))
+		place++;
+	return &prober->at[place];
+}
+
+/* Begin a probe in a free place. */
+static void
+begin_probe(struct prober *prober, const struct action *action,
+            const struct conf_probe *what)
+{
+	struct asking *asking = free_place(prober);
+	const uint32_t place = (uint32_t)(asking - prober->at);
+	struct ev_loop *loop = prober->room->loop;
+
+	asking->action = *action;
+	prober->n++;
+	/* No two questions that may be under way have one number; none is 0. */
+	asking->id = ++prober->n_asked * PROBER_MAX + place;
+	/* There is room: prober_new(). */
+	(void)map_put(&prober->by_slot, action->ref.slot, place);
+	ev_now_update(loop);
+	timer_begin(loop, &asking->timeout, (double)what->timeout_ms / 1e3);
+	helpers_want(prober->room->sockets->helpers, HELPER_PROBE);
+	put_question(asking);
+}
 
 /* Begin the probes that waited for a place, as long as one is free. */
 static void
@@ -257,29 +308,6 @@ on_message(void *user, const struct helper_message *message)
 		judge_late(prober);
 }
 
-/* Put the question to /system/probe, if it takes it now. */
-static void
-put_question(struct asking *asking)
-{
-	struct prober *prober = asking->prober;
-	struct helpers *helpers = prober->room->sockets->helpers;
-	const struct conf_probe *what = what_is_asked(prober, &asking->action);
-	struct helper_message message = {.kind = HELPER_QUESTION, .id = asking->id};
-
-	if (what == NULL || what->address == NULL)
-		return;
-	message.question = (struct helper_question){.is_unix = what->kind == PROBE_UNIX,
-	                                            .is_http = what->resource != NULL,
-	                                            .port = what->port};
-	/* conf/read/read_probe.c refuses texts that a message has no room for. */
-	if (helper_add_text(&message, what->address) < 0 ||
-	    (what->resource != NULL && helper_add_text(&message, what->resource) < 0) ||
-	    (what->resource != NULL && helper_add_text(&message, what->host) < 0))
-		return;
-	asking->is_sent = helpers_send(helpers, HELPER_PROBE, &message, NULL) == 0;
-	asking->number = helpers_sent(helpers, HELPER_PROBE);
-}
-
 /* Put the questions that are still to be put, and those that a dead helper had. */
 static void
 on_room(void *user, bool is_new UNUSED)
@@ -309,37 +337,6 @@ on_lost(void *user)
 }
 
 static const struct helper_user user = {on_room, on_message, on_lost};
-
-static struct asking *
-free_place(struct prober *prober)
-{
-	uint32_t place = 0;
-
-	while (is_used(&prober->at[place]))
-		place++;
-	return &prober->at[place];
-}
-
-/* Begin a probe in a free place. */
-static void
-begin_probe(struct prober *prober, const struct action *action,
-            const struct conf_probe *what)
-{
-	struct asking *asking = free_place(prober);
-	const uint32_t place = (uint32_t)(asking - prober->at);
-	struct ev_loop *loop = prober->room->loop;
-
-	asking->action = *action;
-	prober->n++;
-	/* No two questions that may be under way have one number; none is 0. */
-	asking->id = ++prober->n_asked * PROBER_MAX + place;
-	/* There is room: prober_new(). */
-	(void)map_put(&prober->by_slot, action->ref.slot, place);
-	ev_now_update(loop);
-	timer_begin(loop, &asking->timeout, (double)what->timeout_ms / 1e3);
-	helpers_want(prober->room->sockets->helpers, HELPER_PROBE);
-	put_question(asking);
-}
 
 /* Remember it for later; false: there is no room. */
 static bool

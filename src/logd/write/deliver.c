@@ -28,27 +28,6 @@ struct piece {
 	struct format format;
 };
 
-static ssize_t deliver_file(struct delivery *delivery, struct stream *stream);
-
-/*
- * Bring the next piece of a stream to its sink.
- *
- * Returns how many bytes were taken out of its pipe; 0 where there is nothing, or only a
- * part of a line where lines must be complete; -errno where the sink does not take it:
- * then it is in the pipe as before.
- */
-ssize_t
-deliver(struct delivery *delivery, struct stream *stream)
-{
-	ssize_t n = stream->sink->target == FEED_TO_FILE
-	                ? deliver_file(delivery, stream)
-	                : deliver_lines(delivery, stream);
-
-	if (n > 0)
-		display_take(&delivery->display, stream, delivery->batch.data, (size_t)n);
-	return n;
-}
-
 /* The ring gets the end of what was just written as it is. */
 static void
 say_from_file(struct delivery *delivery, const struct piece *piece, size_t done)
@@ -427,5 +406,24 @@ deliver_file(struct delivery *delivery, struct stream *stream)
 		n = batch_take(batch, &stream->source, 0);
 	batch->notes = false;
 	batch_discard(batch);
+	return n;
+}
+
+/*
+ * Bring the next piece of a stream to its sink.
+ *
+ * Returns how many bytes were taken out of its pipe; 0 where there is nothing, or only a
+ * part of a line where lines must be complete; -errno where the sink does not take it:
+ * then it is in the pipe as before.
+ */
+ssize_t
+deliver(struct delivery *delivery, struct stream *stream)
+{
+	ssize_t n = stream->sink->target == FEED_TO_FILE
+	                ? deliver_file(delivery, stream)
+	                : deliver_lines(delivery, stream);
+
+	if (n > 0)
+		display_take(&delivery->display, stream, delivery->batch.data, (size_t)n);
 	return n;
 }
