@@ -280,6 +280,6 @@ read_reference(struct reader *reader, const struct conf_actor *actor, const char
 	if (name[0] == '/')
 		return arena_dup(reader->keep, name);
 	ASSERT(actor->parent != CONF_NONE);
-	const char *above = reader->conf->actors[actor->parent].path;
-	return arena_printf(reader->keep, "%s/%s", above, name);
+	return arena_printf(reader->keep, "%s/%s",
+	                    reader->conf->actors[actor->parent].path, name);
 }

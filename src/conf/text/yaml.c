@@ -162,13 +162,12 @@ remember_anchor(struct assembly *assembly, const char *anchor, const struct yaml
 static struct yaml *
 node_at(struct assembly *assembly, enum node_type type, const yaml_event_t *event)
 {
-	struct yaml at = {
-	    .file = assembly->source->file,
-	    .line = (uint32_t)event->start_mark.line + 1,
-	    .column = (uint32_t)event->start_mark.column + 1,
-	};
-
-	return node_new(assembly->source->arena, type, &at);
+	return node_new(assembly->source->arena, type,
+	                &(struct yaml){
+	                    .file = assembly->source->file,
+	                    .line = (uint32_t)event->start_mark.line + 1,
+	                    .column = (uint32_t)event->start_mark.column + 1,
+	                });
 }
 
 /* YAML's own tags change nothing; others, as `!include`, are errors, since they would

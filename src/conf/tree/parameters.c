@@ -14,8 +14,8 @@ void
 parameters_note(struct builder *builder, const struct brood *brood,
                 const struct scope *scope, const struct trail *trail)
 {
-	const struct yaml *own = brood->children->pairs[brood->next - 1].value;
-	const struct yaml *with = node_get(own, "with");
+	const struct yaml *with =
+	    node_get(brood->children->pairs[brood->next - 1].value, "with");
 
 	if (with == NULL || with->type != NODE_MAP || scope->with == NULL)
 		return;

@@ -31,9 +31,8 @@ part_leave(struct core *core, struct node *child)
 void
 part_line_up(struct core *core, struct node *child, bool is_sequenced)
 {
-	uint32_t *n = &node_supervisor(core, child)->children.n_sequenced;
-
-	*n += (uint32_t)is_sequenced - (uint32_t)child->part.sequenced;
+	node_supervisor(core, child)->children.n_sequenced +=
+	    (uint32_t)is_sequenced - (uint32_t)child->part.sequenced;
 	child->part.sequenced = is_sequenced;
 }
 

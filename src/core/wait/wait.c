@@ -90,8 +90,7 @@ fire(struct core *core, struct node *node, uint32_t i, enum reply_result result,
 static int
 judge(const struct core *core, const struct waiter *waiter, const struct node *node)
 {
-	bool down = node_is_down(node);
-	bool settled = down && node->goal == GOAL_DOWN;
+	bool settled = node_is_down(node) && node->goal == GOAL_DOWN;
 
 	switch (waiter->wait_for) {
 	case WAIT_READY:

@@ -273,10 +273,8 @@ static bool
 parse_bound(struct event_stream *stream, const char *option, const char *text,
             int64_t *ret_seq, uint64_t *ret_us)
 {
-	const time_t now = time(NULL);
-
 	if (ctl_parse_number(text, ret_seq) ||
-	    moment_parse_past(text, (uint64_t)now * 1000000, ret_us) == 0)
+	    moment_parse_past(text, (uint64_t)time(NULL) * 1000000, ret_us) == 0)
 		return true;
 	complain(stream->ctl, NULL,
 	         "%s '%s': write the number of an event, or a time, as %s", option, text,

@@ -93,12 +93,10 @@ accept_one(struct control *control)
 	if (fd < 0)
 		return -errno;
 	fd = fd_raise(fd);
-	int r = sock_peer(fd, &peer);
-	if (r < 0) {
+	if (sock_peer(fd, &peer) < 0)
 		rights_close(control, fd, (uid_t)-1);
-		return 0;
-	}
-	control_adopt(control, fd, &peer);
+	else
+		control_adopt(control, fd, &peer);
 	return 0;
 }
 

@@ -394,9 +394,9 @@ finish_logs(struct conn *conn)
 		            json_pack("{s:s,s:s,s:s}", "name", "logs", "state", "",
 		                      "message", CUT));
 	} else {
-		struct strbuf *out = reply_begin(conn);
 		strbuf_adds(
-		    out, "{\"path\":\"\",\"time\":null,\"stream\":\"\",\"text\":\"\"}");
+		    reply_begin(conn),
+		    "{\"path\":\"\",\"time\":null,\"stream\":\"\",\"text\":\"\"}");
 		reply_end(conn, false);
 	}
 	call_finish(conn);

@@ -48,8 +48,7 @@ handle_explain(struct conn *conn)
 
 	if (!call_resolve_one(conn, &ref, &gone))
 		return;
-	struct strbuf *out = reply_begin(conn);
-	explain_json(out, conn->control->uses.reporter, ref, &gone);
+	explain_json(reply_begin(conn), conn->control->uses.reporter, ref, &gone);
 	reply_end(conn, false);
 }
 

@@ -156,9 +156,8 @@ decide(struct loop *loop, uint32_t *budget)
 			(*budget)--;
 		}
 	} else if (!loop->is_written) {
-		const uint32_t left = (uint32_t)queue->n - loop->at;
-
-		loop->n_journal += write_journal(loop, queue->events + loop->at, left);
+		loop->n_journal += write_journal(loop, queue->events + loop->at,
+		                                 (uint32_t)queue->n - loop->at);
 		loop->is_written = loop->n_journal == queue->n;
 	} else if (!loop->is_settled) {
 		loop->is_settled =

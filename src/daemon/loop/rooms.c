@@ -139,46 +139,26 @@ open_sockets(struct supd *supd, struct err *err)
 static bool
 open_messages(struct supd *supd, struct err *err)
 {
-	const struct messages with = {
-	    .loop = supd->loop,
-	    .origin = &supd->origin,
-	    .engine = &supd->engine,
-	    .actors = &supd->actors,
-	    .events = &supd->events,
-	    .recording = &supd->recording,
-	    .post = supd->post,
-	    .keeper = supd->keeper,
-	    .proctable = supd->proctable,
-	    .closers = &supd->closers,
-	};
-
-	supd->messages = messages_new(&with, take_main_pid, supd, err);
+	supd->messages = messages_new(
+	    &(const struct messages){
+	        .loop = supd->loop,
+	        .origin = &supd->origin,
+	        .engine = &supd->engine,
+	        .actors = &supd->actors,
+	        .events = &supd->events,
+	        .recording = &supd->recording,
+	        .post = supd->post,
+	        .keeper = supd->keeper,
+	        .proctable = supd->proctable,
+	        .closers = &supd->closers,
+	    },
+	    take_main_pid, supd, err);
 	return supd->messages != NULL;
 }
 
 static bool
 open_processes(struct supd *supd, struct err *err)
 {
-	const struct processes with = {
-	    .loop = supd->loop,
-	    .engine = &supd->engine,
-	    .actors = &supd->actors,
-	    .events = &supd->events,
-	    .recording = &supd->recording,
-	    .post = supd->post,
-	    .keeper = supd->keeper,
-	    .exits = supd->exits,
-	    .proctable = supd->proctable,
-	    .cgroups = &supd->cgroups,
-	    .origin = &supd->origin,
-	    .launcher = supd->launcher,
-	    .spawner = &supd->spawner,
-	    .messages = supd->messages,
-	    .sockets = supd->sockets,
-	    .closers = &supd->closers,
-	    .bounded = &supd->bounded,
-	};
-
 	*supd->launcher = (struct launcher){
 	    .actors = &supd->actors,
 	    .facts = &supd->recording.facts,
@@ -191,7 +171,27 @@ open_processes(struct supd *supd, struct err *err)
 	    .spawner = &supd->spawner,
 	    .bounded = &supd->bounded,
 	};
-	supd->processes = processes_new(&with, report_helper_failed, supd->reporter, err);
+	supd->processes = processes_new(
+	    &(const struct processes){
+	        .loop = supd->loop,
+	        .engine = &supd->engine,
+	        .actors = &supd->actors,
+	        .events = &supd->events,
+	        .recording = &supd->recording,
+	        .post = supd->post,
+	        .keeper = supd->keeper,
+	        .exits = supd->exits,
+	        .proctable = supd->proctable,
+	        .cgroups = &supd->cgroups,
+	        .origin = &supd->origin,
+	        .launcher = supd->launcher,
+	        .spawner = &supd->spawner,
+	        .messages = supd->messages,
+	        .sockets = supd->sockets,
+	        .closers = &supd->closers,
+	        .bounded = &supd->bounded,
+	    },
+	    report_helper_failed, supd->reporter, err);
 	return supd->processes != NULL;
 }
 
@@ -309,26 +309,26 @@ rooms_open(struct supd *supd, struct start *start, const struct keeper_news *new
 struct control *
 rooms_open_control(struct supd *supd, struct err *err)
 {
-	const struct control_uses uses = {
-	    .loop = supd->loop,
-	    .engine = &supd->engine,
-	    .actors = &supd->actors,
-	    .events = &supd->events,
-	    .recording = &supd->recording,
-	    .post = supd->post,
-	    .keeper = supd->keeper,
-	    .origin = &supd->origin,
-	    .procs = supd->processes->procs,
-	    .trial = supd->trial,
-	    .spawner = &supd->spawner,
-	    .closers = &supd->closers,
-	    .file = supd->control_file,
-	    .reporter = supd->reporter,
-	    .upgrader = supd->upgrader,
-	    .reloader = supd->reloader,
-	};
-
-	return control_new(&uses, err);
+	return control_new(
+	    &(const struct control_uses){
+	        .loop = supd->loop,
+	        .engine = &supd->engine,
+	        .actors = &supd->actors,
+	        .events = &supd->events,
+	        .recording = &supd->recording,
+	        .post = supd->post,
+	        .keeper = supd->keeper,
+	        .origin = &supd->origin,
+	        .procs = supd->processes->procs,
+	        .trial = supd->trial,
+	        .spawner = &supd->spawner,
+	        .closers = &supd->closers,
+	        .file = supd->control_file,
+	        .reporter = supd->reporter,
+	        .upgrader = supd->upgrader,
+	        .reloader = supd->reloader,
+	    },
+	    err);
 }
 
 void

@@ -138,8 +138,8 @@ end(struct procs *procs, unsigned int i)
 	births->n--;
 	memmove(births->order + i, births->order + i + 1, births->n - i);
 	birth->start = NULL;
-	int r = os_spawn_end(procs->room->spawner, start, &result);
-	births->ways->over(procs, birth->owner, r, &result);
+	births->ways->over(procs, birth->owner,
+	                   os_spawn_end(procs->room->spawner, start, &result), &result);
 	atomic_store(&ledger_spawn(procs->room->recording->ledger, place)->life, 0);
 	if (birth->ledger != procs->room->recording->ledger)
 		procs_drop_ledger(procs, birth->ledger);

@@ -45,8 +45,8 @@ make_all(int fd UNUSED, void *data)
 	char leaf[CGROUP_LEAF_MAX];
 
 	for (uint32_t i = NEXT; i < procs->births.n_waiting; i++, (void)sched_yield()) {
-		const uint32_t at = (procs->births.first + i) % procs->births.cap;
-		const uint32_t owner = procs->births.waiting[at];
+		const uint32_t owner =
+		    procs->births.waiting[(procs->births.first + i) % procs->births.cap];
 
 		/* A leaf that exists already may have been killed: it is not counted. */
 		if ((owner & PROCS_TASK) == 0 && lacks(procs, owner, leaf) &&

@@ -19,10 +19,8 @@
 static bool
 may_be_of(const struct actor *actor, const struct leftover *left)
 {
-	const uid_t own = geteuid();
-
-	return actor->conf->argv != NULL &&
-	       (left->uid == 0 || left->uid == own || left->uid == actors_uid(actor));
+	return actor->conf->argv != NULL && (left->uid == 0 || left->uid == geteuid() ||
+	                                     left->uid == actors_uid(actor));
 }
 
 /* The actor of a leftover; NULL: no actor that counts. */

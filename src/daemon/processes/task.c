@@ -77,30 +77,28 @@ task_cause(const struct task_result *result)
 void
 task_record(struct tasks *tasks, const struct task *task)
 {
-	const struct ledger_task record = {
-	    .ref = task->order.ref,
-	    .serial = task->order.serial,
-	    .life = task->order.life,
-	    .timeout_ms = task->order.timeout_ms,
-	    .deadline_ms = task->deadline_ms,
-	    .told_seq = task->result.told_seq,
-	    .cause = task->order.cause,
-	    .pid = task->child.pid,
-	    .error = task->result.error,
-	    .kind = (uint8_t)task->order.kind,
-	    .which = task->order.which,
-	    .reason = (uint8_t)task->order.reason,
-	    .step = (uint8_t)task->result.step,
-	    .is_late = task->result.is_late,
-	    .killing = task->child.killing,
-	    .ended = task->ended,
-	    .is_left = task->is_left,
-	    .is_cgroup = task->child.containment.is_cgroup,
-	    .end = task->result.end,
-	};
-
 	ledger_write_task(tasks->room->recording->ledger, (uint32_t)(task - tasks->at),
-	                  &record);
+	                  &(const struct ledger_task){
+	                      .ref = task->order.ref,
+	                      .serial = task->order.serial,
+	                      .life = task->order.life,
+	                      .timeout_ms = task->order.timeout_ms,
+	                      .deadline_ms = task->deadline_ms,
+	                      .told_seq = task->result.told_seq,
+	                      .cause = task->order.cause,
+	                      .pid = task->child.pid,
+	                      .error = task->result.error,
+	                      .kind = (uint8_t)task->order.kind,
+	                      .which = task->order.which,
+	                      .reason = (uint8_t)task->order.reason,
+	                      .step = (uint8_t)task->result.step,
+	                      .is_late = task->result.is_late,
+	                      .killing = task->child.killing,
+	                      .ended = task->ended,
+	                      .is_left = task->is_left,
+	                      .is_cgroup = task->child.containment.is_cgroup,
+	                      .end = task->result.end,
+	                  });
 }
 
 /* True if its main process has ended or never began, and something may be left of it. */

@@ -207,9 +207,9 @@ systemd_open(const struct reporter *reporter)
 	say_again(reporter);
 	if (service_manager.notifier.watchdog_us == 0)
 		return;
-	double period = (double)service_manager.notifier.watchdog_us / 1e6 / 2.;
 	/* At once, too: the last one to speak may have done so a while ago. */
-	ev_timer_init(&service_manager.watchdog, on_watchdog, 0., period);
+	ev_timer_init(&service_manager.watchdog, on_watchdog, 0.,
+	              (double)service_manager.notifier.watchdog_us / 1e6 / 2.);
 	ev_timer_start(reporter->loop, &service_manager.watchdog);
 }
 

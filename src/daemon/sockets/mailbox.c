@@ -61,8 +61,7 @@ adjust(struct sockwork *work, const struct mailbox *mailbox, const struct mailbo
 		(void)log_errno(-errno, "backlog of %s", socket->address);
 	if (before != NULL && !has_other_file(socket, before->socket))
 		return;
-	int r = mailbox_do_file(work, mailbox, SOCKWORK_ADJUST, &err);
-	if (r < 0)
+	if (mailbox_do_file(work, mailbox, SOCKWORK_ADJUST, &err) < 0)
 		log_line(LOG_LEVEL_ERROR, "mode and owner: %s", err.text);
 }
 
@@ -381,9 +380,7 @@ mailboxes_retire(struct sockets *sockets, struct mailboxes *old,
 void
 mailboxes_close(struct sockets *sockets, struct mailboxes *mailboxes)
 {
-	struct mailboxes none = {0};
-
-	mailboxes_retire(sockets, mailboxes, &none);
+	mailboxes_retire(sockets, mailboxes, &(struct mailboxes){0});
 }
 
 const struct mailboxes *

@@ -306,11 +306,9 @@ keeper_fetch(struct keeper *keeper, const uint64_t *keys, size_t n, int *ret_fds
 		return -EBUSY;
 	if (r <= 0)
 		return r == 0 ? -EPIPE : r;
-	for (size_t i = 0; i < n; i++) {
-		const bool is_kept = at < message.n && message.keys[at] == keys[i];
-
-		ret_fds[i] = is_kept ? fds[at++] : -1;
-	}
+	for (size_t i = 0; i < n; i++)
+		ret_fds[i] =
+		    at < message.n && message.keys[at] == keys[i] ? fds[at++] : -1;
 	return 0;
 }
 

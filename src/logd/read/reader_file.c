@@ -363,8 +363,8 @@ reader_file_seek_tail(struct reader_file *file, uint64_t lines, uint64_t *ret_fo
 		return count_lines(file, ret_found);
 	if (fstat(file->fd, &st) < 0)
 		return -errno;
-	uint64_t at = seek_back(file, (uint64_t)st.st_size, lines, ret_found);
-	return reader_file_seek(file, at);
+	return reader_file_seek(file,
+	                        seek_back(file, (uint64_t)st.st_size, lines, ret_found));
 }
 
 /* Only what comes from now on. */

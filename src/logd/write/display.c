@@ -342,9 +342,8 @@ display_finish(struct display *display)
 	uint64_t now_ms = clock_mono_ms();
 
 	while (now_ms < until_ms && display_flush(display)) {
-		struct pollfd room = {.fd = display->fd, .events = POLLOUT};
-
-		(void)poll(&room, 1, (int)(until_ms - now_ms));
+		(void)poll(&(struct pollfd){.fd = display->fd, .events = POLLOUT}, 1,
+		           (int)(until_ms - now_ms));
 		now_ms = clock_mono_ms();
 	}
 }

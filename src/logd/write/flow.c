@@ -36,9 +36,9 @@ static const int lasting_errors[] = {EROFS,  EACCES, EPERM, ENOTDIR,
 static int
 watch_stream(struct logd *logd, struct stream *stream, uint32_t events)
 {
-	struct epoll_event event = {.events = events, .data.u64 = stream->source.entry};
-
-	return epoll_ctl(logd->epoll, EPOLL_CTL_ADD, stream->source.fd, &event) < 0
+	return epoll_ctl(logd->epoll, EPOLL_CTL_ADD, stream->source.fd,
+	                 &(struct epoll_event){.events = events,
+	                                       .data.u64 = stream->source.entry}) < 0
 	           ? -errno
 	           : 0;
 }

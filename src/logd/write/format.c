@@ -122,12 +122,10 @@ format_json(struct format *format, const char *data, size_t len)
 			out->len = before;
 			break;
 		}
-		/* A longer line than there is room for would fail: stop before. */
-		if (out->limit - out->len < 7 * FORMAT_LINE_MAX) {
-			at += line;
-			break;
-		}
 		at += line;
+		/* A longer line than there is room for would fail: stop before. */
+		if (out->limit - out->len < 7 * FORMAT_LINE_MAX)
+			break;
 	}
 	format->in_line = false;
 	return at;

@@ -88,11 +88,9 @@ resume(struct logd *logd, const struct stream *stream)
 static void
 add(struct logd *logd, int fd)
 {
-	const struct feed_message *message = &logd->message;
 	struct stream *stream;
-	int r = stream_table_add(&logd->table, message, fd, &stream);
 
-	if (r < 0) {
+	if (stream_table_add(&logd->table, &logd->message, fd, &stream) < 0) {
 		(void)close(fd);
 		ask_again(logd);
 		return;

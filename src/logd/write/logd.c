@@ -166,9 +166,10 @@ next_wake(struct logd *logd)
 static int
 watch_fd(struct logd *logd, int fd, uint64_t about)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.u64 = about};
-
-	return epoll_ctl(logd->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+	return epoll_ctl(logd->epoll, EPOLL_CTL_ADD, fd,
+	                 &(struct epoll_event){.events = EPOLLIN, .data.u64 = about}) < 0
+	           ? -errno
+	           : 0;
 }
 
 /* Signals come through a descriptor; a file that grows too large is an error. */

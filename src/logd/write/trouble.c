@@ -95,8 +95,9 @@ say(struct logd *logd, const struct sink *sink, uint64_t key, int error,
 
 	*message =
 	    (struct feed_message){.kind = FEED_TROUBLE, .key = key, .error = error};
-	int r = feed_set_text(message, sentence, sink->path);
-	return r < 0 ? 0 : feed_send(logd->feed, message, -1);
+	return feed_set_text(message, sentence, sink->path) < 0
+	           ? 0
+	           : feed_send(logd->feed, message, -1);
 }
 
 /* The sentence for the log of supd. */
