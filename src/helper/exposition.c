@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "helper/helper.h"
@@ -175,28 +174,26 @@ listen_at(struct exposition *metrics, int take_fd)
 		io_begin(metrics->loop, &metrics->accept_io, take_fd, EV_READ);
 }
 
-static void
-on_message(void *own, const struct helper_message *message, const int *take_fds,
-           size_t n_fds)
+static size_t
+on_message(void *own, const struct helper_message *message, const int *fds, size_t n_fds)
 {
 	struct exposition *metrics = own;
 	struct figures *text = NULL;
-	size_t kept = 0;
 
 	if (message->kind == HELPER_LISTEN) {
-		listen_at(metrics, n_fds > 0 ? take_fds[0] : -1);
-		kept = 1;
-	} else if (message->kind == HELPER_TEXT) {
+		listen_at(metrics, n_fds > 0 ? fds[0] : -1);
+		return 1;
+	}
+	if (message->kind == HELPER_TEXT) {
 		if (n_fds > 0)
-			text = figures_new(take_fds[0]);
+			text = figures_new(fds[0]);
 		metrics->is_asking = false;
 		metrics->text_ms = clock_mono_ms();
 		figures_drop(metrics->text);
 		metrics->text = text;
 		answer_waiting(metrics, text);
 	}
-	for (size_t i = kept; i < n_fds; i++)
-		(void)close(take_fds[i]);
+	return 0;
 }
 
 static void *

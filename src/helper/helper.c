@@ -46,6 +46,16 @@ say_done(struct helper *helper)
 }
 
 static void
+act(const struct helper *helper, const struct helper_message *message,
+    const struct pass_fds *fds)
+{
+	size_t i = helper->role->on_message(helper->own, message, fds->at, fds->n);
+
+	for (; i < fds->n; i++)
+		(void)close(fds->at[i]);
+}
+
+static void
 on_channel(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 {
 	struct helper *helper = io->data;
@@ -58,7 +68,7 @@ on_channel(struct ev_loop *loop, ev_io *io, int revents UNUSED)
 
 		r = helper_receive_fds(HELPER_FD, &message, &fds);
 		if (r > 0)
-			helper->role->on_message(helper->own, &message, fds.at, fds.n);
+			act(helper, &message, &fds);
 		/* Without room for its descriptors it cannot be acted upon: what it was
 		 * about is not served. */
 		if (r == -EMSGSIZE)
@@ -85,10 +95,7 @@ on_alarm(int signo UNUSED)
 int
 helper_find(const char *role)
 {
-	for (int i = 0; i < HELPER_MAX; i++)
-		if (role[0] == '@' && strcmp(role + 1, helper_names[i]) == 0)
-			return i;
-	return -1;
+	return role[0] == '@' ? names_find(helper_names, HELPER_MAX, role + 1) : -1;
 }
 
 /* Less than all that can be given up is said, and is enough; root's user is not. */

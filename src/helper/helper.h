@@ -21,13 +21,14 @@ struct helper {
 	uint32_t owed; /* messages that were acted upon, and HELPER_DONE not said */
 };
 
-/* What a helper does; a message's descriptors are on_message's from then on. */
+/* What a helper does.  on_message keeps the first descriptors of a message, and returns
+ * how many; the others are closed. */
 struct helper_role {
 	/* the rights the helper needs; all others are dropped */
 	enum confine_kind needs;
 	void *(*start)(struct helper *helper); /* NULL: no memory */
-	void (*on_message)(void *own, const struct helper_message *message,
-	                   const int *take_fds, size_t n_fds);
+	size_t (*on_message)(void *own, const struct helper_message *message,
+	                     const int *fds, size_t n_fds);
 };
 
 extern const struct helper_role helper_letters;

@@ -47,19 +47,27 @@ http_watch(struct http_client *client, int events, double seconds)
 		timer_begin(loop, &client->timer, seconds);
 }
 
-/* An answer without figures: a line for a person. */
-void
-http_answer(struct http_client *client, const char *status, const char *line)
+/* What is sent first: the head for `len` bytes, and the line if that is all of them. */
+static void
+answer(struct http_client *client, const char *status, const char *type, size_t len,
+       const char *line)
 {
 	int n = snprintf(client->head, sizeof(client->head),
-	                 "HTTP/1.1 %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
+	                 "HTTP/1.1 %s\r\nContent-Type: %s\r\n"
 	                 "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
-	                 status, strlen(line), client->head_only ? "" : line);
+	                 status, type, len, client->head_only ? "" : line);
 
 	ASSERT(n > 0 && (size_t)n < sizeof(client->head));
 	client->head_len = (size_t)n;
 	client->state = CLIENT_GETS;
 	http_watch(client, EV_WRITE, SEND_SECONDS);
+}
+
+/* An answer without figures: a line for a person. */
+void
+http_answer(struct http_client *client, const char *status, const char *line)
+{
+	answer(client, status, "text/plain; charset=utf-8", strlen(line), line);
 }
 
 /* Is all well, by the figures? */
@@ -83,18 +91,11 @@ http_answer_figures(struct http_client *client, struct figures *text)
 		answer_health(client, text);
 		return;
 	}
-	int n = snprintf(client->head, sizeof(client->head),
-	                 "HTTP/1.1 200 OK\r\nContent-Type: " CONTENT_TYPE "\r\n"
-	                 "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-	                 text->len);
-	ASSERT(n > 0 && (size_t)n < sizeof(client->head));
-	client->head_len = (size_t)n;
 	if (!client->head_only) {
 		text->holders++;
 		client->text = text;
 	}
-	client->state = CLIENT_GETS;
-	http_watch(client, EV_WRITE, SEND_SECONDS);
+	answer(client, "200 OK", CONTENT_TYPE, text->len, "");
 }
 
 /* True if it is this path, alone or before a query. */
@@ -147,19 +148,16 @@ http_is_complete(const struct http_client *client)
 	       strstr(client->in, "\n\n") != NULL;
 }
 
-/* Returns false when the client is gone and freed. */
-static bool
+static void
 http_receive(struct http_client *client)
 {
 	ssize_t n = recv(client->fd, client->in + client->in_len,
 	                 REQUEST_MAX - client->in_len, MSG_DONTWAIT);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return true;
-	if (n <= 0) {
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		http_drop(client);
-		return false;
-	}
+	if (n <= 0)
+		return;
 	client->in_len += (size_t)n;
 	client->in[client->in_len] = '\0';
 	if (http_is_complete(client))
@@ -167,7 +165,6 @@ http_receive(struct http_client *client)
 	else if (client->in_len == REQUEST_MAX)
 		http_answer(client, "431 Request Header Fields Too Large",
 		            "the request is too long\n");
-	return true;
 }
 
 /* Wait for the other end to be closed: what it still sends would have the answer thrown
@@ -234,7 +231,7 @@ on_io(struct ev_loop *loop UNUSED, ev_io *io, int revents UNUSED)
 	http_touch(client);
 	switch (client->state) {
 	case CLIENT_ASKS:
-		(void)http_receive(client);
+		http_receive(client);
 		break;
 	case CLIENT_GETS:
 		http_send(client);

@@ -418,28 +418,25 @@ map_leases(struct letters *letters, int fd)
 		letters->leases = page;
 }
 
-static void
-on_message(void *own, const struct helper_message *message, const int *take_fds,
-           size_t n_fds)
+static size_t
+on_message(void *own, const struct helper_message *message, const int *fds, size_t n_fds)
 {
 	struct letters *letters = own;
-	size_t kept = 0;
 
 	if (message->kind == HELPER_LEASES && n_fds == 1 && letters->leases == NULL) {
-		map_leases(letters, take_fds[0]);
+		map_leases(letters, fds[0]);
 	} else if (letters->leases == NULL || message->id >= HELPER_MAILBOXES_MAX) {
 		/* Without memory for the page nothing can be served. */
 	} else if (message->kind == HELPER_GIVE && n_fds > 0 &&
 	           letters->at[message->id] == NULL) {
-		take_mailbox(letters, message, take_fds[0], n_fds > 1 ? take_fds[1] : -1);
-		kept = 1;
+		take_mailbox(letters, message, fds[0], n_fds > 1 ? fds[1] : -1);
+		return 1;
 	} else if (message->kind == HELPER_COUNTED && letters->at[message->id] != NULL) {
 		serve_again(letters->at[message->id]);
 	} else if (message->kind == HELPER_RETURN) {
 		give_back(letters, message->id);
 	}
-	for (size_t i = kept; i < n_fds; i++)
-		(void)close(take_fds[i]);
+	return 0;
 }
 
 static void *

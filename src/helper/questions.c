@@ -7,7 +7,6 @@
 #include "config.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "helper/connect.h"
 #include "helper/helper.h"
@@ -137,9 +136,9 @@ forget(struct open_question *open)
 	}
 }
 
-static void
-on_message(void *own, const struct helper_message *message, const int *take_fds,
-           size_t n_fds)
+static size_t
+on_message(void *own, const struct helper_message *message, const int *fds UNUSED,
+           size_t n_fds UNUSED)
 {
 	struct questions *questions = own;
 	struct open_question *open = &questions->at[message->id % HELPER_QUESTIONS_MAX];
@@ -148,8 +147,7 @@ on_message(void *own, const struct helper_message *message, const int *take_fds,
 		begin_question(open, message);
 	else if (message->kind == HELPER_FORGET && open->id == message->id)
 		forget(open);
-	for (size_t i = 0; i < n_fds; i++)
-		(void)close(take_fds[i]);
+	return 0;
 }
 
 static void *

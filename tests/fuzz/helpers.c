@@ -123,7 +123,9 @@ hear(struct helper *helper)
 		if (r != 1)
 			break;
 		check_texts(&message);
-		helper->role->on_message(helper->own, &message, fds.at, fds.n);
+		size_t i = helper->role->on_message(helper->own, &message, fds.at, fds.n);
+		for (; i < fds.n; i++)
+			(void)close(fds.at[i]);
 		ev_run(helper->loop, EVRUN_NOWAIT);
 	}
 }

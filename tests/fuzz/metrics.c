@@ -38,7 +38,9 @@ say(struct served *served, enum helper_kind kind, const int *take_fds, size_t n)
 {
 	const struct helper_message message = {.kind = kind};
 
-	helper_metrics.on_message(served->helper.own, &message, take_fds, n);
+	size_t i = helper_metrics.on_message(served->helper.own, &message, take_fds, n);
+	for (; i < n; i++)
+		(void)close(take_fds[i]);
 }
 
 static void
