@@ -122,7 +122,7 @@ print_source(struct strbuf *sb, const struct remark *remark)
 		return;
 	memcpy(path, remark->file, remark->file_len);
 	path[remark->file_len] = '\0';
-	FILE *file = fopen(path, "re");
+	CLEANUP_FILE FILE *file = fopen(path, "re");
 	while (file != NULL && n < remark->line &&
 	       fgets(line, sizeof(line), file) != NULL)
 		n += strchr(line, '\n') != NULL;
@@ -135,8 +135,6 @@ print_source(struct strbuf *sb, const struct remark *remark)
 			strbuf_addc(sb, ' ');
 		strbuf_adds(sb, "^\n");
 	}
-	if (file != NULL)
-		(void)fclose(file);
 }
 
 static void

@@ -91,7 +91,7 @@ own_socket(char *line)
 static char *
 find_only(void)
 {
-	FILE *sockets = fopen("/proc/net/unix", "re");
+	CLEANUP_FILE FILE *sockets = fopen("/proc/net/unix", "re");
 	char *found = NULL;
 	CLEANUP_FREE char *line = NULL;
 	size_t size = 0;
@@ -106,8 +106,6 @@ find_only(void)
 		found = strdup(path);
 		n++;
 	}
-	if (sockets != NULL)
-		(void)fclose(sockets);
 	if (n == 1)
 		return found;
 	free(found);

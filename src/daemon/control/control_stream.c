@@ -423,17 +423,14 @@ handle_watch(struct conn *conn)
 
 	if (json_array_size(names) == 0) {
 		reply_invalid_parameter(conn, "names");
-		return;
-	}
-	if (since != NULL && json_array_size(since) != json_array_size(names)) {
+	} else if (since != NULL && json_array_size(since) != json_array_size(names)) {
 		reply_invalid_parameter(conn, "since");
-		return;
+	} else if (share_may_search(conn, names)) {
+		CLEANUP_FREE struct watch_requests *watches = calloc(1, sizeof(*watches));
+
+		if (watches == NULL)
+			reply_limit(conn, conn->call.method->name, 0);
+		else
+			watch_names(conn, names, since, watches);
 	}
-	if (!share_may_search(conn, names))
-		return;
-	CLEANUP_FREE struct watch_requests *watches = calloc(1, sizeof(*watches));
-	if (watches == NULL)
-		reply_limit(conn, conn->call.method->name, 0);
-	else
-		watch_names(conn, names, since, watches);
 }

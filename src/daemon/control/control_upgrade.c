@@ -83,20 +83,16 @@ handle_upgrade(struct conn *conn)
 
 	if (control->uses.recording->facts.shutting_down) {
 		refuse(conn, "supd is shutting down");
-		return;
-	}
-	if (control->upgrader != NULL) {
+	} else if (control->upgrader != NULL) {
 		refuse(conn, "another upgrade is under way");
-		return;
-	}
-	conn->call.upgrade = upgrade_new(control->uses.upgrader, on_checked, conn, &err);
-	if (conn->call.upgrade == NULL) {
+	} else if ((conn->call.upgrade = upgrade_new(control->uses.upgrader, on_checked,
+	                                             conn, &err)) == NULL) {
 		refuse(conn, err.text);
-		return;
+	} else {
+		conn->call.state = CALL_UPGRADE;
+		conn->call.release = release;
+		control->upgrader = conn;
 	}
-	conn->call.state = CALL_UPGRADE;
-	conn->call.release = release;
-	control->upgrader = conn;
 }
 
 /* ---- making room ------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 #include "daemon/forecast/outcome.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/units.h"
 
@@ -86,21 +85,16 @@ is_endless(const struct outcome *outcome, const struct core *core,
 {
 	const char *path =
 	    simulation->path(simulation->user, core_parent(core, outcome->restarted));
-	const struct conf *conf = simulation->conf;
+	const uint32_t index = conf_find(simulation->conf, path);
 
-	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		const struct spec *spec = &conf->actors[i].spec;
-
-		if (strcmp(conf->actors[i].path, path) == 0)
-			return (spec->policy.intensity.unlimited ||
-			        is_never_reached(outcome,
-			                         spec->policy.intensity.within_ms,
-			                         spec->policy.intensity.restarts)) &&
-			       (!spec->policy.limit.on ||
-			        is_never_reached(outcome, spec->policy.limit.within_ms,
-			                         spec->policy.limit.restarts));
-	}
-	return false;
+	if (index == CONF_NONE)
+		return false;
+	const struct policy_spec *policy = &simulation->conf->actors[index].spec.policy;
+	return (policy->intensity.unlimited ||
+	        is_never_reached(outcome, policy->intensity.within_ms,
+	                         policy->intensity.restarts)) &&
+	       (!policy->limit.on || is_never_reached(outcome, policy->limit.within_ms,
+	                                              policy->limit.restarts));
 }
 
 static void

@@ -63,12 +63,8 @@ adopt_open(struct keeper *keeper, struct actors *actors, struct recording *recor
 	handover->ledger_fd = -1;
 	if (ledger == NULL)
 		return -EBADMSG;
-	if (check_ledger(ledger, &facts, err) < 0) {
-		ledger_free(ledger);
-		return -EBADMSG;
-	}
-	actors->conf = keeper_take_conf(keeper, facts.conf_id, err);
-	if (actors->conf == NULL) {
+	if (check_ledger(ledger, &facts, err) < 0 ||
+	    (actors->conf = keeper_take_conf(keeper, facts.conf_id, err)) == NULL) {
 		ledger_free(ledger);
 		return -EBADMSG;
 	}

@@ -271,13 +271,17 @@ next_call(struct conn *conn)
 	return true;
 }
 
-/* True if the call waits for the end of the turn, because it asks the core, or for what
- * the core has decided. */
+/* True if the call waits for a later turn, or for the end of this turn, because it asks
+ * the core, or for what the core has decided. */
 static bool
 call_is_early(const struct conn *conn)
 {
 	const enum call_state state = conn->call.state;
+	const uint64_t turn = conn->control->turn;
 
+	if ((state == CALL_HELD && turn < conn->call.turn) ||
+	    (state == CALL_NEXT_TURN && turn <= conn->call.turn))
+		return true;
 	return post_is_stepping(conn->control->uses.post) &&
 	       (state == CALL_HELD || state == CALL_NEXT_TURN || state == CALL_TARGETS ||
 	        state == CALL_AGAIN || state == CALL_WATCH);
@@ -295,20 +299,12 @@ progress(struct conn *conn)
 	}
 	switch (call->state) {
 	case CALL_HELD:
-		if (conn->control->turn < call->turn) {
-			control_attend(conn);
-			return false;
-		}
 		call->state = CALL_FINISHED;
 		call_dispatch(conn);
 		if (call->state != CALL_FINISHED)
 			return true;
 		break;
 	case CALL_NEXT_TURN:
-		if (conn->control->turn <= call->turn) {
-			control_attend(conn);
-			return false;
-		}
 		wait_finish(conn);
 		return true;
 	case CALL_TARGETS:

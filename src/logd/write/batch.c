@@ -128,7 +128,7 @@ find_renamed(const struct state_batch *record)
 		memcpy(directory, record->path, len);
 		directory[len] = '\0';
 	}
-	DIR *names = opendir(slash == record->path ? "/" : directory);
+	CLEANUP_DIR DIR *names = opendir(slash == record->path ? "/" : directory);
 	if (names == NULL)
 		return -1;
 	for (unsigned int i = 0; i < NAMES_MAX && fd < 0; i++) {
@@ -142,7 +142,6 @@ find_renamed(const struct state_batch *record)
 		if (fd >= 0 && !is_file(fd, record))
 			fd_close(&fd);
 	}
-	(void)closedir(names);
 	return fd;
 }
 

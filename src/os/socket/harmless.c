@@ -20,6 +20,7 @@
 
 #include "base/assert.h"
 #include "base/cleanup.h"
+#include "base/names.h"
 #include "os/self/fd.h"
 
 /* File systems without a device of their own that the kernel alone answers for. */
@@ -80,10 +81,7 @@ is_local(unsigned int device_major, const char *type)
 {
 	if (device_major != 0)
 		return strncmp(type, "fuse", 4) != 0;
-	for (size_t i = 0; i < ARRAY_SIZE(local_types); i++)
-		if (strcmp(type, local_types[i]) == 0)
-			return true;
-	return false;
+	return names_find(local_types, ARRAY_SIZE(local_types), type) >= 0;
 }
 
 /*
