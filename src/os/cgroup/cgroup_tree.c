@@ -61,14 +61,15 @@ struct walk {
 static int
 walk_down(struct walk *walk, int at, const char *name)
 {
+	if (walk->n == DEPTH_MAX)
+		return -ELOOP;
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int r;
-
 	if (fd < 0)
 		return -errno;
-	walk->dirs[walk->n] = walk->n < DEPTH_MAX ? fdopendir(fd) : NULL;
+	walk->dirs[walk->n] = fdopendir(fd);
 	if (walk->dirs[walk->n] == NULL) {
-		r = walk->n < DEPTH_MAX ? -errno : -ELOOP;
+		int r = -errno;
+
 		(void)close(fd);
 		return r;
 	}
