@@ -84,11 +84,11 @@ state_is_over(enum node_state state)
 static bool
 is_below_a_change(const struct forecast *forecast, struct ref ref)
 {
-	for (ref = core_parent(forecast->core, ref); ref.slot != REF_NONE.slot;
-	     ref = core_parent(forecast->core, ref)) {
+	CORE_FOREACH_FROM (above, core_parent(forecast->core, ref),
+	                   core_parent(forecast->core, above)) {
 		struct node_view view;
 
-		core_view(forecast->core, ref, forecast->now_ms, &view);
+		core_view(forecast->core, above, forecast->now_ms, &view);
 		if (view.state != STATE_RUNNING && !state_is_over(view.state))
 			return true;
 	}

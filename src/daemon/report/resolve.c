@@ -62,12 +62,6 @@ first(const struct reporter *reporter)
 	return core_ref(reporter->engine->core, CORE_USER);
 }
 
-static struct ref
-next(const struct reporter *reporter, struct ref ref)
-{
-	return core_next(reporter->engine->core, first(reporter), ref);
-}
-
 /* What a name can mean, in the order in which it is tried. */
 typedef bool meaning(const struct reporter *reporter, struct ref ref, const char *name);
 
@@ -194,8 +188,7 @@ suggest_candidates(const struct reporter *reporter, const char *name,
 {
 	struct suggest suggest = {.word = glob_last_name(name)};
 
-	for (struct ref ref = first(reporter); !ref_is_none(ref);
-	     ref = next(reporter, ref)) {
+	CORE_FOREACH (ref, reporter->engine->core, first(reporter)) {
 		const char *path = actors_path(reporter->actors, ref);
 		size_t best = suggest.distance;
 

@@ -27,12 +27,14 @@
 
 #define PID_BYTES 11 /* of the longest, with a space */
 
-/* Read a small file of /proc whole; returns its length, or -errno. */
+/* Read a small file of /proc/PID whole; returns its length, or -errno. */
 static ssize_t
-read_file(const char *name, char *buf, size_t size)
+read_file(pid_t pid, const char *file, char *buf, size_t size)
 {
-	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC);
+	char name[NAME_BYTES];
 
+	(void)snprintf(name, sizeof(name), "/proc/%d/%s", pid, file);
+	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	ssize_t n = read(fd, buf, size - 1);
@@ -69,10 +71,9 @@ int
 proc_stat_direct(pid_t pid, struct proc_stat *ret)
 {
 	uint64_t user, system, user_of_reaped, system_of_reaped, code;
-	char name[NAME_BYTES], buf[1024];
+	char buf[1024];
+	ssize_t r = read_file(pid, "stat", buf, sizeof(buf));
 
-	(void)snprintf(name, sizeof(name), "/proc/%d/stat", pid);
-	ssize_t r = read_file(name, buf, sizeof(buf));
 	if (r < 0)
 		return (int)r;
 	/* The name of the program may contain anything, also a parenthesis. */
@@ -104,10 +105,7 @@ number_of(const char *status, const char *name)
 static int
 read_status(pid_t pid, char buf[STATUS_BYTES])
 {
-	char name[NAME_BYTES];
-
-	(void)snprintf(name, sizeof(name), "/proc/%d/status", pid);
-	return (int)read_file(name, buf, STATUS_BYTES);
+	return (int)read_file(pid, "status", buf, STATUS_BYTES);
 }
 
 /*
@@ -142,10 +140,9 @@ proc_stat_rough(pid_t pid, struct proc_stat *ret)
 int
 proc_resident_read(pid_t pid, uint64_t *ret)
 {
-	char name[NAME_BYTES], buf[256];
+	char buf[256];
+	ssize_t r = read_file(pid, "statm", buf, sizeof(buf));
 
-	(void)snprintf(name, sizeof(name), "/proc/%d/statm", pid);
-	ssize_t r = read_file(name, buf, sizeof(buf));
 	if (r < 0)
 		return (int)r;
 	return sscanf(buf, "%*u %" SCNu64, ret) == 1 ? 0 : -EBADMSG;
@@ -173,10 +170,7 @@ proc_uid_read(pid_t pid, uid_t *ret)
 bool
 proc_program(pid_t pid, char ret[PROC_PROGRAM_MAX])
 {
-	char name[NAME_BYTES];
-
-	(void)snprintf(name, sizeof(name), "/proc/%d/comm", pid);
-	if (pid <= 0 || read_file(name, ret, PROC_PROGRAM_MAX) <= 0)
+	if (pid <= 0 || read_file(pid, "comm", ret, PROC_PROGRAM_MAX) <= 0)
 		return false;
 	ret[strcspn(ret, "\n")] = '\0';
 	return ret[0] != '\0';
@@ -379,10 +373,7 @@ proc_mark_direct(pid_t pid, char ret[PROC_MARK_MAX])
 void
 proc_wchan_direct(pid_t pid, char ret[PROC_WCHAN_MAX])
 {
-	char name[NAME_BYTES];
-
-	(void)snprintf(name, sizeof(name), "/proc/%d/wchan", pid);
 	/* "0" is the kernel's word for "nowhere", or for "not for you". */
-	if (read_file(name, ret, PROC_WCHAN_MAX) <= 0 || strcmp(ret, "0") == 0)
+	if (read_file(pid, "wchan", ret, PROC_WCHAN_MAX) <= 0 || strcmp(ret, "0") == 0)
 		ret[0] = '\0';
 }
