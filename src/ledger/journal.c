@@ -261,12 +261,20 @@ ledger_set_performed(struct ledger *ledger, uint32_t n)
 	                      commit_of(ledger_epoch(ledger), n), memory_order_release);
 }
 
-/* The checkpoints of a new ledger get the numbers after those of the old one. */
+/* The checkpoints of a ledger that has none get the numbers after those of the old one.
+ */
 void
 journal_number_on(struct ledger *ledger, const struct ledger *old)
 {
-	ASSERT(ledger_epoch(ledger) == 0);
 	set_commit(ledger, commit_of(ledger_epoch(old), 0));
+}
+
+/* Another number after each change of the core, which all are in the journal; 0: there is
+ * no core. */
+uint64_t
+ledger_state(const struct ledger *ledger)
+{
+	return commit_now(ledger);
 }
 
 /* The number of the newest checkpoint, 0 before the first; each has another number. */

@@ -68,6 +68,7 @@ struct ledger {
 	int fd;
 	struct header *header;
 	size_t bytes; /* mapped */
+	size_t taken; /* of a new one: memory that the kernel has given */
 	size_t core_sure;
 	struct layout layout;
 	uint32_t n_prepared; /* entries behind those that count */

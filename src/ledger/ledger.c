@@ -18,6 +18,9 @@
 #include "ledger/layout.h"
 #include "os/self/fd.h"
 
+/* So much memory is taken at once: some milliseconds. */
+#define TAKE_BYTES ((size_t)8 << 20)
+
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 static uint64_t
@@ -26,26 +29,20 @@ header_sum(const struct header *header)
 	return sum_bytes(header, offsetof(struct header, sum), LEDGER_MAGIC);
 }
 
-/* A memfd with all of its memory and its size for good: no store can fail later. */
+/* A memfd with its size for good. */
 static int
 make_memory(size_t bytes, struct err *err)
 {
 	int fd = fd_raise(memfd_create("supd-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-	int r;
 
 	if (fd < 0) {
 		err_set(err, errno, "make the ledger");
 		return -1;
 	}
-	do
-		r = fallocate(fd, 0, 0, (off_t)bytes);
-	while (r < 0 && errno == EINTR);
-	if (r < 0)
+	if (ftruncate(fd, (off_t)bytes) < 0 || fcntl(fd, F_ADD_SEALS, SEALS) < 0) {
 		err_set(err, errno, "memory for a ledger of %zu KiB", bytes / 1024);
-	else if ((r = fcntl(fd, F_ADD_SEALS, SEALS)) < 0)
-		err_set(err, errno, "seal the ledger");
-	if (r < 0)
 		fd_close(&fd);
+	}
 	return fd;
 }
 
@@ -83,38 +80,62 @@ index_past(struct ledger *ledger, struct err *err)
 	return r == 0;
 }
 
-/* Map the pages now; where that fails each page faults at its first use. */
+/*
+ * Map the pages from here to there that are written before long: both copies of the core,
+ * as far as that is known, and the records.  At once it takes a third of the time of a
+ * fault for each; where it fails they fault.
+ */
 static void
 touch(const struct ledger *ledger, size_t from, size_t behind)
 {
-	from -= from % (size_t)sysconf(_SC_PAGESIZE);
-	(void)madvise(ledger_at(ledger, from), behind - from, MADV_POPULATE_WRITE);
-}
-
-/*
- * Both copies of the core, as far as that is known, and the records are written before
- * long: to have their pages mapped at once takes a third of the time of a fault for each.
- * Apart from ledger_new(), for with many actors each of the two takes some milliseconds.
- */
-void
-ledger_touch(const struct ledger *ledger)
-{
 	const struct layout *layout = &ledger->layout;
+	const size_t areas[][2] = {
+	    {layout->records, layout->tasks},
+	    {layout->cores[0], layout->cores[0] + ledger->core_sure},
+	    {layout->cores[1], layout->cores[1] + ledger->core_sure},
+	};
 
-	touch(ledger, layout->records,
-	      layout->records + ledger->header->slots * RECORD_BYTES);
-	touch(ledger, layout->cores[0], layout->cores[0] + ledger->core_sure);
-	touch(ledger, layout->cores[1], layout->cores[1] + ledger->core_sure);
+	for (size_t i = 0; i < sizeof(areas) / sizeof(areas[0]); i++) {
+		size_t first = areas[i][0] > from ? areas[i][0] : from;
+		const size_t end = areas[i][1] < behind ? areas[i][1] : behind;
+
+		first -= first % (size_t)sysconf(_SC_PAGESIZE);
+		if (first < end)
+			(void)madvise(ledger_at(ledger, first), end - first,
+			              MADV_POPULATE_WRITE);
+	}
+}
+
+/* Take the memory of the next part of a new ledger, before which it is not to be used:
+ * no store can fail later.  1: there is more to be taken; 0; -errno and a sentence. */
+int
+ledger_take(struct ledger *ledger, struct err *err)
+{
+	const size_t from = ledger->taken, left = ledger->bytes - from,
+	             bytes = left < TAKE_BYTES ? left : TAKE_BYTES;
+	int r;
+
+	if (left == 0)
+		return 0;
+	do
+		r = fallocate(ledger->fd, 0, (off_t)from, (off_t)bytes);
+	while (r < 0 && errno == EINTR);
+	if (r < 0)
+		return err_set(err, errno, "memory for a ledger of %zu KiB",
+		               ledger->bytes / 1024);
+	ledger->taken += bytes;
+	touch(ledger, from, ledger->taken);
+	return ledger->taken < ledger->bytes;
 }
 
 /*
- * A new, empty ledger.  All of its memory is taken now, whatever of it will be used.  It
- * counts once the core was put at ledger_core() and ledger_checkpoint() was called.
+ * A new, empty ledger, with the first part of its memory: the others are for
+ * ledger_take(), as with many actors each takes some milliseconds.
  *
  * NULL: there is not enough memory or no descriptor, and the sentence says so.
  */
 struct ledger *
-ledger_new(const struct ledger_size *size, struct err *err)
+ledger_begin(const struct ledger_size *size, struct err *err)
 {
 	struct layout layout;
 
@@ -127,6 +148,13 @@ ledger_new(const struct ledger_size *size, struct err *err)
 		return NULL;
 	ledger->layout = layout;
 	ledger->core_sure = size->core_sure;
+	int r = ledger_take(ledger, err);
+	if (r >= 0 && map_reserve(&ledger->past, LEDGER_PAST_MAX) < 0)
+		r = err_set(err, ENOMEM, "index of the ledger");
+	if (r < 0) {
+		ledger_free(ledger);
+		return NULL;
+	}
 	*ledger->header = (struct header){
 	    .magic = LEDGER_MAGIC,
 	    .version = LEDGER_VERSION,
@@ -138,11 +166,33 @@ ledger_new(const struct ledger_size *size, struct err *err)
 	    .journal = size->journal,
 	};
 	ledger->header->sum = header_sum(ledger->header);
-	if (!index_past(ledger, err)) {
-		ledger_free(ledger);
-		return NULL;
-	}
 	return ledger;
+}
+
+/* The ledger of ledger_begin(), or NULL: with all of its memory.  NULL: there is not
+ * enough, the ledger is freed, and the sentence says so. */
+struct ledger *
+ledger_complete(struct ledger *take_ledger, struct err *err)
+{
+	int r = take_ledger != NULL;
+
+	while (r > 0)
+		r = ledger_take(take_ledger, err);
+	if (r == 0)
+		return take_ledger;
+	ledger_free(take_ledger);
+	return NULL;
+}
+
+/*
+ * A new, empty ledger, with all of its memory, whatever of it will be used.  It counts
+ * once the core was put at ledger_core() and ledger_checkpoint() was called.  NULL as
+ * ledger_begin().
+ */
+struct ledger *
+ledger_new(const struct ledger_size *size, struct err *err)
+{
+	return ledger_complete(ledger_begin(size, err), err);
 }
 
 /* How large the memory behind fd is; 0: it is none that could be mapped without danger.
@@ -315,5 +365,6 @@ ledger_copy(struct ledger *ledger, const struct ledger *old)
 	memcpy(ledger->header->spawns, old->header->spawns, sizeof(old->header->spawns));
 	journal_number_on(ledger, old);
 	/* Its memory was taken when the ledger was made. */
-	(void)past_index(ledger);
+	if (old->past.n > 0)
+		(void)past_index(ledger);
 }

@@ -39,14 +39,16 @@
 
 struct ledger_size {
 	uint32_t slots;
-	uint32_t journal;    /* entries between two checkpoints */
-	size_t core_bytes;   /* of one copy */
-	size_t core_sure;    /* so much of one is used soon; told to ledger_new() alone */
+	uint32_t journal;  /* entries between two checkpoints */
+	size_t core_bytes; /* of one copy */
+	size_t core_sure;  /* so much of one is used soon; told to ledger_begin() alone */
 	size_t events_bytes; /* of the ring of events, opaque */
 };
 
+struct ledger *ledger_begin(const struct ledger_size *size, struct err *err);
+int ledger_take(struct ledger *ledger, struct err *err);
+struct ledger *ledger_complete(struct ledger *take_ledger, struct err *err);
 struct ledger *ledger_new(const struct ledger_size *size, struct err *err);
-void ledger_touch(const struct ledger *ledger);
 struct ledger *ledger_open(int take_fd, struct err *err);
 void ledger_free(struct ledger *ledger);
 int ledger_fd(const struct ledger *ledger);
@@ -82,6 +84,7 @@ const struct journal_entry *ledger_entry(const struct ledger *ledger, uint32_t i
 uint32_t ledger_performed(const struct ledger *ledger);
 void ledger_set_performed(struct ledger *ledger, uint32_t n);
 uint32_t ledger_epoch(const struct ledger *ledger);
+uint64_t ledger_state(const struct ledger *ledger);
 
 /* ---- the records ---- */
 

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: ISC
 """From the file that runs to the one on disk: the plan, and nothing but the plan."""
 import os
+import select
 import signal
 import socket
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
@@ -337,6 +339,33 @@ def flat(box):
         s.ctl_ok("apply")
         size.append(s.memory_kib())
     check(INSTRUMENTED or size[-1] - size[20] < 1024, f"memory grew from {size[20]} to {size[-1]} KiB")
+
+
+@test("of actors that die while a configuration comes into force each is restarted, and once")
+def deaths(box):
+    tree = {f"a{i}": {"command": ["sleep", "1000"], "backoff": "none"} for i in range(400)}
+    s = box.supd(tree, intensity="unlimited", start="parallel")
+    killed = {}
+
+    def actors():
+        return {actor["path"]: actor for actor in s.json("status") if actor["path"] != "/user"}
+
+    for _ in range(3):
+        before = actors()
+        with subprocess.Popen([SUPCTL, "-s", s.socket, "apply"], stdout=subprocess.DEVNULL) as apply:
+            for path, actor in before.items():
+                if apply.poll() is not None:
+                    break
+                pidfd = os.pidfd_open(actor["pid"])
+                os.kill(actor["pid"], signal.SIGKILL)
+                select.select([pidfd], [], [])
+                os.close(pidfd)
+                killed[path] = killed.get(path, 0) + 1
+            equal(apply.wait(), 0, "the apply")
+        s.until(lambda: all(actor["state"] == "running" and alive(actor["pid"]) for actor in actors().values()),
+                "every actor")
+        equal({path: actor["restarts"] for path, actor in actors().items() if actor["restarts"] > 0}, killed,
+              "the restarts")
 
 
 @test("an actor that comes back while its process is still stopping waits until that is gone")

@@ -302,6 +302,9 @@ core_update(struct core *core, struct ref ref, const struct spec *spec, uint64_t
 	struct node *node = find_at(core, ref, now_ms);
 
 	ASSERT(spec_of(node)->kind == spec->kind);
+	/* Of thousands an apply changes few. */
+	if (pool_has_spec(node, spec))
+		return;
 	bool was_fixed = spec_of(node)->policy.limit.fixed;
 	struct probe_spec was_health = spec_of(node)->health;
 	take_spec(core, node, spec);

@@ -127,6 +127,20 @@ spec_shared_by(struct node *node)
 	return (void *)((uint64_t *)(void *)node + node->pool.spec_at);
 }
 
+/* True if the node has this spec already, and nothing beside it of which it has copies.
+ */
+bool
+pool_has_spec(struct node *node, const struct spec *spec)
+{
+	struct spec wanted;
+
+	make_shared(spec, &wanted);
+	return memcmp(&spec_shared_by(node)->spec, &wanted, sizeof(wanted)) == 0 &&
+	       spec->policy.decider.n_rules + spec->on_failure.n_rules + spec->n_needs +
+	               spec->n_watches ==
+	           0;
+}
+
 /* The spec in the pool that says the same: that of the node, another one, or a new one;
  * its memory is zero. */
 static struct shared_spec *

@@ -70,6 +70,7 @@ void run_renew(struct node *node);
 uint64_t *pool_stamps(const struct core *core, const struct window *window);
 void pool_copy(struct core *core, const void *source, uint64_t bytes, uint32_t *ret_at);
 const struct rule *pool_rules(const struct core *core, uint32_t at);
+bool pool_has_spec(struct node *node, const struct spec *spec);
 void pool_drop_spec(struct core *core, struct node *node);
 void pool_take_rules(struct core *core, struct node *node, const struct spec *spec);
 uint32_t pool_limit_stamps(const struct node *parent);

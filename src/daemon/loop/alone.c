@@ -160,8 +160,6 @@ alone_prepare(struct supd *supd, const struct conf *conf, struct ledger **ret_ro
 	*ret_room = reload_new_room(
 	    supd->reloader, &(struct coming){.conf = conf, .n_added = conf->n_actors},
 	    &err);
-	if (*ret_room != NULL)
-		ledger_touch(*ret_room);
 	const pid_t owner = leftover_owner_end(search, ret_clean);
 	if (owner != 0)
 		log_line(LOG_LEVEL_ERROR,

@@ -229,7 +229,14 @@ loading_boot(const struct origin *origin, struct bounded *bounded,
 /* ---- the next configuration -------------------------------------------------------- */
 
 /* Each of these has a turn of its own: with thousands of actors it takes a while. */
-enum loading_part { PART_READ, PART_COMPARE, PART_MEMORY, PART_TOUCH, PART_READY };
+enum loading_part {
+	PART_READ,
+	PART_COMPARE,
+	PART_MEMORY,
+	PART_MORE,
+	PART_FILL,
+	PART_READY
+};
 
 struct conf_loading {
 	struct reloader *reloader;
@@ -297,9 +304,11 @@ do_part(struct conf_loading *loading)
 		                                                        : PART_READY;
 	case PART_MEMORY:
 		reload_take_memory(loading->reloader, reload);
-		return PART_TOUCH;
-	case PART_TOUCH:
-		reload_touch_memory(reload);
+		return PART_MORE;
+	case PART_MORE:
+		return reload_take_more(reload) ? PART_MORE : PART_FILL;
+	case PART_FILL:
+		reload_fill_memory(loading->reloader, reload);
 		break;
 	case PART_READY:
 		break;
@@ -318,6 +327,9 @@ run_next_part(struct conf_loading *loading)
 	}
 	loading->part = do_part(loading);
 	ev_timer_init(&loading->timer, on_turn, 0., 0.);
+	/* Clients and actors that wait come first: a turn later they would have waited
+	 * for the next part, too. */
+	ev_set_priority(&loading->timer, EV_MINPRI);
 	ev_timer_start(loading->reloader->loop, &loading->timer);
 }
 

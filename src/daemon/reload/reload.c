@@ -52,7 +52,11 @@ free_retired(struct reloader *reloader, bool all)
 	while (*link != NULL) {
 		struct retired *retired = *link;
 
-		if (!all && retired->users > 0) {
+		if (!all && (retired->users > 0 || !retired->has_rested)) {
+			/* Nor in the turn in which the ledger before is let go. */
+			if (!retired->has_rested)
+				post_tick(reloader->post);
+			retired->has_rested = true;
 			link = &retired->next;
 			continue;
 		}
@@ -110,7 +114,11 @@ reload_use_ledger(struct reloader *reloader, struct ledger *ledger)
 void
 reload_hand_over(struct reloader *reloader)
 {
-	for (uint32_t slot = 0; slot < reloader->actors->cap; slot++)
+	struct ledger_size size;
+
+	/* The table of actors may be larger: of an apply that failed. */
+	ledger_size(reloader->recording->ledger, &size);
+	for (uint32_t slot = 0; slot < size.slots; slot++)
 		record_slot(reloader->recording, slot);
 	record_facts(reloader->recording);
 	post_checkpoint(reloader->post);
@@ -231,6 +239,7 @@ prepare_apply(struct reloader *reloader, struct reload *reload, struct prepared 
               struct err *err)
 {
 	const struct conf *conf = reload->conf;
+	const struct coming coming = reload_coming(reload);
 	struct tables *tables = &ret->tables;
 	int r = tables_init(tables, reloader, conf, &reload->plan, err);
 
@@ -246,14 +255,7 @@ prepare_apply(struct reloader *reloader, struct reload *reload, struct prepared 
 	                   &reloader->sockets->mailboxes, err);
 	if (r == 0) {
 		r = metrics_open(reloader->metrics, conf, &tables->metrics_fd, err);
-		ret->ledger =
-		    r < 0 ? NULL
-		          : reload_new_ledger(
-		                reloader,
-		                &(const struct coming){.conf = conf,
-		                                       .n_added = reload->plan.n_added,
-		                                       .room = &reload->room},
-		                err);
+		ret->ledger = r < 0 ? NULL : reload_new_ledger(reloader, &coming, err);
 		if (ret->ledger != NULL)
 			return 0;
 		if (r == 0)

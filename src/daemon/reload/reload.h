@@ -44,6 +44,8 @@ struct reload {
 	struct conf_plan plan;
 	struct conf_reports reports; /* warnings, or the errors that prevent the reload */
 	struct ledger *room;         /* for it, made beforehand; or NULL */
+	/* The room has the core of this ledger_state(); 0: it has none. */
+	uint64_t room_state;
 };
 
 /* Read this file, NULL: supd's own, and compare; changes nothing.  With `loading` that
@@ -88,6 +90,7 @@ struct coming {
 	uint32_t n_added;     /* actors of it */
 	uint64_t seed;        /* of a core, where there is none yet */
 	struct ledger **room; /* NULL: there is none; the one that is used becomes NULL */
+	uint64_t room_state;  /* as in struct reload */
 };
 
 /* An empty ledger, to be a room for what comes.  NULL and a sentence. */

@@ -18,6 +18,7 @@ struct retired {
 	struct conf *conf;
 	uint64_t id;
 	uint32_t users;
+	bool has_rested; /* a turn has gone by since it was in force */
 };
 
 /* Memory that the steps need, taken before the first of them. */
@@ -34,11 +35,17 @@ struct tables {
  */
 int reload_compare(struct reloader *reloader, struct reload *reload, struct err *err);
 
-/* Have the memory taken that a ledger for it needs, as far as there is memory now. */
+/* Take the first part of the memory that a ledger for it needs, and then the next one;
+ * false: all is taken, or there is no more memory now. */
 void reload_take_memory(struct reloader *reloader, struct reload *reload);
+bool reload_take_more(struct reload *reload);
 
-/* Have that memory mapped, which would else be done in the midst of its use. */
-void reload_touch_memory(const struct reload *reload);
+/* Copy what is there into that memory: there is less to do in the turn of the apply where
+ * nothing happens before it.  Else it is copied once more. */
+void reload_fill_memory(struct reloader *reloader, struct reload *reload);
+
+/* What the configuration needs of a ledger; borrows. */
+struct coming reload_coming(struct reload *reload);
 
 /* Add one actor of a configuration to the tree. */
 void reload_add(struct reloader *reloader, const struct conf *conf, uint32_t index,

@@ -142,13 +142,10 @@ empty_ledger(const struct ledger_size *size, struct ledger **room, struct err *e
 		ledger_size(ledger, &had);
 		if (had.slots == size->slots && had.core_bytes == size->core_bytes) {
 			*room = NULL;
-			return ledger;
+			return ledger_complete(ledger, err);
 		}
 	}
-	ledger = ledger_new(size, err);
-	if (ledger != NULL)
-		ledger_touch(ledger);
-	return ledger;
+	return ledger_new(size, err);
 }
 
 /* A ledger for a core of that size: the present one, moved, or an empty one.  The one in
@@ -176,8 +173,17 @@ make_ledger(struct reloader *reloader, const struct core_size *core, uint64_t se
 struct ledger *
 reload_new_ledger(struct reloader *reloader, const struct coming *coming, struct err *err)
 {
+	const struct ledger *now = reloader->recording->ledger;
+	struct ledger *filled = coming->room_state == 0 ? NULL : *coming->room;
 	struct core_size core;
 
+	/* Actors that were added in this turn need more room. */
+	if (filled != NULL && coming->room_state == ledger_state(now) &&
+	    reloader->additions->posted.nodes == 0) {
+		*coming->room = NULL;
+		ledger_copy(filled, now);
+		return filled;
+	}
 	if (size_core(reloader, coming->conf, coming->n_added, &core, err) < 0)
 		return NULL;
 	return make_ledger(reloader, &core, coming->seed, coming->room, err);
@@ -194,21 +200,53 @@ reload_new_room(struct reloader *reloader, const struct coming *coming, struct e
 	return ledger_new(&size, err);
 }
 
-void
-reload_take_memory(struct reloader *reloader, struct reload *reload)
+struct coming
+reload_coming(struct reload *reload)
 {
-	const struct coming coming = {.conf = reload->conf,
-	                              .n_added = reload->plan.n_added};
-	struct err err;
-
-	reload->room = reload_new_room(reloader, &coming, &err);
+	return (struct coming){.conf = reload->conf,
+	                       .n_added = reload->plan.n_added,
+	                       .room = &reload->room,
+	                       .room_state = reload->room_state};
 }
 
 void
-reload_touch_memory(const struct reload *reload)
+reload_take_memory(struct reloader *reloader, struct reload *reload)
 {
-	if (reload->room != NULL)
-		ledger_touch(reload->room);
+	struct core_size core;
+	struct err err;
+
+	if (size_core(reloader, reload->conf, reload->plan.n_added, &core, &err) < 0)
+		return;
+	const struct ledger_size size = size_ledger(&core);
+	reload->room = ledger_begin(&size, &err);
+}
+
+bool
+reload_take_more(struct reload *reload)
+{
+	struct err err;
+	int r = reload->room == NULL ? 0 : ledger_take(reload->room, &err);
+
+	if (r < 0) {
+		ledger_free(reload->room);
+		reload->room = NULL;
+	}
+	return r > 0;
+}
+
+void
+reload_fill_memory(struct reloader *reloader, struct reload *reload)
+{
+	const struct coming coming = reload_coming(reload);
+	struct err err;
+
+	/* In the midst of a turn of the core there is nothing to be copied. */
+	if (post_is_stepping(reloader->post))
+		return;
+	struct ledger *filled = reload_new_ledger(reloader, &coming, &err);
+	ledger_free(reload->room);
+	reload->room = filled;
+	reload->room_state = ledger_state(reloader->recording->ledger);
 }
 
 int
