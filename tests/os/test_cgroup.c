@@ -137,6 +137,27 @@ START_TEST(a_tree_is_walked_to_its_end_and_goes_with_all_below_it)
 }
 END_TEST
 
+START_TEST(a_tree_that_is_too_deep_is_an_error_and_stays)
+{
+	char top[] = "/tmp/test_cgroup_deep.XXXXXX", path[256];
+	int depth = 0, len;
+
+	ck_assert_ptr_nonnull(mkdtemp(top));
+	len = snprintf(path, sizeof(path), "%s", top);
+	for (; depth < 40; depth++) {
+		len += snprintf(path + len, sizeof(path) - (size_t)len, "/d");
+		ck_assert_int_eq(mkdir(path, 0755), 0);
+	}
+	ck_assert_int_eq(cgroup_tree_remove(top), -ELOOP);
+	ck_assert_int_eq(access(path, F_OK), 0);
+	for (; depth > 0; depth--) {
+		ck_assert_int_eq(rmdir(path), 0);
+		*strrchr(path, '/') = '\0';
+	}
+	ck_assert_int_eq(rmdir(top), 0);
+}
+END_TEST
+
 START_TEST(controllers_are_enabled_all_the_way_down_and_those_that_are_there_are_known)
 {
 	struct containment c;
@@ -397,6 +418,7 @@ main(void)
 	tcase_set_timeout(plain, 60);
 	tcase_add_checked_fixture(plain, set_up, tear_down);
 	tcase_add_test(plain, a_tree_is_walked_to_its_end_and_goes_with_all_below_it);
+	tcase_add_test(plain, a_tree_that_is_too_deep_is_an_error_and_stays);
 	tcase_add_test(
 	    plain,
 	    controllers_are_enabled_all_the_way_down_and_those_that_are_there_are_known);
