@@ -5,6 +5,7 @@
 outage.py --bin DIRECTORY [-n ACTORS,...] [--kills N]   (see README.md)
 """
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -38,6 +39,21 @@ class Cgroup(Supd):
 
 # ---- asking ------------------------------------------------------------------------
 
+# Listens at the path that it is given, and does nothing but answer.
+ANSWERER = """
+import socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen(64)
+print(flush=True)
+while True:
+    client = server.accept()[0]
+    client.recv(4096)
+    client.sendall(b'{"parameters":{}}\\0')
+    client.close()
+"""
+
+
 def call(system, method, parameters, more=False):
     """The replies to one call, on a connection of its own."""
     request = {"method": "io.supd.Control." + method, "parameters": parameters}
@@ -69,6 +85,21 @@ def replies(stream):
 
 def ping(system):
     return next(call(system, "Ping", {}))
+
+
+@contextlib.contextmanager
+def answerer(system):
+    """A server that only answers, in the place of supd's control socket: how long a Ping takes
+    on this machine."""
+    path = os.path.join(system.dir, "run", "control.sock")
+    os.mkdir(os.path.dirname(path))
+    with subprocess.Popen([sys.executable, "-c", ANSWERER, path], stdout=subprocess.PIPE,
+                          start_new_session=True) as server:
+        try:
+            server.stdout.readline()
+            yield
+        finally:
+            server.kill()
 
 
 def told_ms(system):

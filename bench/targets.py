@@ -16,11 +16,11 @@ import time
 from dataclasses import dataclass
 
 import log
-from bench import Bare, Bench, GaveUp, PATIENCE_S, Supd, SupdLean, find_tools, go_first
+from bench import Bare, BareOverlap, Bench, GaveUp, PATIENCE_S, Supd, SupdLean, find_tools, go_first
 from bench import latencies, measure_idle, measure_start, measure_status, measure_stop
 from bench import measure_storm, now_ns, own_pids, pss_kib, raise_limits, restart_us, scratch
 from bench import wall_ms
-from outage import ping
+from outage import answerer, ping
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/lib"))
 from taken import mapped_kib, memory_files_kib
@@ -30,6 +30,10 @@ DESCRIPTORS = 20000
 MANY = 10000            # --many says how many there are in these rows
 SPARE = 1000            # processes that others may start meanwhile
 PR_SET_CHILD_SUBREAPER = 36
+
+class BareSessions(BareOverlap):
+    """Each child has a session of its own, as those of supd have."""
+    name = Bare.name
 
 
 class LeanInOrder(SupdLean):
@@ -75,6 +79,7 @@ ROWS = {
     "tail": Row("restart latency of 1,000 actors, p99 / p50", "{:.2f}", 2, 2),
     "busy": Row("restart latency, median of 100, beside three busy loops", "{:.0f} µs", 2, 2,
                 ratio=True),
+    "busy sessions": Row("… a session for each child of bare, too", "{:.0f} µs", ratio=True),
     "stop": Row("one after the other: stop of 5,000, `containment: session`", "{:.0f} ms", 900,
                 900),
     "status 1": Row("status of one among 1,000 (bare: `cat`)", "{:.2f} ms", 1.3, 1.3, ratio=True),
@@ -227,10 +232,10 @@ class Targets(Bench):
 
     # ---- the groups of rows --------------------------------------------------------------
 
-    def beside(self, n, samples):
+    def beside(self, n, samples, kinds=KINDS):
         """Restarts of systems that run beside each other: (system, µs of each restart)."""
         with contextlib.ExitStack() as stack:
-            systems = [stack.enter_context(self.started(kind, n)) for kind in KINDS]
+            systems = [stack.enter_context(self.started(kind, n)) for kind in kinds]
             if self.options.fifo:
                 go_first()
             yield from zip(systems, latencies(systems, samples))
@@ -252,8 +257,12 @@ class Targets(Bench):
     def busy(self):
         """With --fifo what measures is at SCHED_FIFO again once all systems have started."""
         with busy_loops(3):
-            for system, spent in self.beside(100, 200):
-                self.note("busy", system, statistics.median(spent))
+            for system, spent in self.beside(100, 200, (*KINDS, BareSessions)):
+                middle = statistics.median(spent)
+                if not isinstance(system, BareSessions):
+                    self.note("busy", system, middle)
+                if type(system) is not Bare:  # pylint: disable=unidiomatic-typecheck
+                    self.note("busy sessions", system, middle)
 
     def stop(self):
         for kind in (LeanInOrder, SessionInOrder):
@@ -289,21 +298,26 @@ class Targets(Bench):
                 if n == MANY:
                     self.note("metrics wall", system, wall)
 
+    def ping_in_storm(self, system):
+        since, todo = now_ns(), list(range(system.n))
+        with open(os.path.join(system.dir, "pids"), "w+", encoding="ascii") as pids:
+            pids.write("\n".join(map(str, system.results.pids())) + "\n")
+            pids.seek(0)
+            self.note("ping storm", system, longest_ping_ms(
+                system, [system.tools["storm"]],
+                lambda: not system.results.missing(todo, since), pids))
+
     def pings(self):
+        for system in self.each(MANY, (Bare,)):
+            with answerer(system):
+                self.ping_in_storm(system)
         for system in self.each(MANY):
             apply = system.supctl_argv("apply")
             self.note("ping same", system, longest_ping_ms(system, apply))
             is_changed = change_first(system, 1)
             self.note("ping diff", system, longest_ping_ms(system, system.supctl_argv("diff")))
             self.note("ping one", system, longest_ping_ms(system, apply, is_changed))
-            since, todo = now_ns(), list(range(system.n))
-            path = os.path.join(system.dir, "pids")
-            with open(path, "w+", encoding="ascii") as pids:
-                pids.write("\n".join(map(str, system.results.pids())) + "\n")
-                pids.seek(0)
-                self.note("ping storm", system, longest_ping_ms(
-                    system, [system.tools["storm"]],
-                    lambda: not system.results.missing(todo, since), pids))
+            self.ping_in_storm(system)
             self.note("ping metrics", system,
                       longest_ping_ms(system, system.supctl_argv("metrics")))
 
