@@ -254,16 +254,16 @@ def of_every_file(box):
     everything = box.path("everything.yaml")
     with open(everything, "w", encoding="utf8") as file:
         file.write(EVERYTHING)
-    environment = dict(os.environ, BOX=box.path("."), SHOP_DIR=box.path("."), DIR=box.path("."),
-                       PWD=os.path.abspath(TOP_SRC), CRAWLER_PORT="1", CRAWLER_BIN=box.path("."),
-                       CRAWLER_RUN=box.path("."))
+    variables = {"BOX": box.path("."), "SHOP_DIR": box.path("."), "DIR": box.path("."), "PWD": os.path.abspath(TOP_SRC),
+                 "CRAWLER_PORT": "1", "CRAWLER_BIN": box.path("."), "CRAWLER_RUN": box.path(".")}
+    environment = {**os.environ, **variables}
     examples = glob.glob(os.path.join(TOP_SRC, "examples", "*", "*.yaml"))
     check(len(examples) > 20, f"examples: {examples}")
     # Parts of a configuration, and files of tests with errors: refused, and no more.
     others = [*glob.glob(os.path.join(TOP_SRC, "examples", "*", "*", "*.yaml")),
               *glob.glob(os.path.join(TOP_SRC, "tests", "fuzz", "corpus", "*", "*.yaml"))]
     check(len(others) > 5, f"other files: {others}")
-    s = box.supd({"a": {}}, env=environment)
+    s = box.supd({"a": {}}, env=variables)
     before = s.guardian(), s.started("a")
     for path in (everything, os.path.join(TOP_SRC, "etc", "supd.yaml"), *examples, *others):
         # Root, in the directory of another user: --check refuses all files there.
