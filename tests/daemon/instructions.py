@@ -142,13 +142,13 @@ def listed(box):
     check(each <= 6000, f"{each} instructions for an actor")
 
 
-@test("figures of an actor that has failed take at most 30,000 instructions in supctl", timeout=120)
+@test("figures of an actor that has failed take at most 27,000 instructions in supctl", timeout=120)
 def figures(box):
     s, _ = begin(box)
     fail_all(s)
     each = (count_supctl(box, s.socket, "metrics") - count_supctl(box, s.socket, "ping")) // len(NAMES)
     comment(f"{each} instructions in supctl for the figures of an actor")
-    check(each <= 30000, f"{each} instructions for an actor")
+    check(each <= 27000, f"{each} instructions for an actor")
 
 
 main()

@@ -72,28 +72,29 @@ span_decode(struct span span, struct strbuf *out)
 {
 	static const char letters[UCHAR_MAX + 1] = {
 	    ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
-	const char *p = span.at;
+	const char *p = span.at, *from = p, *escape;
 	const char *end = span.at + span.len;
 
-	while (p < end) {
-		const char *escape = memchr(p, '\\', (size_t)(end - p));
-
-		if (escape == NULL || end - escape < 2) {
-			strbuf_add(out, p, (size_t)(end - p));
-			return;
-		}
-		strbuf_add_fixed(out, p, (size_t)(escape - p));
-		p = escape + 2;
+	if (span.len == 0)
+		return;
+	while ((escape = memchr(p, '\\', (size_t)(end - p))) != NULL &&
+	       end - escape > 1) {
 		const char letter = letters[(unsigned char)escape[1]];
-		if (escape[1] == 'u') {
-			size_t used;
+		size_t used = 0;
 
+		strbuf_add_fixed(out, from, (size_t)(escape - from));
+		from = p = escape + 2;
+		if (escape[1] == 'u') {
 			add_utf8(out, read_unicode(p, end, &used));
-			p += used;
+			from = p += used;
+		} else if (letter != '\0') {
+			strbuf_addc(out, letter);
 		} else {
-			strbuf_add_fixed(out, letter != '\0' ? &letter : escape + 1, 1);
+			/* A quote stands for itself, before what follows. */
+			from = escape + 1;
 		}
 	}
+	strbuf_add(out, from, (size_t)(end - from));
 }
 
 /* The text of the string, to be freed; NULL: no memory. */
