@@ -369,6 +369,30 @@ def calls_of_readers_without(box):
     read_by_others(box, 8, containment="session")
 
 
+@test("for a list with what many actors use the kernel adds up once, not once for each", timeout=60)
+def adds_up(box):
+    if not shutil.which("strace"):
+        raise Skip("needs strace")
+    s = many(box, 40)
+    with open(f"/proc/{s.pids['a0']}/cgroup", encoding="ascii") as file:
+        if "/actors/" not in file.read():
+            raise Skip("no cgroups here")
+    told = box.path("told")
+    with subprocess.Popen(["strace", "-o", told, "-p", str(s.guardian())], text=True,
+                          stderr=subprocess.PIPE) as tracer:
+        attached = tracer.stderr.readline()
+        listed = s.call("Status", resources=True)["actors"]
+        tracer.send_signal(signal.SIGINT)
+        # A signal that comes just before strace waits is seen after the next call.
+        s.until(lambda: s.call("Ping") and tracer.poll() is not None, "the end of strace")
+    if "attached" not in attached:
+        raise Skip("strace cannot trace")
+    check(len(listed) > 40, f"{len(listed)} actors")
+    check(lines(told, "/cpu.stat") >= 40, "the actors' own were not read")
+    above = lines(told, '"./cpu.stat"')
+    check(1 <= above <= 5, f"that of the cgroup above was read {above} times for 40 actors")
+
+
 @test("where the processes that read figures stand still the guardian reads them", timeout=60)
 def stand_still(box):
     s = many(box, 400, containment="session")

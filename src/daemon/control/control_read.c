@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "daemon/control/handlers.h"
+#include "daemon/processes/procs.h"
 #include "daemon/report/explain.h"
 #include "daemon/report/view.h"
 #include "daemon/state/engine.h"
@@ -33,6 +34,9 @@ handle_status(struct conn *conn)
 	} else if (!call_resolve(conn, &call->list)) {
 		return;
 	}
+	/* Else each actor's would go through what all others have used. */
+	if ((call->wanted & VIEW_RESOURCES) != 0 && call->list.n > 1)
+		procs_add_up(conn->control->uses.procs);
 	if (call->message.more)
 		list_begin(conn);
 	else

@@ -13,7 +13,6 @@
 #include "base/assert.h"
 #include "base/cleanup.h"
 #include "daemon/control/handlers.h"
-#include "daemon/processes/procs.h"
 #include "daemon/report/view.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/cause.h"
@@ -49,8 +48,6 @@ list_progress(struct conn *conn)
 	const size_t most = (call->wanted & VIEW_BRIEF) != 0 ? BRIEF_BYTES : 1;
 
 	clock.wanted = call->wanted;
-	if ((call->wanted & VIEW_RESOURCES) != 0)
-		procs_add_up(conn->control->uses.procs);
 	while (conn->busy && conn_unsent(conn) < CONTROL_OUT_PIECE) {
 		struct strbuf *out = reply_begin(conn);
 
