@@ -72,7 +72,8 @@ class Row:
 
 SIZES = {100: "100", 1000: "1,000", 5000: "5,000", MANY: "{many:,}", 19000: "19,000"}
 ACTS = {"same": "`apply` of nothing changed", "one": "`apply` of one changed actor",
-        "diff": "`diff`", "storm": "a storm of all", "metrics": "`supctl metrics`"}
+        "diff": "`diff`", "storm": "a storm of all", "metrics": "`supctl metrics`",
+        "stop": "`supctl stop` of all"}
 ROWS = {
     **{f"latency {n}": Row(f"restart latency, median of {size} actors", "{:.0f} µs", 1.25, 1.35,
                            ratio=True) for n, size in SIZES.items()},
@@ -320,6 +321,8 @@ class Targets(Bench):
             self.ping_in_storm(system)
             self.note("ping metrics", system,
                       longest_ping_ms(system, system.supctl_argv("metrics")))
+            self.note("ping stop", system,
+                      longest_ping_ms(system, system.supctl_argv("stop", "user")))
 
     def apply_often(self, system, times):
         for _ in range(times):
