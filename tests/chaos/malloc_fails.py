@@ -62,7 +62,7 @@ def verbs(s, new):
                 ["wait", "a"], ["start", "a"], ["suspend", "b"], ["resume", "b"],
                 ["signal", "WINCH", "b"], ["scale", "w", "3"], ["scale", "w", "2"],
                 ["add", new, "--", "sleep", "1000"], ["stop", new], ["delete", new],
-                ["restart", "g"], ["status", "--resources"],
+                ["restart", "g"], ["status", "g/*"],
                 ["check", "-c", s.file], ["watch", "nobody"])
 
 
