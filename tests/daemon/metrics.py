@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """Figures of supd and of its actors, as they are served at /metrics and by a call."""
+import contextlib
 import os
 import re
 import select
@@ -329,27 +330,36 @@ def calls_without(box):
     few(box, 11, containment="session")
 
 
-def read_by_others(box, most, **spec):
-    """Calls of the guardian for each actor, and of its readers."""
+@contextlib.contextmanager
+def traced(box, s, *options):
+    """Have strace write to the file that this gives what the guardian calls meanwhile."""
+    told = box.path("told")
     if not shutil.which("strace"):
         raise Skip("needs strace")
+    with subprocess.Popen(["strace", *options, "-o", told, "-p", str(s.guardian())], text=True,
+                          stderr=subprocess.PIPE) as tracer:
+        if "attached" not in tracer.stderr.readline():
+            raise Skip("strace cannot trace")
+        try:
+            yield told
+        finally:
+            tracer.send_signal(signal.SIGINT)
+            # A signal that comes just before strace waits is seen after the next call.
+            s.until(lambda: s.call("Ping") and tracer.poll() is not None, "the end of strace")
+
+
+def read_by_others(box, most, **spec):
+    """Calls of the guardian for each actor, and of its readers."""
     s = many(box, 200, **spec)
     count = count_calls(box, s)
     comment(f"{count / 200:.2f} calls of the guardian an actor")
     check(INSTRUMENTED or count <= 200, f"{count} calls of the guardian for 200 actors")
-    told, guardian = box.path("told"), s.guardian()
-    with subprocess.Popen(["strace", "-f", "-o", told, "-p", str(guardian)], text=True,
-                          stderr=subprocess.PIPE) as tracer:
-        if "attached" not in tracer.stderr.readline():
-            raise Skip("strace cannot trace")
+    with traced(box, s, "-f") as told:
         s.call("Metrics")
         # A reader may have ended by itself before it is killed.
         s.until(lambda: lines(told, " +++ ") == 2, "the ends of the readers")
-        tracer.send_signal(signal.SIGINT)
-        # A signal that comes just before strace waits is seen after the next call.
-        s.until(lambda: s.call("Ping") and tracer.poll() is not None, "the end of strace")
     with open(told, encoding="utf8", errors="replace") as file:
-        count = sum(" resumed>" not in line and not line.startswith(f"{guardian} ") for line in file)
+        count = sum(" resumed>" not in line and not line.startswith(f"{s.guardian()} ") for line in file)
     comment(f"{count / 200:.2f} calls of readers an actor")
     check(INSTRUMENTED or count <= most * 200 + 200, f"{count} calls of readers for 200 actors")
 
@@ -371,22 +381,12 @@ def calls_of_readers_without(box):
 
 @test("for a list with what many actors use the kernel adds up once, not once for each", timeout=60)
 def adds_up(box):
-    if not shutil.which("strace"):
-        raise Skip("needs strace")
     s = many(box, 40)
     with open(f"/proc/{s.pids['a0']}/cgroup", encoding="ascii") as file:
         if "/actors/" not in file.read():
             raise Skip("no cgroups here")
-    told = box.path("told")
-    with subprocess.Popen(["strace", "-o", told, "-p", str(s.guardian())], text=True,
-                          stderr=subprocess.PIPE) as tracer:
-        attached = tracer.stderr.readline()
+    with traced(box, s) as told:
         listed = s.call("Status", resources=True)["actors"]
-        tracer.send_signal(signal.SIGINT)
-        # A signal that comes just before strace waits is seen after the next call.
-        s.until(lambda: s.call("Ping") and tracer.poll() is not None, "the end of strace")
-    if "attached" not in attached:
-        raise Skip("strace cannot trace")
     check(len(listed) > 40, f"{len(listed)} actors")
     check(lines(told, "/cpu.stat") >= 40, "the actors' own were not read")
     above = lines(told, '"./cpu.stat"')
