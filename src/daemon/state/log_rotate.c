@@ -67,16 +67,6 @@ exchange(const char *path, int fd)
 int
 log_set_aside(const char *path, int fd, const struct conf_log *limits)
 {
-	struct sink sink = {
-	    .target = FEED_TO_FILE,
-	    .path = (char *)(uintptr_t)path,
-	    .log = {.max_size = limits->max_size,
-	            .total = limits->total,
-	            .max_age_ms =
-	                limits->max_age_ms == DURATION_INFINITE ? 0 : limits->max_age_ms,
-	            .keep = limits->keep},
-	    .fd = -1,
-	};
 	struct stat own, inherited;
 	const bool is_shared =
 	    fstat(fd, &own) == 0 && fstat(STDERR_FILENO, &inherited) == 0 &&
@@ -84,6 +74,16 @@ log_set_aside(const char *path, int fd, const struct conf_log *limits)
 
 	if (is_shared && limits->keep == 0)
 		return ftruncate(fd, 0) < 0 ? -errno : 0;
-	int r = sink_rotate(&sink);
+	struct sink *sink = sink_new(
+	    FEED_TO_FILE, path,
+	    &(const struct feed_log){
+	        .max_size = limits->max_size,
+	        .total = limits->total,
+	        .max_age_ms =
+	            limits->max_age_ms == DURATION_INFINITE ? 0 : limits->max_age_ms,
+	        .keep = limits->keep,
+	    });
+	int r = sink == NULL ? -ENOMEM : sink_rotate(sink);
+	sink_free(sink);
 	return r == 0 && is_shared ? exchange(path, fd) : r;
 }

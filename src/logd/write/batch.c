@@ -239,7 +239,8 @@ batch_resume(struct batch *batch, const struct batch_source *source)
 
 	if (record->phase != BATCH_TAKING)
 		return 1;
-	if (record->key != source->key || record->pipe != source->pipe)
+	if (record->key != batch->state->entries[source->entry].key ||
+	    record->pipe != source->pipe)
 		return 0;
 	(void)take_out(batch, source->fd);
 	return 1;
@@ -338,7 +339,7 @@ take(struct batch *batch, const struct batch_source *source, size_t len, size_t 
 	const struct state_entry *entry = &batch->state->entries[source->entry];
 
 	record->entry = source->entry;
-	record->key = source->key;
+	record->key = entry->key;
 	record->pipe = source->pipe;
 	record->length = len;
 	record->total = entry->total + len;

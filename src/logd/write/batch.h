@@ -33,7 +33,6 @@ struct batch {
 struct batch_source {
 	int fd;
 	uint32_t entry;
-	uint64_t key;
 	uint64_t pipe; /* its inode */
 };
 

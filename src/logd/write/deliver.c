@@ -147,7 +147,7 @@ next_file(struct delivery *delivery, struct piece *piece)
 		sink_pack_stop(sink);
 		r = sink_rotate(sink);
 	}
-	sink->rotate_error = r == -EBUSY ? 0 : r;
+	sink->rotate_error = (int16_t)(r == -EBUSY ? 0 : r);
 	if (r < 0) {
 		piece->format.room = UINT64_MAX;
 		return 0;

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -201,14 +202,21 @@ display_line(struct display *display, const struct stream *stream, const char *t
 static void
 keep_part(struct display *display, struct stream *stream, const char *data, size_t len)
 {
-	while (len > 0) {
-		const size_t room = DISPLAY_LINE_MAX - stream->line.len;
-		const size_t n = len < room ? len : room;
+	const char *end = data + len;
 
-		strbuf_add(&stream->line, data, n);
-		data += n;
-		len -= n;
-		if (stream->line.len == DISPLAY_LINE_MAX || stream->line.failed)
+	while (data < end) {
+		struct strbuf *line = stream->line;
+
+		if (line == NULL)
+			line = stream->line = calloc(1, sizeof(*line));
+		if (line == NULL)
+			return;
+		line->limit = DISPLAY_LINE_MAX;
+		len = DISPLAY_LINE_MAX - line->len;
+		len = len < (size_t)(end - data) ? len : (size_t)(end - data);
+		strbuf_add(line, data, len);
+		data += len;
+		if (line->len == DISPLAY_LINE_MAX || line->failed)
 			display_end_line(display, stream);
 	}
 }
@@ -229,7 +237,7 @@ display_take(struct display *display, struct stream *stream, const char *data, s
 			keep_part(display, stream, data, (size_t)(end - data));
 			return;
 		}
-		if (stream->line.len == 0 && newline - data <= DISPLAY_LINE_MAX) {
+		if (stream->line == NULL && newline - data <= DISPLAY_LINE_MAX) {
 			display_line(display, stream, data, (size_t)(newline - data));
 		} else {
 			keep_part(display, stream, data, (size_t)(newline - data));
@@ -243,10 +251,20 @@ display_take(struct display *display, struct stream *stream, const char *data, s
 void
 display_end_line(struct display *display, struct stream *stream)
 {
-	if (stream->line.len > 0)
-		display_line(display, stream, strbuf_str(&stream->line),
-		             stream->line.len);
-	strbuf_clear(&stream->line);
+	if (stream->line != NULL)
+		display_line(display, stream, strbuf_str(stream->line),
+		             stream->line->len);
+	display_forget_line(stream);
+}
+
+/* Nothing was begun. */
+void
+display_forget_line(struct stream *stream)
+{
+	if (stream->line != NULL)
+		strbuf_done(stream->line);
+	free(stream->line);
+	stream->line = NULL;
 }
 
 /* Show a line of supd's own, with its level of syslog(3). */

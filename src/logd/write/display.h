@@ -35,6 +35,7 @@ void display_set(struct display *display, uint32_t look, uint32_t width);
 void display_take(struct display *display, struct stream *stream, const char *data,
                   size_t len);
 void display_end_line(struct display *display, struct stream *stream);
+void display_forget_line(struct stream *stream);
 void display_say(struct display *display, int priority, const char *text);
 bool display_is_full(const struct display *display);
 bool display_flush(struct display *display);

@@ -66,14 +66,14 @@ enum feed_kind { FEED_MAP(AS_ENUM) FEED_KIND_MAX };
 	X(FEED_STDOUT, "stdout") \
 	X(FEED_STDERR, "stderr") \
 	X(FEED_OUTPUT, "output")
-enum feed_stream { FEED_STREAM_MAP(AS_ENUM) FEED_STREAM_MAX };
+enum feed_stream { FEED_STREAM_MAP(AS_ENUM) FEED_STREAM_MAX } ONE_BYTE;
 
 #define FEED_TARGET_MAP(X)            \
 	X(FEED_TO_FILE, "file")       \
 	X(FEED_TO_JOURNAL, "journal") \
 	X(FEED_TO_SYSLOG, "syslog")   \
 	X(FEED_TO_STDOUT, "stdout")
-enum feed_target { FEED_TARGET_MAP(AS_ENUM) FEED_TARGET_MAX };
+enum feed_target { FEED_TARGET_MAP(AS_ENUM) FEED_TARGET_MAX } ONE_BYTE;
 
 /* How output is shown on our standard output. */
 enum feed_look {
@@ -84,7 +84,12 @@ enum feed_look {
 
 /* Is the output of a stream shown?  What is not read in time is left out, or waited for.
  */
-enum feed_shown { FEED_SHOWN_NOT, FEED_SHOWN_IN_TIME, FEED_SHOWN_ALL, FEED_SHOWN_MAX };
+enum feed_shown {
+	FEED_SHOWN_NOT,
+	FEED_SHOWN_IN_TIME,
+	FEED_SHOWN_ALL,
+	FEED_SHOWN_MAX
+} ONE_BYTE;
 
 #define FEED_AS_BEFORE UINT64_MAX
 

@@ -105,7 +105,7 @@ static void
 await_rest(struct logd *logd, struct stream *stream, size_t left)
 {
 	flow_leave(logd, stream);
-	stream->left = left;
+	stream->left = (uint32_t)left;
 	stream->pause = PAUSE_FIRST;
 	if (watch_stream(logd, stream, EPOLLIN | EPOLLET) == 0)
 		stream->place = STREAM_PARTIAL;
@@ -120,7 +120,7 @@ flow_start(struct logd *logd, struct stream *stream)
 	stream->place = STREAM_ENDED;
 	if (logd->stopping) {
 		stream->flush = true;
-		stream->owed = batch_pipe_fill(stream->source.fd);
+		stream->owed = (uint32_t)batch_pipe_fill(stream->source.fd);
 	}
 	stream->pause = PAUSE_FIRST;
 	/* What a log process before us had begun with the file is to be ended, too. */
@@ -135,14 +135,10 @@ flow_start(struct logd *logd, struct stream *stream)
 static void
 measure(struct stream *stream)
 {
-	int size = 0;
-
-	if (stream->size == 0)
-		size = fcntl(stream->source.fd, F_GETPIPE_SZ);
-	if (size > 0)
-		stream->size = (size_t)size;
-	else if (stream->size == 0)
-		stream->size = SIZE_LEAST;
+	if (stream->size != 0)
+		return;
+	const int size = fcntl(stream->source.fd, F_GETPIPE_SZ);
+	stream->size = size > 0 ? (uint32_t)size : SIZE_LEAST;
 }
 
 /* epoll says that the pipe has data, or has lost its last writer. */
@@ -197,14 +193,14 @@ enlarge(struct logd *logd, struct stream *stream)
 	stream->large = true;
 	logd->n_large++;
 	if (size > 0)
-		stream->size = (size_t)size;
+		stream->size = (uint32_t)size;
 }
 
 /* All that it held when we were told to end is written. */
 static void
 settle_stop(struct stream *stream, size_t taken, size_t left)
 {
-	stream->owed -= taken < stream->owed ? taken : stream->owed;
+	stream->owed -= taken < stream->owed ? (uint32_t)taken : stream->owed;
 	if (stream->owed == 0 || left == 0)
 		stream->done = true;
 }
@@ -319,7 +315,7 @@ deliver_one(struct logd *logd, struct stream *stream)
 		stream->place = STREAM_WAITING;
 		return;
 	}
-	if (sink->error != 0 && sink->retry_ms > clock_mono_ms()) {
+	if (sink->error != 0 && sink->due_ms > clock_mono_ms()) {
 		do_without(logd, stream, fill);
 		return;
 	}
@@ -435,7 +431,7 @@ flow_show(struct logd *logd)
 	const bool was_full = display_is_full(display);
 	const bool has_rest = display_flush(display);
 	struct epoll_event event = {.events = EPOLLOUT, .data.u64 = ABOUT_SHOW};
-	struct stream *stream;
+	struct stream *stream = NULL;
 
 	if (display->fd < 0)
 		display->is_watched = false;
@@ -445,7 +441,7 @@ flow_show(struct logd *logd)
 		display->is_watched = has_rest;
 	if (!was_full || display_is_full(display))
 		return;
-	TAILQ_FOREACH (stream, &logd->table.all, all) {
+	while ((stream = stream_table_next(&logd->table, stream)) != NULL) {
 		if (stream->place == STREAM_WAITING && stream->sink->error == 0)
 			flow_make_ready(logd, stream);
 	}
@@ -455,15 +451,15 @@ flow_show(struct logd *logd)
 void
 flow_stop(struct logd *logd)
 {
-	struct stream *stream;
+	struct stream *stream = NULL;
 
 	logd->stopping = true;
-	TAILQ_FOREACH (stream, &logd->table.all, all) {
+	while ((stream = stream_table_next(&logd->table, stream)) != NULL) {
 		stream->flush = true;
-		stream->owed = batch_pipe_fill(stream->source.fd);
+		stream->owed = (uint32_t)batch_pipe_fill(stream->source.fd);
 		/* Once more, at once, before it is given up. */
 		if (is_hopeless(stream->sink))
-			stream->sink->retry_ms = 0;
+			stream->sink->due_ms = 0;
 		if (stream->place != STREAM_WAITING || stream->sink->error == 0 ||
 		    is_hopeless(stream->sink))
 			flow_make_ready(logd, stream);

@@ -164,13 +164,13 @@ intake_show_kept(struct logd *logd)
 static void
 end(struct logd *logd)
 {
-	struct stream *stream;
+	struct stream *stream = NULL;
 
 	if (logd->pending)
 		batch_give_up(&logd->delivery.batch);
 	logd->pending = false;
 	logd->complete = true;
-	TAILQ_FOREACH (stream, &logd->table.all, all) {
+	while ((stream = stream_table_next(&logd->table, stream)) != NULL) {
 		if (stream->round != logd->instance)
 			drop(logd, stream);
 	}

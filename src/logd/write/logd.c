@@ -133,11 +133,11 @@ take_events(struct logd *logd, uint64_t until_ns)
 static bool
 is_over(const struct logd *logd)
 {
-	const struct stream *stream;
+	const struct stream *stream = NULL;
 
 	if (!logd->stopping || (!logd->complete && !logd->alone))
 		return false;
-	TAILQ_FOREACH (stream, &logd->table.all, all) {
+	while ((stream = stream_table_next(&logd->table, stream)) != NULL) {
 		if (!stream->done)
 			return false;
 	}

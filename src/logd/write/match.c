@@ -162,9 +162,8 @@ match_tell(struct logd *logd, struct stream *stream)
 {
 	const struct state_entry *entry = &logd->state.entries[stream->source.entry];
 	/* Not in logd->message: what was said last may be needed still. */
-	const struct feed_message message = {.kind = FEED_MATCH,
-	                                     .key = stream->source.key,
-	                                     .match_from = entry->match_from};
+	const struct feed_message message = {
+	    .kind = FEED_MATCH, .key = entry->key, .match_from = entry->match_from};
 
 	if (!stream->match_owed)
 		return;
@@ -180,10 +179,10 @@ match_tell(struct logd *logd, struct stream *stream)
 void
 match_tell_all(struct logd *logd)
 {
-	struct stream *stream;
+	struct stream *stream = NULL;
 
 	logd->match_owed = false;
-	TAILQ_FOREACH (stream, &logd->table.all, all)
+	while ((stream = stream_table_next(&logd->table, stream)) != NULL)
 		match_tell(logd, stream);
 	logd_watch_feed(logd);
 }

@@ -6,11 +6,42 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "os/self/fd.h"
+
+/* A sink without streams, not open yet; NULL: without memory. */
+struct sink *
+sink_new(enum feed_target target, const char *path, const struct feed_log *log)
+{
+	const size_t size = strlen(path) + 1;
+	struct sink *sink = calloc(1, sizeof(*sink) + size);
+
+	if (sink == NULL)
+		return NULL;
+	*sink = (struct sink){.target = target, .log = *log, .fd = -1};
+	memcpy(sink->path, path, size);
+	TAILQ_INIT(&sink->streams);
+	return sink;
+}
+
+/* Let go of a sink that no stream goes to. */
+void
+sink_free(struct sink *sink)
+{
+	if (sink == NULL)
+		return;
+	if (sink->packer > 0) {
+		sink_pack_stop(sink);
+		sink_tidy(sink);
+	}
+	sink_close(sink);
+	free(sink);
+}
 
 static int
 open_file(struct sink *sink, struct stat *ret)

@@ -20,26 +20,31 @@ TAILQ_HEAD(sinks, sink);
 TAILQ_HEAD(streams, stream);
 
 struct sink {
-	enum feed_target target;
-	char *path;
 	struct feed_log log;
 	struct streams streams;
-	int fd; /* -1: closed */
 	uint64_t device, inode;
 	TAILQ_ENTRY(sink) by_use; /* in the list of sinks that may be open */
 	TAILQ_ENTRY(sink) by_trouble;
-	bool in_use, in_trouble;
-	int error;        /* errno; 0: all is well */
-	int told;         /* the error that was told last */
-	int rotate_error; /* why the file could not be set aside last time; 0: no error */
-	int rotate_told, pack_told;
-	bool pack_due; /* something was set aside */
-	uint32_t pause_ms;
-	uint64_t retry_ms;
-	uint64_t calm_ms; /* when a trouble that has ended is told to be over */
+	/* with an error: when it is tried again; without: when a trouble that has ended
+	 * is told to be over */
+	uint64_t due_ms;
 	uint64_t aged_ms; /* when max_age was looked at last */
+	int fd;           /* -1: closed */
 	pid_t packer;     /* it compresses this log; 0: none */
+	uint32_t pause_ms;
+	int16_t error;        /* errno; 0: all is well */
+	int16_t told;         /* the error that was told last */
+	int16_t rotate_error; /* why the file was not set aside last time; 0: no error */
+	int16_t rotate_told, pack_told;
+	enum feed_target target;
+	bool in_use, in_trouble;
+	bool pack_due; /* something was set aside */
+	char path[];
 };
+
+struct sink *sink_new(enum feed_target target, const char *path,
+                      const struct feed_log *log);
+void sink_free(struct sink *sink);
 
 /* Files. */
 int sink_open(struct sink *sink, uint64_t *ret_size);

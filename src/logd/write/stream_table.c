@@ -18,7 +18,6 @@ int
 stream_table_open(struct stream_table *table, struct state *state)
 {
 	*table = (struct stream_table){.state = state};
-	TAILQ_INIT(&table->all);
 	/* Only the pages that are used become memory. */
 	table->by_entry = calloc(STATE_STREAMS_MAX, sizeof(struct stream *));
 	table->sink_at = calloc(STATE_STREAMS_MAX, sizeof(struct sink *));
@@ -33,9 +32,8 @@ static void
 stream_free(struct stream *stream)
 {
 	match_done(stream);
-	strbuf_done(&stream->line);
+	display_forget_line(stream);
 	fd_close(&stream->source.fd);
-	free(stream->actor);
 	free(stream);
 }
 
@@ -45,9 +43,9 @@ stream_table_close(struct stream_table *table)
 {
 	struct stream *stream;
 
-	while ((stream = TAILQ_FIRST(&table->all)) != NULL) {
-		/* The state keeps what it knows of the stream. */
-		TAILQ_REMOVE(&table->all, stream, all);
+	/* The state keeps what it knows of the streams. */
+	while ((stream = stream_table_next(table, NULL)) != NULL) {
+		table->by_entry[stream->source.entry] = NULL;
 		stream_free(stream);
 	}
 	for (uint32_t i = 0; i < table->n_sinks; i++)
@@ -66,6 +64,19 @@ stream_table_find(const struct stream_table *table, uint64_t key)
 
 	return map_get(&table->state->by_key, key, &entry) ? table->by_entry[entry]
 	                                                   : NULL;
+}
+
+/* The stream behind the last that was looked at; NULL: the first one, or there is none.
+ */
+struct stream *
+stream_table_next(const struct stream_table *table, const struct stream *last)
+{
+	const uint32_t n = table->state->head->used;
+	uint32_t entry = last == NULL ? 0 : last->source.entry + 1;
+
+	while (entry < n && table->by_entry[entry] == NULL)
+		entry++;
+	return entry < n ? table->by_entry[entry] : NULL;
 }
 
 /* The sink that a message names; a new one where there is none.  0 or -errno. */
@@ -87,18 +98,8 @@ find_sink(struct stream_table *table, const struct feed_message *message,
 	}
 	if (table->n_sinks == STATE_STREAMS_MAX)
 		return -ENOSPC;
-	sink = calloc(1, sizeof(*sink));
-	if (sink == NULL)
-		return -ENOMEM;
-	*sink = (struct sink){
-	    .target = message->target,
-	    .log = message->log,
-	    .fd = -1,
-	    .path = strdup(path),
-	};
-	TAILQ_INIT(&sink->streams);
-	if (sink->path == NULL ||
-	    map_put_name(&table->sinks, sink->path, table->n_sinks) < 0) {
+	sink = sink_new((enum feed_target)message->target, path, &message->log);
+	if (sink == NULL || map_put_name(&table->sinks, sink->path, table->n_sinks) < 0) {
 		sink_free(sink);
 		return -ENOMEM;
 	}
@@ -132,21 +133,6 @@ leave_sink(struct stream_table *table, struct stream *stream)
 	return sink;
 }
 
-/* Let go of a sink that no stream goes to. */
-void
-sink_free(struct sink *sink)
-{
-	if (sink == NULL)
-		return;
-	if (sink->packer > 0) {
-		sink_pack_stop(sink);
-		sink_tidy(sink);
-	}
-	sink_close(sink);
-	free(sink->path);
-	free(sink);
-}
-
 static void
 set_life(const struct stream_table *table, struct stream *stream,
          const struct feed_message *message)
@@ -154,7 +140,7 @@ set_life(const struct stream_table *table, struct stream *stream,
 	stream->incarnation = message->incarnation;
 	stream->generation = message->generation;
 	stream->pid = message->pid;
-	stream->name = message->stream;
+	stream->name = (enum feed_stream)message->stream;
 	stream->shown = (enum feed_shown)message->show;
 	stream->colour = message->colour;
 	match_take(table->state, stream, message);
@@ -165,33 +151,28 @@ int
 stream_table_add(struct stream_table *table, const struct feed_message *message, int fd,
                  struct stream **ret)
 {
-	struct stream *stream = calloc(1, sizeof(*stream));
+	const char *actor = feed_actor(message);
+	struct stream *stream = calloc(1, sizeof(*stream) + strlen(actor) + 1);
 	struct sink *sink;
 	struct stat st;
 
 	if (stream == NULL)
 		return -ENOMEM;
-	stream->actor = strdup(feed_actor(message));
-	int r = stream->actor == NULL ? -ENOMEM : 0;
-	if (r == 0 && fstat(fd, &st) < 0)
-		r = -errno;
+	int r = fstat(fd, &st) < 0 ? -errno : 0;
 	if (r == 0)
 		r = state_find(table->state, message->key, &stream->source.entry);
 	if (r == 0)
 		r = find_sink(table, message, &sink);
 	if (r < 0) {
-		free(stream->actor);
 		free(stream);
 		return r;
 	}
 	stream->source.fd = fd;
-	stream->source.key = message->key;
 	stream->source.pipe = st.st_ino;
 	stream->sink = sink;
-	stream->line = STRBUF(DISPLAY_LINE_MAX);
+	memcpy(stream->actor, actor, strlen(actor) + 1);
 	set_life(table, stream, message);
 	TAILQ_INSERT_TAIL(&sink->streams, stream, by_sink);
-	TAILQ_INSERT_TAIL(&table->all, stream, all);
 	table->by_entry[stream->source.entry] = stream;
 	table->n_streams++;
 	*ret = stream;
@@ -207,27 +188,15 @@ stream_table_change(struct stream_table *table, struct stream *stream,
                     const struct feed_message *message, struct sink **ret_unused)
 {
 	struct sink *sink;
-	char *actor = NULL;
 
 	*ret_unused = NULL;
-	if (strcmp(stream->actor, feed_actor(message)) != 0) {
-		actor = strdup(feed_actor(message));
-		if (actor == NULL)
-			return -ENOMEM;
-	}
 	int r = find_sink(table, message, &sink);
-	if (r < 0) {
-		free(actor);
+	if (r < 0)
 		return r;
-	}
 	if (sink != stream->sink) {
 		*ret_unused = leave_sink(table, stream);
 		stream->sink = sink;
 		TAILQ_INSERT_TAIL(&sink->streams, stream, by_sink);
-	}
-	if (actor != NULL) {
-		free(stream->actor);
-		stream->actor = actor;
 	}
 	set_life(table, stream, message);
 	return 0;
@@ -242,10 +211,9 @@ stream_table_remove(struct stream_table *table, struct stream *stream)
 {
 	struct sink *unused = leave_sink(table, stream);
 
-	TAILQ_REMOVE(&table->all, stream, all);
 	table->by_entry[stream->source.entry] = NULL;
 	table->n_streams--;
-	state_drop(table->state, stream->source.key);
+	state_drop(table->state, table->state->entries[stream->source.entry].key);
 	stream_free(stream);
 	return unused;
 }

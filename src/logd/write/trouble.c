@@ -51,17 +51,17 @@ trouble_begin(struct logd *logd, struct sink *sink, int error)
 	if (error == EAGAIN)
 		pause_ms = PAUSE_FULL_MS;
 	sink->pause_ms = pause_ms;
-	sink->retry_ms = clock_mono_ms() + pause_ms;
-	sink->error = error;
+	sink->due_ms = clock_mono_ms() + pause_ms;
+	sink->error = (int16_t)error;
 	enter(logd, sink);
 	trouble_tell(logd);
 }
 
-/* As the guardian was told of the stream: an errno, 0: its file is written. */
-static int32_t *
-told_of(const struct logd *logd, const struct stream *stream)
+/* What outlives us of the stream. */
+static struct state_entry *
+entry_of(const struct logd *logd, const struct stream *stream)
 {
-	return &logd->state.entries[stream->source.entry].blocked;
+	return &logd->state.entries[stream->source.entry];
 }
 
 /* A piece of the stream was written: if there was trouble, in this life of the log
@@ -70,14 +70,15 @@ void
 trouble_end(struct logd *logd, struct sink *sink, const struct stream *written)
 {
 	struct stream *stream;
+	const bool is_told = entry_of(logd, written)->blocked != 0;
 
-	if (sink->error == 0 && (*told_of(logd, written) == 0 || sink->in_trouble))
+	if (sink->error == 0 && (!is_told || sink->in_trouble))
 		return;
-	if (sink->told != 0 || *told_of(logd, written) != 0)
-		sink->calm_ms = clock_mono_ms() + CALM_MS;
+	sink->due_ms = 0;
+	if (sink->told != 0 || is_told)
+		sink->due_ms = clock_mono_ms() + CALM_MS;
 	enter(logd, sink);
 	sink->error = 0;
-	sink->retry_ms = 0;
 	sink->pause_ms = 0;
 	TAILQ_FOREACH (stream, &sink->streams, by_sink) {
 		if (stream->place == STREAM_WAITING)
@@ -123,18 +124,18 @@ make_sentence(const struct sink *sink, char *ret, size_t size)
 static int
 tell_stream(struct logd *logd, struct sink *sink, const struct stream *stream)
 {
-	int32_t *told = told_of(logd, stream);
+	struct state_entry *entry = entry_of(logd, stream);
 	char sentence[PATH_MAX + 128] = "";
 
-	if (*told == sink->error && sink->told == sink->error)
+	if (entry->blocked == sink->error && sink->told == sink->error)
 		return 0;
 	if (sink->told != sink->error)
 		make_sentence(sink, sentence, sizeof(sentence));
 	/* Of what a log process before this told the words alone are new. */
-	int r = say(logd, sink, *told != sink->error ? stream->source.key : 0,
+	int r = say(logd, sink, entry->blocked != sink->error ? entry->key : 0,
 	            sink->error, sentence);
 	if (r == 0)
-		*told = sink->told = sink->error;
+		entry->blocked = sink->told = sink->error;
 	return r;
 }
 
@@ -142,7 +143,7 @@ tell_stream(struct logd *logd, struct sink *sink, const struct stream *stream)
 static bool
 is_calming(const struct sink *sink)
 {
-	return sink->error == 0 && clock_mono_ms() < sink->calm_ms;
+	return sink->error == 0 && clock_mono_ms() < sink->due_ms;
 }
 
 /* Tell of all streams of a sink.  A socket that is full is no news. */
@@ -222,7 +223,7 @@ trouble_packed(struct logd *logd, struct sink *sink, int error)
 		if (say(logd, sink, 0, error, sentence) < 0)
 			return;
 	}
-	sink->pack_told = error;
+	sink->pack_told = (int16_t)error;
 }
 
 /* The streams of a sink try again; also those that have only to write how much of their
@@ -252,10 +253,8 @@ trouble_wake(struct logd *logd, uint64_t now_ms)
 	bool is_over = false;
 
 	TAILQ_FOREACH (sink, &logd->troubled, by_trouble) {
-		const uint64_t at_ms = sink->error == 0 ? sink->calm_ms : sink->retry_ms;
-
-		if (at_ms > now_ms)
-			next = at_ms < next ? at_ms : next;
+		if (sink->due_ms > now_ms)
+			next = sink->due_ms < next ? sink->due_ms : next;
 		else if (sink->error == 0)
 			is_over = true;
 		else
