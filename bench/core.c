@@ -128,7 +128,7 @@ main(int argc, char **argv)
 	grow(&bench);
 	measured(&bench, cycles);
 	printf("%" PRIu32 " events, %zu bytes\n", cycles * CYCLE_EVENTS,
-	       core_snapshot_bytes(bench.core));
+	       (size_t)core_used(bench.core).first);
 	free(bench.lives);
 	free(bench.workers);
 	free(memory);

@@ -184,7 +184,7 @@ enum action_kind { ACTION_KIND_MAP(AS_ENUM) ACTION_KIND_MAX };
 	X(HOOK_REASON_START, "start")     \
 	X(HOOK_REASON_RESTART, "restart") \
 	X(HOOK_REASON_STOP, "stop")
-enum hook_reason { HOOK_REASON_MAP(AS_ENUM) HOOK_REASON_MAX };
+enum hook_reason { HOOK_REASON_MAP(AS_ENUM) HOOK_REASON_MAX } ONE_BYTE;
 
 /* What became of a waiting command. */
 enum reply_result {
@@ -202,6 +202,7 @@ enum reply_result {
 struct hook_call {
 	enum hook hook;
 	enum hook_reason reason;
+	uint8_t unused[2]; /* instead of padding */
 	struct cause origin_cause;
 };
 
@@ -289,6 +290,11 @@ struct core_size {
 	uint32_t watches; /* of all actors together */
 };
 
+/* What counts of the block of a core: its first bytes, and so many from `later_at` on. */
+struct core_used {
+	uint64_t first, later_at, later;
+};
+
 struct core;
 
 extern const char *const node_state_names[];
@@ -359,7 +365,7 @@ int core_compare_order(const struct core *core, struct ref a, struct ref b);
 struct ref core_unmet_next(const struct core *core, struct ref ref, uint32_t need,
                            struct ref prev);
 struct ref core_scope_next(const struct core *core, struct ref child, struct ref prev);
-size_t core_snapshot_bytes(const struct core *core);
+struct core_used core_used(const struct core *core);
 const char *core_check(const struct core *core);
 
 #endif

@@ -45,7 +45,11 @@ enum restart_kind { RESTART_KIND_MAP(AS_ENUM) RESTART_KIND_MAX } ONE_BYTE;
 struct last_end {
 	bool is_known; /* false: no process has ended yet */
 	bool overdue;  /* it had not stopped in time, and was killed */
-	struct cause cause;
+	/* of the cause; the others are of no end of a process */
+	enum cause_kind kind;
+	bool core;
+	uint8_t signal, unused;
+	int16_t code;
 	uint64_t at_ms;
 };
 

@@ -67,7 +67,7 @@ enum directive { DIRECTIVE_MAP(AS_ENUM) DIRECTIVE_MAX };
 	X(CAUSE_INTENSITY, "intensity")         \
 	X(CAUSE_UNKILLABLE, "unkillable")       \
 	X(CAUSE_UNKNOWN, "unknown")
-enum cause_kind { CAUSE_KIND_MAP(AS_ENUM) CAUSE_KIND_MAX };
+enum cause_kind { CAUSE_KIND_MAP(AS_ENUM) CAUSE_KIND_MAX } ONE_BYTE;
 
 #define PRESET_MAP(X)                  \
 	X(PRESET_LIST, "")             \
@@ -113,7 +113,7 @@ enum when_empty { WHEN_EMPTY_MAP(AS_ENUM) WHEN_EMPTY_MAX };
 	X(HOOK_POST_RESTART, "post_restart") \
 	X(HOOK_PRE_STOP, "pre_stop")         \
 	X(HOOK_POST_STOP, "post_stop")
-enum hook { HOOK_MAP(AS_ENUM) HOOK_MAX };
+enum hook { HOOK_MAP(AS_ENUM) HOOK_MAX } ONE_BYTE;
 
 /* What a watcher does about the final end of its target; fail is a death pact. */
 #define REACTION_MAP(X)                \
@@ -156,16 +156,16 @@ struct signal_set {
 /* Why something ended or failed. */
 struct cause {
 	enum cause_kind kind;
+	bool core;      /* a core was dumped */
+	uint8_t signal; /* signal number, or 0; stopped: by which */
+	uint8_t unused; /* instead of padding: actions are the same to the byte */
 	int32_t code;   /* exit code, or -1 */
-	int32_t signal; /* signal number, or 0; stopped: by which */
 	int32_t error;  /* errno of an exec failure or a report of its own, or 0 */
 	/* death_pact: 1 + which of the watches of the origin; 0: one it has no more */
 	uint32_t watch;
 	/* of a report of its own, or what was wrong; of an exec failure which step before
 	 * the program was executed; or "" */
 	char key[CAUSE_KEY_MAX];
-	bool core;         /* a core was dumped */
-	uint8_t unused[3]; /* instead of padding: actions are the same to the byte */
 };
 
 /* factor and jitter are in thousandths: factor 2 is 2000, jitter 0.2 is 200. */

@@ -73,28 +73,42 @@ find_performed(const struct ledger *ledger, uint32_t *ret_n)
 	       epoch_after(epoch_of(performed)) == epoch || performed == 0;
 }
 
+static uint64_t
+sum_used(const char *core, const struct core_used *used, uint32_t epoch)
+{
+	return sum_bytes(core + used->later_at, used->later,
+	                 sum_bytes(core, used->first, epoch));
+}
+
+static void
+copy_used(char *to, const char *from, const struct core_used *used)
+{
+	memcpy(to, from, used->first);
+	memcpy(to + used->later_at, from + used->later_at, used->later);
+}
+
 /*
  * What the live copy is now is the checkpoint, the journal is empty, no action of it was
  * performed: all at once.  Call it between turns, when everything was performed that the
  * core asked for.  The core is at another address then: ledger_core() tells which.
  *
- * Only `used` bytes of it count: what is behind them is whatever it was, in both copies.
+ * Only what is used of it counts: the rest is whatever it was, in both copies.
  *
  * The first one makes the ledger valid.  Costs a sum and a copy of the core.
  */
 void
-ledger_checkpoint(struct ledger *ledger, size_t used)
+ledger_checkpoint(struct ledger *ledger, const struct core_used *used)
 {
 	struct header *header = ledger->header;
 	uint32_t epoch = epoch_after(ledger_epoch(ledger));
 	void *live = ledger_core(ledger);
 
-	header->core_used[epoch & 1] = used;
-	header->core_sums[epoch & 1] = sum_bytes(live, used, epoch);
+	header->core_used[epoch & 1] = *used;
+	header->core_sums[epoch & 1] = sum_used(live, used, epoch);
 	set_commit(ledger, commit_of(epoch, 0));
 	atomic_store_explicit(&header->performed, commit_of(epoch, 0),
 	                      memory_order_release);
-	memcpy(ledger_core(ledger), live, used);
+	copy_used(ledger_core(ledger), live, used);
 }
 
 /*
@@ -111,7 +125,7 @@ ledger_restore(struct ledger *ledger)
 	const struct header *header = ledger->header;
 	uint32_t epoch = ledger_epoch(ledger);
 	const void *checkpoint = core_copy(ledger, epoch & 1);
-	const uint64_t used = header->core_used[epoch & 1];
+	const struct core_used used = header->core_used[epoch & 1];
 	uint32_t performed;
 
 	if ((uint32_t)commit_now(ledger) > header->journal ||
@@ -119,15 +133,16 @@ ledger_restore(struct ledger *ledger)
 		return -EBADMSG;
 	if (epoch == 0)
 		return -ENODATA;
-	if (used > header->core_bytes ||
-	    header->core_sums[epoch & 1] != sum_bytes(checkpoint, used, epoch))
+	if (used.first > header->core_bytes || used.later_at > header->core_bytes ||
+	    used.later > header->core_bytes - used.later_at ||
+	    header->core_sums[epoch & 1] != sum_used(checkpoint, &used, epoch))
 		return -EBADMSG;
 	for (uint32_t i = 0; i < ledger_entries(ledger); i++)
 		if (ledger_entry(ledger, i) == NULL)
 			return -EBADMSG;
 	if (!records_are_possible(ledger))
 		return -EBADMSG;
-	memcpy(ledger_core(ledger), checkpoint, used);
+	copy_used(ledger_core(ledger), checkpoint, &used);
 	return 0;
 }
 

@@ -35,8 +35,7 @@ struct header {
 	_Atomic uint64_t commit;    /* epoch << 32 | entries in the journal */
 	_Atomic uint64_t performed; /* epoch << 32 | actions */
 	uint64_t core_sums[2];
-	uint64_t
-	    core_used[2]; /* bytes of each core that its sum covers and a copy takes */
+	struct core_used core_used[2]; /* of each core: its sum covers no more */
 	struct ledger_spawn spawns[LEDGER_SPAWNS];
 	char facts[COPIES_BYTES(sizeof(struct ledger_facts))]
 	    __attribute__((aligned(sizeof(uint64_t))));

@@ -35,7 +35,7 @@
 #include "os/spawn/spawn.h"
 
 /* Of layout and meaning: another version cannot be read. */
-#define LEDGER_VERSION 34
+#define LEDGER_VERSION 35
 
 struct ledger_size {
 	uint32_t slots;
@@ -58,7 +58,7 @@ void ledger_size(const struct ledger *ledger, struct ledger_size *ret);
 
 /* A checkpoint moves the core: fetch the pointer again after it. */
 void *ledger_core(const struct ledger *ledger);
-void ledger_checkpoint(struct ledger *ledger, size_t used);
+void ledger_checkpoint(struct ledger *ledger, const struct core_used *used);
 int ledger_restore(struct ledger *ledger);
 
 /* ---- the journal ---- */

@@ -95,7 +95,7 @@ set_up(void)
 	fake = fake_new();
 	ledger_free(fake->supd.recording.ledger);
 	fake->supd.recording.ledger = ledger_new(&size, NULL);
-	ledger_checkpoint(fake->supd.recording.ledger, 0);
+	ledger_checkpoint(fake->supd.recording.ledger, &(struct core_used){.first = 0});
 	table = proctable_new(NULL);
 	ck_assert_int_eq(proctable_reserve(table, SLOTS), 0);
 	fake->supd.recording.actors = &fake->supd.actors;

@@ -189,7 +189,7 @@ begin(void)
 	    .processes = &processes, .messages = &messages, .sockets = &sockets};
 	supd.recording.ledger = ledger_new(&size, &err);
 	ck_assert_ptr_nonnull(supd.recording.ledger);
-	ledger_checkpoint(supd.recording.ledger, 4096);
+	ledger_checkpoint(supd.recording.ledger, &(struct core_used){.first = 4096});
 	post = (struct post){.until_ms = UINT64_MAX};
 	supd.post = &post;
 	actions.n = N_ACTIONS;

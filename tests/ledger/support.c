@@ -22,7 +22,7 @@ new_ledger(void)
 
 	if (ledger == NULL)
 		abort();
-	ledger_checkpoint(ledger, CORE_BYTES);
+	ledger_checkpoint(ledger, &(struct core_used){.first = CORE_BYTES});
 	return ledger;
 }
 

@@ -127,7 +127,7 @@ START_TEST(a_ledger_without_a_checkpoint_is_none)
 	ck_assert_int_eq(ledger_restore(ledger), -ENODATA);
 	ck_assert_ptr_null(try_again(ledger, &err));
 	ck_assert_str_eq(err.text, "the ledger was never completed");
-	ledger_checkpoint(ledger, size.core_bytes);
+	ledger_checkpoint(ledger, &(struct core_used){.first = size.core_bytes});
 	ck_assert_uint_eq(ledger_epoch(ledger), 1);
 	ledger_free(open_again(ledger));
 	ledger_free(ledger);
@@ -185,7 +185,7 @@ START_TEST(a_checkpoint_empties_the_journal_and_keeps_the_core)
 	memset(before, 'a', CORE_BYTES);
 	append_entry(ledger, JOURNAL_POST, 5, &event, 6);
 	ledger_set_performed(ledger, 4);
-	ledger_checkpoint(ledger, CORE_BYTES);
+	ledger_checkpoint(ledger, &(struct core_used){.first = CORE_BYTES});
 	ck_assert_ptr_ne(ledger_core(ledger), before);
 	ck_assert_mem_eq(ledger_core(ledger), before, CORE_BYTES);
 	ck_assert_uint_eq(ledger_entries(ledger), 0);
@@ -445,7 +445,7 @@ START_TEST(a_copy_has_everything_but_core_journal_and_records)
 	ck_assert_int_eq(((char *)ledger_events(ledger))[EVENTS_BYTES - 1], 'e');
 	ck_assert_int_eq(((char *)ledger_events(ledger))[EVENTS_BYTES], 0);
 	ck_assert_int_eq(((char *)ledger_tokens(ledger))[LEDGER_TOKENS_BYTES - 1], 't');
-	ledger_checkpoint(ledger, CORE_BYTES);
+	ledger_checkpoint(ledger, &(struct core_used){.first = CORE_BYTES});
 	/* What was copied names checkpoints: no new one may be taken for one of those. */
 	ck_assert_uint_eq(ledger_epoch(ledger), old_epoch + 1);
 	ck_assert_uint_eq(ledger_performed(ledger), 0);

@@ -34,7 +34,7 @@ full_ledger(void)
 
 	memset(ledger_core(ledger), 'x', CORE_BYTES);
 	for (uint32_t epoch = 0; epoch < 4; epoch++) {
-		ledger_checkpoint(ledger, CORE_BYTES);
+		ledger_checkpoint(ledger, &(struct core_used){.first = CORE_BYTES});
 		for (uint32_t n = 0; n < ENTRIES; n++) {
 			const struct event event = event_of(n);
 
@@ -109,7 +109,7 @@ go_on(struct ledger *ledger)
 	if (ledger_past(ledger, "/user/new") != 8)
 		return "a name cannot be remembered";
 	ledger_set_status(ledger, 1, "new");
-	ledger_checkpoint(ledger, CORE_BYTES);
+	ledger_checkpoint(ledger, &(struct core_used){.first = CORE_BYTES});
 	append_entry(ledger, JOURNAL_POST, 1, &event, 1);
 	return ledger_restore(ledger) == 0 && ledger_entries(ledger) == 1
 	           ? NULL
@@ -205,7 +205,7 @@ START_TEST(of_a_checkpoint_only_what_is_used_of_the_core_counts)
 	char *before = ledger_core(ledger);
 
 	memset(before, 'a', CORE_BYTES);
-	ledger_checkpoint(ledger, CORE_BYTES / 2);
+	ledger_checkpoint(ledger, &(struct core_used){.first = CORE_BYTES / 2});
 	ck_assert_mem_eq(ledger_core(ledger), before, CORE_BYTES / 2);
 	ck_assert_int_eq(((char *)ledger_core(ledger))[CORE_BYTES / 2], 0);
 

@@ -176,7 +176,7 @@ go_on(struct ledger *ledger, struct progress *progress)
 	ledger_set_past(ledger, name_of(n, text), n);
 	atomic_store(&progress->named, n);
 	if (!ledger_has_room(ledger, 1))
-		ledger_checkpoint(ledger, CORE_BYTES);
+		ledger_checkpoint(ledger, &(struct core_used){.first = CORE_BYTES});
 }
 
 /* The writer before may have died between its append and its record. */
@@ -194,7 +194,7 @@ make_up(struct ledger *ledger)
 	}
 	ledger_set_performed(ledger, ledger_entries(ledger));
 	if (!ledger_has_room(ledger, 1))
-		ledger_checkpoint(ledger, CORE_BYTES);
+		ledger_checkpoint(ledger, &(struct core_used){.first = CORE_BYTES});
 }
 
 static void

@@ -199,7 +199,7 @@ checkpoint(struct stage *stage, uint32_t next_op)
 	stage->trailer->actions += stage->seen;
 	stage->seen = 0;
 	stage->performed = 0;
-	ledger_checkpoint(stage->ledger, block_bytes());
+	ledger_checkpoint(stage->ledger, &(struct core_used){.first = block_bytes()});
 	set_block(stage, ledger_core(stage->ledger));
 }
 
@@ -335,7 +335,7 @@ ledger_with_core(uint64_t seed)
 
 	ck_assert_ptr_nonnull(ledger);
 	(void)core_init(ledger_core(ledger), &core_room_needed, seed);
-	ledger_checkpoint(ledger, block_bytes());
+	ledger_checkpoint(ledger, &(struct core_used){.first = block_bytes()});
 	return ledger;
 }
 
@@ -360,7 +360,10 @@ compare(struct tape *tape, struct deeds *deeds, struct deeds *want, struct rng *
 	ck_assert_uint_eq(catch_up(&stage), tape->n_ops);
 	ck_assert_uint_eq(deeds->n, want->n);
 	ck_assert_int_eq(memcmp(deeds->at, want->at, want->n * sizeof(want->at[0])), 0);
-	ck_assert_mem_eq(stage.core, plain.core, core_snapshot_bytes(plain.core));
+	const struct core_used used = core_used(plain.core);
+	ck_assert_mem_eq(stage.core, plain.core, used.first);
+	ck_assert_mem_eq((char *)stage.core + used.later_at,
+	                 (char *)plain.core + used.later_at, used.later);
 	ck_assert_ptr_null(core_check(stage.core));
 	ck_assert_uint_le(deeds->doubled, deaths);
 	ledger_free(stage.ledger);

@@ -209,7 +209,7 @@ static void
 two_cores(struct ledger *ledger)
 {
 	memset(ledger_core(ledger), 'a', CORE_BYTES);
-	ledger_checkpoint(ledger, CORE_BYTES);
+	ledger_checkpoint(ledger, &(struct core_used){.first = CORE_BYTES});
 	two_entries(ledger);
 	memset(ledger_core(ledger), 'b', CORE_BYTES);
 }
@@ -244,13 +244,13 @@ checkpoint_twice(struct ledger *found)
 {
 	append(found, 9);
 	memset(ledger_core(found), 'c', CORE_BYTES);
-	ledger_checkpoint(found, CORE_BYTES);
+	ledger_checkpoint(found, &(struct core_used){.first = CORE_BYTES});
 	append(found, 8);
 	memset(ledger_core(found), 'd', CORE_BYTES);
 	ck_assert_int_eq(ledger_restore(found), 0);
 	ck_assert(core_is(found, 'c'));
 	ck_assert_uint_eq(ledger_entries(found), 1);
-	ledger_checkpoint(found, CORE_BYTES);
+	ledger_checkpoint(found, &(struct core_used){.first = CORE_BYTES});
 	ck_assert_int_eq(ledger_restore(found), 0);
 	ck_assert(core_is(found, 'c'));
 	ck_assert_uint_eq(ledger_entries(found), 0);
@@ -259,7 +259,7 @@ checkpoint_twice(struct ledger *found)
 static void
 checkpoint(struct ledger *ledger)
 {
-	ledger_checkpoint(ledger, CORE_BYTES);
+	ledger_checkpoint(ledger, &(struct core_used){.first = CORE_BYTES});
 }
 
 START_TEST(a_checkpoint_is_taken_at_once_or_not)

@@ -54,11 +54,15 @@ copy_of(const struct reader *reader, uint32_t which)
 	return ledger_at(reader->ledger, reader->ledger->layout.cores[which & 1]);
 }
 
-/* What counts of a copy of a core, ours being the same. */
-static size_t
-used_bytes(const struct reader *reader)
+/* True if what counts of our core is the same in this copy. */
+static bool
+is_same(const struct reader *reader, const void *copy)
 {
-	return core_snapshot_bytes(reader->core);
+	const struct core_used used = core_used(reader->core);
+	const char *ours = (const char *)reader->core, *other = copy;
+
+	return memcmp(ours, other, used.first) == 0 &&
+	       memcmp(ours + used.later_at, other + used.later_at, used.later) == 0;
 }
 
 /* ---- our core ---------------------------------------------------------------------- */
@@ -132,7 +136,7 @@ turn_the_page(struct reader *reader, uint32_t epoch)
 	replay(reader);
 	if (epoch != reader->epoch + 1)
 		fail(reader, "a checkpoint was missed");
-	if (memcmp(reader->core, copy_of(reader, epoch), used_bytes(reader)) != 0 &&
+	if (!is_same(reader, copy_of(reader, epoch)) &&
 	    ledger_epoch(reader->ledger) == epoch)
 		fail(reader, "the same events give another core");
 	reader->total += reader->n;
@@ -162,9 +166,7 @@ is_the_same(struct reader *reader)
 	const uint32_t n = ledger_entries(reader->ledger);
 
 	look(reader);
-	return reader->n == n &&
-	       memcmp(reader->core, copy_of(reader, ~reader->epoch),
-	              used_bytes(reader)) == 0 &&
+	return reader->n == n && is_same(reader, copy_of(reader, ~reader->epoch)) &&
 	       reader->actions == ledger_performed(reader->ledger) &&
 	       epoch == ledger_epoch(reader->ledger) &&
 	       n == ledger_entries(reader->ledger);

@@ -70,12 +70,13 @@ mix_deadlines(uint64_t hash, const struct core *core, const struct node *node)
 	const struct deadline *heap = core_block(core, core->at.heap);
 
 	for (uint32_t timer = 0; timer < TIMER_MAX; timer++) {
-		const uint32_t i = node->deadlines.heap_at[timer];
+		const uint32_t i = node->deadlines[timer];
 
 		if (i == NONE)
 			continue;
 		hash = mix(hash, timer);
-		hash = mix(hash, heap[i].due_ms - core->now_ms);
+		hash = mix(hash, heap[i].due_ms -
+		                     (heap[i].due_ms < HELD_MS ? core->now_ms : 0));
 		hash = mix(hash, heap[i].rank >> DEADLINE_ID_BITS >= core->tick);
 	}
 	return hash;
@@ -111,7 +112,7 @@ mix_node(uint64_t hash, const struct core *core, const struct node *node)
 	copy.living.probe_serial = 0;
 	copy.living.probed_ms = 0;
 	copy.waiters = 0;
-	memset(copy.deadlines.heap_at, 0, sizeof(copy.deadlines.heap_at));
+	memset(copy.deadlines, 0, sizeof(copy.deadlines));
 	memset(copy.limits.guard_ms, 0, sizeof(copy.limits.guard_ms));
 	memset(&copy.limits.intensity, 0, sizeof(copy.limits.intensity));
 	memset(&copy.limits.own, 0, sizeof(copy.limits.own));

@@ -172,7 +172,8 @@ static void
 save(struct explorer *explorer, struct saved *saved)
 {
 	struct run *run = &explorer->run;
-	size_t bytes = core_snapshot_bytes(run->rig.core);
+	const struct core_used used = core_used(run->rig.core);
+	const size_t bytes = used.later > 0 ? used.later_at + used.later : used.first;
 
 	saved->branch = explorer->branch;
 	saved->witness = run->witness;

@@ -22,8 +22,6 @@ lay_out(struct core *core, const struct core_size *size)
 	at += ALIGNED(sizeof(struct node) * size->nodes);
 	core->at.queue = at;
 	at += ALIGNED(sizeof(uint32_t) * size->nodes);
-	core->at.heap = at;
-	at += ALIGNED(sizeof(struct deadline) * size->nodes * TIMER_MAX);
 	core->at.watches = at;
 	at += ALIGNED(sizeof(struct watch) * size->watches);
 	core->at.names = at;
@@ -31,9 +29,11 @@ lay_out(struct core *core, const struct core_size *size)
 	core->at.pool = at;
 	at += ALIGNED(size->pool_bytes);
 	/* At the end: what was never used of these is left alone. */
+	core->at.heap = at;
+	at += ALIGNED(sizeof(struct deadline) * size->nodes * TIMER_MAX);
 	core->at.waiters = at;
 	core->size = *size;
-	return at;
+	return at + sizeof(struct waiter) * size->waiters;
 }
 
 /* How much of a core of this size is used whatever happens: its beginning. */
@@ -42,14 +42,17 @@ core_sure_bytes(const struct core_size *size)
 {
 	struct core core;
 
-	return (size_t)lay_out(&core, size);
+	(void)lay_out(&core, size);
+	return core.at.heap;
 }
 
 /* How much memory it takes. */
 size_t
 core_bytes(const struct core_size *size)
 {
-	return core_sure_bytes(size) + sizeof(struct waiter) * size->waiters;
+	struct core core;
+
+	return lay_out(&core, size);
 }
 
 /* ---- building -------------------------------------------------------------------- */
@@ -85,7 +88,7 @@ take_slot(struct core *core)
 	node->waiters = NONE;
 	node->watch.first = node->watch.running = node->watch.watchers = NONE;
 	for (int timer = 0; timer < TIMER_MAX; timer++)
-		node->deadlines.heap_at[timer] = NONE;
+		node->deadlines[timer] = NONE;
 	node->run.incarnation = 1;
 	node->process.end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
 	node->since_ms = core->now_ms;
@@ -440,7 +443,7 @@ node_free(struct turn *turn, struct node *node)
 	if (parent->children.group_leader == node_slot(core, node))
 		parent->children.group_leader = NONE;
 	parent->links.n_children--;
-	parent->growth.n -= node_is_added(node);
+	parent->children.n_added -= node_is_added(node);
 	queue_node(core, parent);
 	pool_drop_spec(core, node);
 	node->used = false;

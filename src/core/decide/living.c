@@ -19,15 +19,11 @@ living_is_up(const struct node *node)
 	return process_is_main_there(node) && node->state == STATE_RUNNING;
 }
 
-/* Take the event's name of the failure. */
+/* Take the event's name of the failure; `ret` is empty. */
 void
 living_take_key(char ret[CAUSE_KEY_MAX], const struct event *event)
 {
-	uint32_t len = 0;
-
-	for (; len < CAUSE_KEY_MAX - 1 && event->key[len] != '\0'; len++)
-		ret[len] = event->key[len];
-	memset(ret + len, 0, CAUSE_KEY_MAX - len);
+	memcpy(ret, event->key, strnlen(event->key, CAUSE_KEY_MAX - 1));
 }
 
 /* ---- the watchdog ------------------------------------------------------------- */
@@ -172,13 +168,9 @@ move_clocks(struct core *core, struct node *node)
 struct cause
 living_unready(const struct node *node)
 {
-	struct cause cause = {
-	    .kind = CAUSE_START_TIMEOUT,
-	    .code = -1,
-	    .error = node->living.unready_error,
-	};
+	struct cause cause = node->process.end;
 
-	memcpy(cause.key, node->living.unready_key, sizeof(cause.key));
+	cause.kind = CAUSE_START_TIMEOUT;
 	return cause;
 }
 
@@ -192,7 +184,7 @@ living_grant(struct turn *turn, struct node *node, uint64_t granted_ms)
 	const uint64_t bound_ms = (UINT64_MAX - turn->now_ms) / CORE_EXTEND_FACTOR;
 
 	deadline_arm(turn->core, node, TIMER_STATE, turn->now_ms, granted_ms);
-	node->deadlines.extend_until_ms =
+	node->living.extend_until_ms =
 	    granted_ms > bound_ms ? UINT64_MAX
 	                          : turn->now_ms + granted_ms * CORE_EXTEND_FACTOR;
 }
@@ -201,8 +193,8 @@ living_grant(struct turn *turn, struct node *node, uint64_t granted_ms)
 void
 living_extend(struct core *core, struct node *node, uint64_t period_ms)
 {
-	const uint64_t most_ms = node->deadlines.extend_until_ms > core->now_ms
-	                             ? node->deadlines.extend_until_ms - core->now_ms
+	const uint64_t most_ms = node->living.extend_until_ms > core->now_ms
+	                             ? node->living.extend_until_ms - core->now_ms
 	                             : 0;
 
 	if (period_ms > most_ms)
@@ -272,8 +264,6 @@ living_renewed(struct node *node)
 	node->living.sigstopped = false;
 	node->living.watchdog_expired = false;
 	node->living.probing = PROBING_NOTHING;
-	node->living.unready_error = 0;
-	node->living.unready_key[0] = '\0';
 	node->living.bad = 0;
 	node->living.good = 0;
 	node->living.watchdog_ms = spec_of(node)->watchdog_ms;

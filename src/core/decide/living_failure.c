@@ -65,8 +65,9 @@ count_bad(struct turn *turn, struct node *node, const struct event *event)
 static void
 note_unready(struct node *node, const struct event *event)
 {
-	node->living.unready_error = event->error;
-	living_take_key(node->living.unready_key, event);
+	node->process.end =
+	    (struct cause){.kind = CAUSE_NORMAL, .code = -1, .error = event->error};
+	living_take_key(node->process.end.key, event);
 }
 
 /* An answer; one to another question than the one under way is stale. */
@@ -122,7 +123,7 @@ living_paused(struct turn *turn, struct node *node, const struct event *event)
 		               &(const struct cause){
 		                   .kind = CAUSE_STOPPED,
 		                   .code = -1,
-		                   .signal = event->signal,
+		                   .signal = (uint8_t)event->signal,
 		               },
 		               node);
 }

@@ -15,7 +15,7 @@ react_cause(const struct event *event)
 	struct cause cause = {
 	    .kind = CAUSE_EXIT,
 	    .code = event->code,
-	    .signal = event->signal,
+	    .signal = (uint8_t)event->signal,
 	    .error = event->error,
 	    .core = event->core,
 	};

@@ -71,7 +71,7 @@ end_cause(const struct node *node, const struct event *event)
 {
 	struct cause cause = {
 	    .code = event->code,
-	    .signal = event->signal,
+	    .signal = (uint8_t)event->signal,
 	    .core = event->core,
 	};
 	bool success = exit_set_has(&spec_of(node)->success_exits, event->code) ||
@@ -104,10 +104,13 @@ process_exited(struct turn *turn, struct node *node, const struct event *event)
 	suspend_end(turn, node);
 	node->process.end = end_cause(node, event);
 	node->process.last_end = (struct last_end){
+	    .kind = node->process.end.kind,
+	    .core = event->core,
+	    .signal = node->process.end.signal,
+	    .code = (int16_t)event->code,
 	    .is_known = true,
 	    .overdue = node->process.killed == KILL_SENT_LATE ||
 	               node->process.killed == KILL_SURVIVED_LATE,
-	    .cause = node->process.end,
 	    .at_ms = turn->now_ms,
 	};
 	turn_report(turn, REPORT_EXITED, node)->cause = node->process.end;

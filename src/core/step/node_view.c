@@ -180,12 +180,15 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 		ret_view->unmet = gate_unmet(core, node);
 }
 
-/* How much a snapshot of the core takes: what is used of the block, which holds no
- * pointers. */
-size_t
-core_snapshot_bytes(const struct core *core)
+/* What is used of the block, which holds no pointers: a copy of that is the same core. */
+struct core_used
+core_used(const struct core *core)
 {
-	return core->at.waiters + core->waiters.top * sizeof(struct waiter);
+	return (struct core_used){
+	    .first = core->at.heap + core->heap_n * sizeof(struct deadline),
+	    .later_at = core->at.waiters,
+	    .later = core->waiters.top * sizeof(struct waiter),
+	};
 }
 
 static const char *
@@ -214,7 +217,7 @@ check_children(const struct core *core, const struct node *node)
 		added += node_is_added(child);
 		decided += child->suspend.decided;
 	}
-	if (added != node->growth.n)
+	if (added != node->children.n_added)
 		return "wrong count of added children";
 	if (n != node->links.n_children || prev != node->links.last)
 		return "wrong number of children";
@@ -378,7 +381,7 @@ core_check(const struct core *core)
 		const struct deadline *heap = core_block(core, core->at.heap);
 		uint32_t id = deadline_id(&heap[i]);
 
-		if (node_at(core, id / TIMER_MAX)->deadlines.heap_at[id % TIMER_MAX] != i)
+		if (node_at(core, id / TIMER_MAX)->deadlines[id % TIMER_MAX] != i)
 			return "a deadline with a wrong index in the heap";
 		if (i > 0 && heap[(i - 1) / DEADLINE_WIDTH].due_ms > heap[i].due_ms)
 			return "a deadline behind a later deadline";

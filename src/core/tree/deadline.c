@@ -21,7 +21,7 @@ heap(const struct core *core)
 static uint32_t *
 position(const struct core *core, uint32_t id)
 {
-	return &node_at(core, id / TIMER_MAX)->deadlines.heap_at[id % TIMER_MAX];
+	return &node_at(core, id / TIMER_MAX)->deadlines[id % TIMER_MAX];
 }
 
 static bool
@@ -108,33 +108,27 @@ deadline_arm(struct core *core, struct node *node, enum node_timer timer, uint64
              uint64_t delay_ms)
 {
 	struct deadline entry = {
-	    .due_ms = now_ms + delay_ms - (delay_ms == 0),
+	    .due_ms = is_held(node, timer) ? HELD_MS + delay_ms
+	                                   : now_ms + delay_ms - (delay_ms == 0),
 	    .rank = core->tick << DEADLINE_ID_BITS |
 	            (node_slot(core, node) * TIMER_MAX + (uint32_t)timer),
 	};
 
 	deadline_clear(core, node, timer);
-	if (delay_ms == UINT64_MAX)
-		return;
-	if (is_held(node, timer)) {
-		node->deadlines.left_ms[timer] = delay_ms;
-		node->deadlines.held |= 1u << timer;
-	} else {
+	if (delay_ms != UINT64_MAX)
 		sift_up(core, core->heap_n++, entry);
-	}
 }
 
 /* Forget a deadline; none is fine. */
 void
 deadline_clear(struct core *core, struct node *node, enum node_timer timer)
 {
-	uint32_t i = node->deadlines.heap_at[timer];
+	uint32_t i = node->deadlines[timer];
 
-	node->deadlines.held &= ~(1u << timer);
 	if (i == NONE)
 		return;
 	ASSERT(i < core->heap_n);
-	node->deadlines.heap_at[timer] = NONE;
+	node->deadlines[timer] = NONE;
 	struct deadline last = heap(core)[--core->heap_n];
 	if (i == core->heap_n)
 		return;
@@ -144,26 +138,34 @@ deadline_clear(struct core *core, struct node *node, enum node_timer timer)
 		sift_down(core, i, last);
 }
 
+/* The time that is left until then; where the clock stands, from when it goes on. */
+static uint64_t
+time_left(uint64_t due_ms, uint64_t now_ms)
+{
+	return due_ms >= HELD_MS ? due_ms - HELD_MS
+	       : due_ms > now_ms ? due_ms - now_ms
+	                         : 0;
+}
+
 /* Put off what this timer is armed for, if it would be due before delay_ms from now. */
 void
 deadline_extend(struct core *core, struct node *node, enum node_timer timer,
                 uint64_t now_ms, uint64_t delay_ms)
 {
-	uint64_t due_ms = deadline_due(core, node, timer);
+	uint32_t i = node->deadlines[timer];
 
-	if ((due_ms != 0 && due_ms < now_ms + delay_ms) ||
-	    ((node->deadlines.held >> timer & 1) != 0 &&
-	     node->deadlines.left_ms[timer] < delay_ms))
+	if (i != NONE && time_left(heap(core)[i].due_ms, now_ms) < delay_ms)
 		deadline_arm(core, node, timer, now_ms, delay_ms);
 }
 
-/* When a timer of the node is due, or 0 if nothing is armed there. */
+/* When a timer of the node is due, or 0 if nothing is armed there, or its clock stands.
+ */
 uint64_t
 deadline_due(const struct core *core, const struct node *node, enum node_timer timer)
 {
-	uint32_t i = node->deadlines.heap_at[timer];
+	uint32_t i = node->deadlines[timer];
 
-	return i == NONE ? 0 : heap(core)[i].due_ms;
+	return i == NONE || heap(core)[i].due_ms >= HELD_MS ? 0 : heap(core)[i].due_ms;
 }
 
 /*
@@ -176,14 +178,12 @@ deadline_look(struct core *core, struct node *node, uint64_t now_ms)
 {
 	for (int i = 0; i < TIMER_MAX; i++) {
 		enum node_timer timer = (enum node_timer)i;
-		uint64_t due_ms = deadline_due(core, node, timer);
+		uint32_t at = node->deadlines[timer];
 
-		if (node->deadlines.heap_at[timer] != NONE && is_held(node, timer))
+		if (at != NONE &&
+		    is_held(node, timer) != (heap(core)[at].due_ms >= HELD_MS))
 			deadline_arm(core, node, timer, now_ms,
-			             due_ms > now_ms ? due_ms - now_ms : 0);
-		else if ((node->deadlines.held >> i & 1) != 0 && !is_held(node, timer))
-			deadline_arm(core, node, timer, now_ms,
-			             node->deadlines.left_ms[i]);
+			             time_left(heap(core)[at].due_ms, now_ms));
 	}
 }
 
@@ -212,5 +212,7 @@ deadline_next(struct core *core, uint64_t now_ms, uint32_t *ret_slot,
 uint64_t
 core_deadline(const struct core *core)
 {
-	return core->heap_n == 0 ? UINT64_MAX : heap(core)[0].due_ms;
+	return core->heap_n == 0 || heap(core)[0].due_ms >= HELD_MS
+	           ? UINT64_MAX
+	           : heap(core)[0].due_ms;
 }

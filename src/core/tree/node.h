@@ -39,18 +39,22 @@ struct node {
 	struct node_limits limits;
 	struct failure failure;
 	struct node_suspend suspend;
+	uint32_t waiters; /* first of a list, NONE: wait/wait.c */
 	struct node_children children;
 
 	struct node_gate gate;
 	struct node_watch watch;
-	uint32_t waiters; /* first of a list, NONE: wait/wait.c */
-	struct node_deadlines deadlines;
+	uint32_t deadlines[TIMER_MAX]; /* where in the heap, NONE: not armed:
+	                                  tree/deadline.c */
 };
 
 /* Entries below each entry of the heap of deadlines: four halve the levels of two. */
 #define DEADLINE_WIDTH 4
 /* More than a million nodes; and for years the ticks have room beside it. */
 #define DEADLINE_ID_BITS 23
+/* Later than any time.  While a clock stands, its deadline is as much later than this as
+ * was left of its time. */
+#define HELD_MS (UINT64_C(1) << 63)
 
 struct deadline {
 	uint64_t due_ms;

@@ -76,7 +76,6 @@ struct node_growth {
 	bool removing;  /* no longer configured: its slot is freed once it is down */
 	uint32_t index; /* of the actor in its addition */
 	uint64_t id;    /* of the addition */
-	uint32_t n;     /* as a supervisor: children with `added` */
 };
 
 /* The parts of the node that lie in the pool of the core: tree/pool.c. */
@@ -161,6 +160,8 @@ struct node_process {
 	uint32_t life;
 	enum process_state state;
 	enum process_kill killed;
+	/* How it ended.  While it starts, `error` and `key` are what was wrong when it
+	 * was last found not to be ready. */
 	struct cause end;
 	struct last_end last_end;
 };
@@ -189,17 +190,16 @@ enum probing {
 
 /* A process that lives: decide/living.c; its probes: decide/living_failure.c. */
 struct node_living {
-	bool sigstopped;       /* by somebody else */
-	bool watchdog_expired; /* is to be ended because of its watchdog */
-	enum probing probing;  /* the probe under way */
-	uint32_t probe_serial; /* of the newest probe, … */
-	uint64_t probed_ms;    /* … and its time */
-	int32_t unready_error; /* what was wrong when it was last found not to be ready */
-	char unready_key[CAUSE_KEY_MAX];
-	uint32_t bad, good;   /* bad probes, and good probes since the last bad one */
-	uint32_t heard;       /* how much was taken in … */
-	uint64_t heard_stamp; /* … of the newest message */
-	uint64_t watchdog_ms; /* the period in force, 0: none */
+	bool sigstopped;          /* by somebody else */
+	bool watchdog_expired;    /* is to be ended because of its watchdog */
+	enum probing probing;     /* the probe under way */
+	uint32_t probe_serial;    /* of the newest probe, … */
+	uint64_t probed_ms;       /* … and its time */
+	uint32_t bad, good;       /* bad probes, and good probes since the last bad one */
+	uint32_t heard;           /* how much was taken in … */
+	uint64_t heard_stamp;     /* … of the newest message */
+	uint64_t watchdog_ms;     /* the period in force, 0: none */
+	uint64_t extend_until_ms; /* a start or stop timeout is not put off any longer */
 };
 
 /* How long before an automatic restart: decide/pace.c. */
@@ -255,12 +255,13 @@ enum children_are {
  * decide/strategy.c; the counts: wait/node_state.c, tree/part.c. */
 struct node_children {
 	enum children_are are;
+	enum operation op;
+	uint32_t n_added;   /* with `added`: decide/growth.c, decide/dynamic.c */
 	uint32_t n_live;    /* starting, running or stopping */
 	uint32_t n_pending; /* waiting or in backoff */
 	uint32_t n_failed;  /* at any depth below */
 	uint32_t n_grouped; /* grouped and live */
 	uint32_t n_sequenced;
-	enum operation op;
 	uint32_t cursor;
 	uint64_t group_delay_ms;
 	uint32_t group_leader; /* the failed child that began the operation; NONE: gone */
@@ -297,14 +298,6 @@ struct node_watch {
 	uint32_t n_due;   /* ends that the watcher has not taken yet */
 	uint32_t running; /* the watch with a running command; NONE */
 	bool is_new;      /* one of its watches has to be looked at */
-};
-
-/* Its deadlines: tree/deadline.c. */
-struct node_deadlines {
-	uint32_t heap_at[TIMER_MAX];
-	uint32_t held;               /* set of timers */
-	uint64_t left_ms[TIMER_MAX]; /* of the deadlines that are held */
-	uint64_t extend_until_ms; /* a start or stop timeout is not put off any longer */
 };
 
 #endif

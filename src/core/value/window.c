@@ -80,11 +80,11 @@ window_fixed_admit(struct window *window, uint32_t restarts, uint64_t period_ms,
 	return window->count <= restarts;
 }
 
-/* Forget everything that was counted. */
+/* Forget everything that was counted: a fixed window opens anew, the next stamp of
+ * another goes to the first place. */
 void
 window_clear(struct window *window)
 {
 	window->count = 0;
 	window->head = 0;
-	window->opened_ms = 0;
 }

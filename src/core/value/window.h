@@ -11,11 +11,15 @@
 #include <stdint.h>
 
 struct window {
-	uint32_t at;        /* of the stamps in the pool */
-	uint32_t cap;       /* stamps there: the number of restarts that are granted */
-	uint32_t count;     /* of stamps in the ring, or of restarts in a fixed window */
-	uint32_t head;      /* where the next stamp goes */
-	uint64_t opened_ms; /* fixed windows */
+	uint32_t cap;   /* stamps in the pool: the number of restarts that are granted */
+	uint32_t count; /* of stamps in the ring, or of restarts in a fixed window */
+	union {
+		struct {
+			uint32_t at;   /* of the stamps in the pool */
+			uint32_t head; /* where the next stamp goes */
+		};
+		uint64_t opened_ms; /* of a fixed window, which has no stamps */
+	};
 };
 
 bool window_admits(const struct window *window, const uint64_t *stamps,

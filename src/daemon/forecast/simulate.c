@@ -54,9 +54,11 @@ parse_key(const char *text, struct cause *ret)
 static bool
 parse_signal(const char *text, struct cause *ret)
 {
-	ret->signal = signal_parse(text);
+	const int signo = signal_parse(text);
+
+	ret->signal = (uint8_t)signo;
 	ret->core = ret->kind == CAUSE_CORE;
-	return ret->signal > 0;
+	return signo > 0;
 }
 
 /* Read the part of a cause behind the colon, "" for the usual value; false: the cause has

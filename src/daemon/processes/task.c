@@ -68,7 +68,7 @@ task_cause(const struct task_result *result)
 	} else {
 		cause.core = result->end.kind == REAP_DUMPED;
 		cause.kind = cause.core ? CAUSE_CORE : CAUSE_SIGNAL;
-		cause.signal = result->end.status;
+		cause.signal = (uint8_t)result->end.status;
 	}
 	return cause;
 }

@@ -302,17 +302,23 @@ static void
 add_last_exit(struct strbuf *sb, const struct view_clock *clock,
               const struct actor *actor, const struct node_view *view)
 {
+	const struct last_end *end = &view->process.last_end;
+	const struct cause cause = {.kind = end->kind,
+	                            .core = end->core,
+	                            .signal = end->signal,
+	                            .code = end->code};
+
 	ADD(sb, ",\"last_exit\":");
-	if (!view->process.last_end.is_known) {
+	if (!end->is_known) {
 		ADD(sb, "null");
 		return;
 	}
 	ADD(sb, "{\"cause\":");
-	cause_json(sb, &view->process.last_end.cause, NULL);
+	cause_json(sb, &cause, NULL);
 	ADD(sb, ",\"at\":");
-	add_time(sb, view_wall_us(clock, view->process.last_end.at_ms));
+	add_time(sb, view_wall_us(clock, end->at_ms));
 	ADD(sb, ",\"killed_after_ms\":");
-	if (view->process.last_end.overdue && actor != NULL && actor->conf != NULL)
+	if (end->overdue && actor != NULL && actor->conf != NULL)
 		strbuf_add_number(sb, actor->conf->spec.stop.shutdown_ms);
 	else
 		ADD(sb, "null");

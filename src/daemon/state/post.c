@@ -78,8 +78,10 @@ post_checkpoint(struct post *post)
 {
 	struct ledger *ledger = post->recording->ledger;
 
+	const struct core_used used = core_used(ledger_core(ledger));
+
 	ASSERT(post->actions.n == 0);
-	ledger_checkpoint(ledger, core_snapshot_bytes(ledger_core(ledger)));
+	ledger_checkpoint(ledger, &used);
 	post->engine->core = ledger_core(ledger);
 	post->n_actions = 0;
 	/* Events written early are not in the core yet: the new journal has them, too. */
