@@ -10,7 +10,7 @@
  * how many were not told since the last one; else it is counted among them.
  */
 bool
-log_pace_admit(struct log_pace *pace, uint64_t period_ms, uint64_t max, uint64_t now_ms,
+log_pace_admit(struct log_pace *pace, uint64_t period_ms, uint32_t max, uint64_t now_ms,
                uint64_t *ret_held)
 {
 	if (now_ms >= pace->end_ms) {
@@ -18,7 +18,7 @@ log_pace_admit(struct log_pace *pace, uint64_t period_ms, uint64_t max, uint64_t
 		pace->n_told = 0;
 	}
 	if (pace->n_told == max) {
-		pace->n_held++;
+		pace->n_held += pace->n_held < UINT32_MAX;
 		return false;
 	}
 	pace->n_told++;

@@ -17,11 +17,11 @@
 
 struct log_pace {
 	uint64_t end_ms; /* of the period */
-	uint64_t n_told; /* in it */
-	uint64_t n_held; /* so many were not told since the last that was */
+	uint32_t n_told; /* in it */
+	uint32_t n_held; /* so many were not told since the last that was */
 };
 
-bool log_pace_admit(struct log_pace *pace, uint64_t period_ms, uint64_t max,
+bool log_pace_admit(struct log_pace *pace, uint64_t period_ms, uint32_t max,
                     uint64_t now_ms, uint64_t *ret_held);
 
 #endif

@@ -44,10 +44,10 @@ struct notify_slot {
 	int dropper;      /* which child throws a message away … */
 	uint64_t drop_ns; /* … namely the message sent at that time; 0: none */
 	uint64_t ping;    /* 1 + the turn of the last WATCHDOG=1 */
-	bool is_paused;   /* not read before notify->resume */
-	uint32_t next;    /* that is paused */
 	struct log_pace
-	    pace; /* of lines about messages that are not believed or not used */
+	    pace;       /* of lines about messages that are not believed or not used */
+	uint32_t next;  /* that is paused */
+	bool is_paused; /* not read before notify->resume */
 };
 
 struct notify {

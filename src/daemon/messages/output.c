@@ -105,7 +105,7 @@ output_enter(struct output *output, const char *path, unsigned int name, int fd,
 	**ret = (struct output_pipe){
 	    .stream = {.key = key, .pipe_fd = fd, .entry = STATE_NONE},
 	    .path = copy,
-	    .name = name,
+	    .name = (uint8_t)name,
 	};
 	return 0;
 }

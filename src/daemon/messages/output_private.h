@@ -26,18 +26,18 @@
 struct output_pipe {
 	/* Both ends of a pipe, or the write end alone, for processes, or neither. */
 	struct tail_stream stream; /* it began with the newest process */
-	bool is_writer;
-	bool is_kept; /* the walker has it for certain */
 	char *path;
-	unsigned int name; /* enum feed_stream or PIPE_INPUT */
-	uint64_t said;     /* number of bytes known to be written */
-	bool is_adopted;   /* of a guardian before us: when it began is not known */
-	bool is_quiet;     /* the pipe has no writer that could write more */
-	bool is_silent;    /* and the newest process had said nothing */
-	bool is_prepared;  /* no process has had it yet */
+	uint64_t said; /* number of bytes known to be written */
 	/* a sum of what the log process was told of it that only a configuration
 	 * changes; 0: it does not know it */
 	uint64_t told;
+	uint8_t name; /* enum feed_stream or PIPE_INPUT */
+	bool is_writer;
+	bool is_kept;     /* the walker has it for certain */
+	bool is_adopted;  /* of a guardian before us: when it began is not known */
+	bool is_quiet;    /* the pipe has no writer that could write more */
+	bool is_silent;   /* and the newest process had said nothing */
+	bool is_prepared; /* no process has had it yet */
 };
 
 /* The ends of a new pipe; -1: of a pipe that was made before. */

@@ -33,7 +33,7 @@ spawn_failed(struct procs *procs, struct proc *proc, int error,
              const struct spawn_result *result)
 {
 	proc->failed.step = result->step;
-	proc->failed.which = result->which;
+	proc->failed.which = (int8_t)result->which;
 	proc->failed.error = error;
 	proc_post_failed(procs, proc);
 	gone_close(procs, proc);

@@ -34,19 +34,19 @@ struct actor {
 	/* number of that configuration, and the index in it */
 	uint64_t conf_id;
 	uint32_t conf_index;
+	pid_t pid;                   /* 0: no process */
 	struct grown *grown;         /* with which it was added at run time, or NULL */
 	struct conf *conf_owner;     /* kept alive for actors that are being removed */
-	pid_t pid;                   /* 0: no process */
 	uint64_t process_started_ms; /* when it was spawned, CLOCK_MONOTONIC */
 	uint64_t reloading_us; /* it said RELOADING=1 then, and not READY=1 since; 0 */
-	bool sigstopped;       /* by a signal that supd did not send */
 	uint64_t dead_letters; /* clients that no process served */
-	bool is_touched;       /* standin.c: is to be looked at */
-	bool is_called;        /* standin.c: it is told already */
-	struct log_pace pace;  /* pace of log lines about its processes */
-	char *status;          /* STATUS= of the process, or NULL */
 	uint64_t failed_at_wall_us; /* of the last failure, 0: none */
+	struct log_pace pace;       /* pace of log lines about its processes */
+	char *status;               /* STATUS= of the process, or NULL */
 	struct tally tally;         /* for its figures */
+	bool sigstopped;            /* by a signal that supd did not send */
+	bool is_touched;            /* standin.c: is to be looked at */
+	bool is_called;             /* standin.c: it is told already */
 };
 
 struct actors {

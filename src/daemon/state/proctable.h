@@ -23,7 +23,7 @@ enum stop_command {
 	STOP_COMMAND_ORDERED,
 	STOP_COMMAND_ENDED,
 	STOP_COMMAND_FAILED, /* stop_signal is sent instead */
-};
+} ONE_BYTE;
 
 /*
  * How far the newest process is; only proc_enter() changes it.
@@ -44,14 +44,14 @@ enum proc_state {
 	PROC_RUNS,              /* the core was told of the start */
 	PROC_LEFT, /* the main process ended; processes that it forked may be left */
 	PROC_GONE,
-};
+} ONE_BYTE;
 
 /* Was it asked to end? */
 enum proc_stop {
 	STOP_NOT_ASKED,
 	STOP_ASKED,
 	STOP_ASKED_LATE, /* after a death of supd: later than the core thinks */
-};
+} ONE_BYTE;
 
 /* The process and its descendants are frozen; written by freezing.c. */
 struct proc_freeze {
@@ -70,9 +70,9 @@ struct proc_rest {
 
 /* Why the start failed. */
 struct proc_failure {
-	enum spawn_step step;
-	int which; /* as in struct spawn_result */
 	int error; /* errno; 0: it has not failed */
+	enum spawn_step step;
+	int8_t which; /* as in struct spawn_result */
 };
 
 /* A child that was given up before its program, see os_spawn_urge(): it was killed, but
@@ -85,31 +85,32 @@ struct proc_hung {
 
 /* A process that supd started: of an actor, or of a task; held.c. */
 struct spawned {
+	struct containment containment;
 	pid_t pid; /* 0: none, or reaped */
 	int pidfd;
 	bool adopted; /* another process is its parent, mostly the walker, and reaps it */
 	bool killing;
-	struct containment containment;
 };
 
 /* The process of one actor. */
 struct proc {
 	struct ref ref;
-	uint32_t life;
 	struct spawned child;
+	uint64_t
+	    main_start; /* of the main process that MAINPID= named, see proc_look() */
+	uint64_t match_from[2]; /* see output_begun() */
+	struct reap end;
+	struct proc_hung hung;
+	uint32_t life;
+	uint32_t ready_life; /* the life that has said READY=1 */
+	pid_t leader;        /* the process that `pid` replaced by MAINPID=; 0: none */
+	struct proc_rest rest;
+	struct proc_failure failed;
+	struct proc_freeze freeze;
 	enum proc_state state;
 	enum proc_stop stop;
-	bool needs_comparison; /* its state is not compared with the core yet (adopt.c) */
-	uint32_t ready_life;   /* the life that has said READY=1 */
-	pid_t leader;          /* the process that `pid` replaced by MAINPID=; 0: none */
-	uint64_t main_start;   /* … and its start, see proc_look() */
-	uint64_t match_from[2]; /* see output_begun() */
-	struct proc_freeze freeze;
-	struct proc_rest rest;
-	struct reap end;
-	struct proc_failure failed;
-	struct proc_hung hung;
 	enum stop_command stop_command;
+	bool needs_comparison; /* its state is not compared with the core yet (adopt.c) */
 	uint8_t reloads; /* reloads ordered and not ended yet: under way, and waiting */
 };
 

@@ -20,7 +20,7 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->failed = (struct ledger_failed){
 	    .error = proc->failed.error,
 	    .step = (uint8_t)proc->failed.step,
-	    .which = (int8_t)proc->failed.which,
+	    .which = proc->failed.which,
 	};
 	record->ready_life = proc->ready_life;
 	record->leader = proc->leader;

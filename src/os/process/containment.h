@@ -25,8 +25,13 @@
 #include "os/process/proc_sweep.h"
 
 struct containment {
-	bool is_cgroup;
+	uint64_t leader_start; /* a child of ours that was the main process; 0: none */
+	const char *path;      /* its leaf is named after it; borrowed, NULL: none */
+	pid_t session;         /* the main process: also its session and group; 0 */
 	pid_t told; /* the main process, where that does not lead the session; else 0 */
+	int events_fd; /* of cgroup.events, while it is watched or the leaf open; or -1 */
+	int leaf_fd;   /* of its directory, from prepare to begun or longer, or -1 */
+	bool is_cgroup;
 	bool is_main_alive; /* started and not yet reaped */
 	bool is_foreign;    /* its main process is not a child of ours */
 	bool is_spent;      /* the leaf was killed, and cannot be born into */
@@ -34,11 +39,6 @@ struct containment {
 	bool is_frozen;     /* a process born into the leaf could not run */
 	bool is_watched;    /* containment_watch() */
 	bool is_kept;       /* the leaf stays open between two lives */
-	int events_fd; /* of cgroup.events, while it is watched or the leaf open; or -1 */
-	int leaf_fd;   /* of its directory, from prepare to begun or longer, or -1 */
-	pid_t session; /* the main process: also its session and group; 0 */
-	uint64_t leader_start;    /* a child of ours that was the main process; 0: none */
-	const char *path;         /* its leaf is named after it; borrowed, NULL: none */
 	char mark[PROC_MARK_MAX]; /* value of SUPD_ID */
 };
 

@@ -84,7 +84,7 @@ struct spawn_trace {
 	volatile int32_t which; /* as in struct spawn_result */
 };
 
-enum spawn_step { SPAWN_STEP_MAP(AS_ENUM) SPAWN_STEP_MAX };
+enum spawn_step { SPAWN_STEP_MAP(AS_ENUM) SPAWN_STEP_MAX } ONE_BYTE;
 
 /* What one process needs to spawn others: probed once, kept by the caller. */
 struct spawner {
