@@ -29,6 +29,14 @@ struct proc_sweep *sweep;
 struct map known = {0};
 char hider[4200];
 
+struct proc_mark
+a_mark(uint32_t life)
+{
+	static const uint64_t secret[] = {0x0123456789abcdef, 0x0fedcba987654321};
+
+	return (struct proc_mark){secret, 7, life};
+}
+
 static void
 set_up_without_cgroups(void)
 {
@@ -109,7 +117,7 @@ start(struct containment *c, const char *mode, struct spawn_result *ret)
 	char word[4] = "";
 	int ends[2];
 
-	(void)snprintf(mark, sizeof(mark), "SUPD_ID=%s", c->mark);
+	(void)snprintf(mark, sizeof(mark), "SUPD_ID=%s", proc_mark_text(&c->mark).text);
 	ck_assert_int_eq(containment_prepare(c, &root, &spawn.cgroup_fd), 0);
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
 	fds[1] = ends[1];

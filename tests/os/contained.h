@@ -19,6 +19,8 @@ extern struct proc_sweep *sweep;
 extern struct map known;
 extern char hider[4200];
 
+/* The mark of this life of an actor. */
+struct proc_mark a_mark(uint32_t life);
 void set_up(void);
 void set_up_unprivileged(void);
 void tear_down(void);

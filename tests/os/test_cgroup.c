@@ -25,6 +25,7 @@
 static char directory[64];
 static struct cgroup_root root;
 static char got[256]; /* what get() gave last */
+static const struct proc_mark no_mark = {0};
 
 static void
 set_up(void)
@@ -86,8 +87,7 @@ make_leaf(struct containment *c)
 	ck_assert_int_eq(mkdirat(root.fd, "../limited", 0755), 0);
 	put("limited/cgroup.subtree_control", "memory pids\n");
 	containment_init(c);
-	ck_assert_int_eq(containment_open_limited(c, &root, "/user/a", "test.limit.1"),
-	                 0);
+	ck_assert_int_eq(containment_open_limited(c, &root, "/user/a", no_mark), 0);
 	ck_assert(c->is_limited);
 	ck_assert_str_eq(leaf_of(c).text, "../limited/user:a");
 }
@@ -332,8 +332,7 @@ START_TEST(an_actor_with_limits_lives_beside_the_others_and_each_life_in_a_fresh
 	pid_t pid;
 
 	CHECK_NEEDS(real.fd >= 0, "a cgroup to make others in");
-	ck_assert_int_eq(containment_open_limited(&c, &real, "/user/a", "test.real.1"),
-	                 0);
+	ck_assert_int_eq(containment_open_limited(&c, &real, "/user/a", no_mark), 0);
 	ck_assert_int_eq(containment_prepare(&c, &real, &fd), 0);
 	ck_assert_int_eq(fstat(fd, &first), 0);
 	pid = be_born_into(fd);

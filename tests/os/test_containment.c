@@ -29,7 +29,7 @@ START_TEST(in_a_session_nothing_survives_a_kill)
 	struct containment c;
 	struct spawn_result child;
 
-	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", "test.session.1"), 0);
+	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", a_mark(1)), 0);
 	ck_assert(containment_needs_sweep(&c));
 	start(&c, modes[_i], &child);
 	turn(&c);
@@ -49,10 +49,11 @@ START_TEST(a_process_without_its_main_thread_is_found_as_a_leftover)
 	struct leftovers found;
 	struct spawn_result child;
 	struct containment c;
-	char mark[64], variable[80];
+	const struct proc_mark mark = a_mark((uint32_t)getpid());
+	char variable[80];
 
-	(void)snprintf(mark, sizeof(mark), "test.headless.%d", getpid());
-	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s", mark);
+	(void)snprintf(variable, sizeof(variable), "SUPD_ID=%s",
+	               proc_mark_text(&mark).text);
 	hunt.variable = variable;
 	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", mark), 0);
 	start(&c, "headless", &child);
@@ -70,7 +71,7 @@ START_TEST(in_a_cgroup_nothing_survives_a_kill)
 	struct spawn_result child;
 
 	CHECK_NEEDS(root.fd >= 0, "a cgroup to make others in");
-	ck_assert_int_eq(containment_open(&c, &root, "/user/app/a", "test.cgroup.1"), 0);
+	ck_assert_int_eq(containment_open(&c, &root, "/user/app/a", a_mark(1)), 0);
 	ck_assert(!containment_needs_sweep(&c));
 	ck_assert_str_eq(leaf_of(&c).text, "user:app:a");
 	start(&c, modes[_i], &child);
@@ -88,7 +89,7 @@ START_TEST(what_is_never_long_the_same_process_is_never_taken_for_gone)
 	struct containment c;
 	struct spawn_result child;
 
-	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", "test.sprint.1"), 0);
+	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", a_mark(1)), 0);
 	start(&c, "sprinter", &child);
 	wait_for_main(&c);
 	for (int i = 0; i < 300; i++) {
@@ -105,8 +106,8 @@ START_TEST(what_the_main_process_left_is_seen_after_its_own_end)
 	struct containment c, other;
 	struct spawn_result child;
 
-	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", "test.left.1"), 0);
-	ck_assert_int_eq(containment_open(&other, NULL, "/user/b", "test.left.2"), 0);
+	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", a_mark(1)), 0);
+	ck_assert_int_eq(containment_open(&other, NULL, "/user/b", a_mark(2)), 0);
 	containment_born(&other, getpid());
 	containment_reaped(&other);
 	start(&c, "daemon", &child);
@@ -127,7 +128,7 @@ START_TEST(a_main_process_that_has_named_another_is_of_the_rest)
 	struct containment c;
 	struct spawn_result child;
 
-	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", "test.named.1"), 0);
+	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", a_mark(1)), 0);
 	start(&c, "plain", &child);
 	/* The main process is another now, and has ended. */
 	containment_told(&c, getpid());
@@ -150,10 +151,10 @@ START_TEST(an_orphan_of_the_session_is_known_without_its_mark)
 	struct containment c;
 	struct spawn_result child;
 
-	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", "test.nomark.1"), 0);
+	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", a_mark(1)), 0);
 	start(&c, "child", &child);
 	wait_for_main(&c);
-	c.mark[0] = '\0';
+	c.mark.secret = NULL;
 	ck_assert(!containment_is_empty(&c, &root, sweep));
 	kill_all(&c);
 	close_result(&child);
@@ -167,7 +168,7 @@ START_TEST(a_watched_cgroup_tells_when_its_last_process_is_gone)
 	uint64_t token = 0;
 
 	CHECK_NEEDS(root.fd >= 0, "a cgroup to make others in");
-	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.watch.1"), 0);
+	ck_assert_int_eq(containment_open(&c, &root, "/user/a", a_mark(1)), 0);
 	start(&c, "daemon", &child);
 	wait_for_main(&c);
 	ck_assert_int_eq(containment_watch(&c, &root, 4711), 0);
@@ -198,8 +199,8 @@ signal_one_of_two(const struct cgroup_root *where)
 	struct containment c, other;
 	struct spawn_result child, bystander;
 
-	ck_assert_int_eq(containment_open(&c, where, "/user/a", "test.signal.1"), 0);
-	ck_assert_int_eq(containment_open(&other, where, "/user/b", "test.signal.2"), 0);
+	ck_assert_int_eq(containment_open(&c, where, "/user/a", a_mark(1)), 0);
+	ck_assert_int_eq(containment_open(&other, where, "/user/b", a_mark(2)), 0);
 	start(&c, "tree", &child);
 	start(&other, "plain", &bystander);
 	turn(&c);
@@ -255,21 +256,22 @@ start_marked(const char *mark, uid_t uid)
 
 START_TEST(a_mark_that_another_user_has_written_is_not_believed)
 {
-	const char *mark = "test.forged.1";
+	const struct proc_mark mark = a_mark(1);
+	const struct proc_mark_text text = proc_mark_text(&mark);
 	const uid_t other = 65534;
 	struct containment c;
 	pid_t pid;
 
 	CHECK_NEEDS(getuid() == 0, "root");
 	ck_assert_int_eq(containment_open(&c, NULL, "/user/a", mark), 0);
-	pid = start_marked(mark, other);
+	pid = start_marked(text.text, other);
 	ck_assert_int_gt(pid, 0);
 	ck_assert(!containment_has(&c, &root, pid, 0));
 	ck_assert(!containment_has(&c, &root, pid, 1));
 	ck_assert(containment_has(&c, &root, pid, other));
 	(void)kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-	pid = start_marked(mark, 0);
+	pid = start_marked(text.text, 0);
 	ck_assert(containment_has(&c, &root, pid, other));
 	(void)kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
@@ -284,7 +286,7 @@ recognise_a_sender(const struct cgroup_root *where)
 	struct containment c;
 	struct spawn_result child;
 
-	ck_assert_int_eq(containment_open(&c, where, "/user/a", "test.has.1"), 0);
+	ck_assert_int_eq(containment_open(&c, where, "/user/a", a_mark(1)), 0);
 	start(&c, "session", &child);
 	ck_assert(containment_has(&c, &root, child.pid, getuid()));
 	ck_assert(!containment_has(&c, &root, getpid(), getuid()));

@@ -29,7 +29,7 @@ START_TEST(a_second_life_finds_its_cgroup_empty_and_in_place)
 	ck_assert_int_eq(cgroup_leaf_make(&root, leaf), 1);
 	ck_assert_int_eq(cgroup_leaf_make(&root, leaf), 0);
 	ck_assert_int_eq(cgroup_leaf_kill(&root, leaf), 0);
-	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
+	ck_assert_int_eq(containment_open(&c, &root, "/user/a", a_mark(1)), 0);
 	for (int i = 0; i < 3; i++) {
 		start(&c, "child", &child);
 		wait_for_main(&c);
@@ -41,14 +41,18 @@ START_TEST(a_second_life_finds_its_cgroup_empty_and_in_place)
 }
 END_TEST
 
-START_TEST(adopted_again_it_keeps_its_mark)
+START_TEST(a_mark_tells_the_life_or_the_task)
 {
 	struct containment c;
 
 	containment_init(&c);
-	containment_adopt(&c, NULL, "/user/a", "test.life.1");
-	containment_adopt(&c, NULL, "/user/a", c.mark);
-	ck_assert_str_eq(c.mark, "test.life.1");
+	ck_assert_str_eq(proc_mark_text(&c.mark).text, "");
+	containment_adopt(&c, NULL, "/user/a", a_mark(12));
+	ck_assert_str_eq(proc_mark_text(&c.mark).text,
+	                 "0123456789abcdef0fedcba987654321-7-12");
+	c.mark.slot = PROC_MARK_TASK;
+	ck_assert_str_eq(proc_mark_text(&c.mark).text,
+	                 "0123456789abcdef0fedcba987654321-task-12");
 }
 END_TEST
 
@@ -60,7 +64,7 @@ START_TEST(with_descriptors_in_plenty_one_tells_the_end_of_each_life)
 
 	CHECK_NEEDS(root.fd >= 0, "a cgroup to make others in");
 	root.kept_max = 1;
-	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
+	ck_assert_int_eq(containment_open(&c, &root, "/user/a", a_mark(1)), 0);
 	start(&c, "plain", &child);
 	ck_assert(!containment_is_empty(&c, &root, NULL));
 	fd = c.events_fd;
@@ -77,7 +81,7 @@ START_TEST(with_descriptors_in_plenty_one_tells_the_end_of_each_life)
 	ck_assert_int_eq(root.n_kept, 1);
 	ck_assert_int_eq(c.leaf_fd, fd);
 	/* No other one has room, until this is closed. */
-	ck_assert_int_eq(containment_open(&other, &root, "/user/b", "test.life.2"), 0);
+	ck_assert_int_eq(containment_open(&other, &root, "/user/b", a_mark(2)), 0);
 	ck_assert_int_eq(containment_prepare(&other, &root, &fd), 0);
 	containment_begun(&other, &root);
 	ck_assert_int_eq(other.leaf_fd, -1);
@@ -101,8 +105,8 @@ START_TEST(a_stranger_in_the_cgroup_does_not_keep_the_next_life_from_its_start)
 	int fd, r;
 
 	CHECK_NEEDS(root.fd >= 0, "a cgroup to make others in");
-	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
-	ck_assert_int_eq(containment_open(&other, &root, "/user/b", "test.life.2"), 0);
+	ck_assert_int_eq(containment_open(&c, &root, "/user/a", a_mark(1)), 0);
+	ck_assert_int_eq(containment_open(&other, &root, "/user/b", a_mark(2)), 0);
 	start(&c, "plain", &child);
 	kill_all(&c);
 	close_result(&child);
@@ -130,7 +134,7 @@ START_TEST(what_another_supd_had_is_taken_over_with_all_that_lives_in_it)
 	struct err err;
 
 	CHECK_NEEDS(root.fd >= 0, "a cgroup to make others in");
-	ck_assert_int_eq(containment_open(&c, &root, "/user/a", "test.life.1"), 0);
+	ck_assert_int_eq(containment_open(&c, &root, "/user/a", a_mark(1)), 0);
 	start(&c, "child", &child);
 	ck_assert_int_eq(cgroup_root_adopt(&successor,
 	                                   fcntl(root.fd, F_DUPFD_CLOEXEC, FD_WINDOW),
@@ -139,7 +143,7 @@ START_TEST(what_another_supd_had_is_taken_over_with_all_that_lives_in_it)
 	ck_assert_str_eq(successor.path, root.path);
 	ck_assert_str_eq(successor.name, root.name);
 	ck_assert(successor.is_created == root.is_created);
-	containment_adopt(&c, &successor, "/user/a", "test.life.1");
+	containment_adopt(&c, &successor, "/user/a", a_mark(1));
 	c.session = child.pid;
 	ck_assert(containment_has(&c, &successor, child.pid, getuid()));
 	ck_assert(!containment_is_empty(&c, &successor, NULL));
@@ -149,7 +153,7 @@ START_TEST(what_another_supd_had_is_taken_over_with_all_that_lives_in_it)
 	close_result(&child);
 	while (!containment_is_empty(&c, &successor, NULL))
 		usleep(500);
-	containment_adopt(&c, &successor, "/user/a", "test.life.2");
+	containment_adopt(&c, &successor, "/user/a", a_mark(2));
 	start(&c, "child", &child);
 	wait_for_main(&c);
 	ck_assert(!containment_is_empty(&c, &successor, NULL));
@@ -170,7 +174,7 @@ main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_second_life_finds_its_cgroup_empty_and_in_place);
-	tcase_add_test(tcase, adopted_again_it_keeps_its_mark);
+	tcase_add_test(tcase, a_mark_tells_the_life_or_the_task);
 	tcase_add_test(tcase, with_descriptors_in_plenty_one_tells_the_end_of_each_life);
 	tcase_add_test(
 	    tcase, a_stranger_in_the_cgroup_does_not_keep_the_next_life_from_its_start);

@@ -37,8 +37,6 @@
 #include "os/self/fd.h"
 
 #define NAMES_MAX (SPAWN_FDS_MAX * STORE_NAME_MAX)
-/* Of a number of 64 bits. */
-#define HEX_DIGITS 16
 
 /* Prepare for launches, one at a time; -errno. */
 int
@@ -287,7 +285,8 @@ launch_in_cgroup(const struct cgroup_root *cgroups, const struct actor *actor)
  */
 static int
 open_containment(const struct launcher *launcher, const struct actor *actor,
-                 const char *mark, struct containment *containment, int *ret_cgroup_fd)
+                 struct proc_mark mark, struct containment *containment,
+                 int *ret_cgroup_fd)
 {
 	const bool in_cgroup = launch_in_cgroup(launcher->cgroups, actor);
 	const bool limited = in_cgroup && limiting_is_wanted(launcher->cgroups, actor);
@@ -305,7 +304,7 @@ open_containment(const struct launcher *launcher, const struct actor *actor,
 		                               actor->path, mark);
 	if (r < 0)
 		return r;
-	containment_mark(containment, mark);
+	containment->mark = mark;
 	return containment_prepare(containment, launcher->cgroups, ret_cgroup_fd);
 }
 
@@ -320,32 +319,6 @@ launch_draw_secret(struct ledger_facts *facts)
 		n = getrandom(facts->secret, sizeof(facts->secret), 0);
 	} while (n < 0 && errno == EINTR);
 	return n == (ssize_t)sizeof(facts->secret) ? 0 : -errno;
-}
-
-/* What the SUPD_ID of every process of this supd begins with. */
-void
-launch_mark_begin(const struct ledger_facts *facts, char ret[PROC_MARK_MAX])
-{
-	for (size_t i = 0; i < 2 * HEX_DIGITS; i++)
-		ret[i] = "0123456789abcdef"[facts->secret[i / HEX_DIGITS] >>
-		                                (60 - 4 * (i % HEX_DIGITS)) &
-		                            15];
-	ret[2 * HEX_DIGITS] = '\0';
-}
-
-/* The SUPD_ID of one life of the actor in this slot. */
-void
-launch_mark(const struct ledger_facts *facts, uint32_t slot, uint32_t life,
-            char ret[PROC_MARK_MAX])
-{
-	struct strbuf rest;
-
-	launch_mark_begin(facts, ret);
-	strbuf_borrow(&rest, ret + 2 * HEX_DIGITS, PROC_MARK_MAX - 2 * HEX_DIGITS);
-	strbuf_addc(&rest, '-');
-	strbuf_add_number(&rest, slot);
-	strbuf_addc(&rest, '-');
-	strbuf_add_number(&rest, life);
 }
 
 /* Clone into the containment, which was prepared. */
@@ -387,10 +360,9 @@ launch_begin(struct launching *launching, const struct actor *actor, uint32_t li
 	    .cgroup_fd = -1,
 	};
 	struct outputs outputs;
-	char mark[PROC_MARK_MAX];
+	const struct proc_mark mark = {launcher->facts->secret, actor->ref.slot, life};
 
 	*ret = (struct spawn_result){.pid = -1, .pidfd = -1, .which = -1, .said = ""};
-	launch_mark(launcher->facts, actor->ref.slot, life, mark);
 	ret->step = SPAWN_STEP_CGROUP;
 	int r = open_containment(launcher, actor, mark, containment, &program.cgroup_fd);
 	if (r == 0)
@@ -414,7 +386,8 @@ launch_begin(struct launching *launching, const struct actor *actor, uint32_t li
 		goto done;
 	}
 	ret->step = SPAWN_STEP_ENVIRONMENT;
-	r = build_environment(launch, actor, mark, &program, &ret->step);
+	r = build_environment(launch, actor, proc_mark_text(&mark).text, &program,
+	                      &ret->step);
 	if (r < 0)
 		goto done;
 	r = outputs_open(launcher->messages->output, actor, false, &outputs, &ret->step);

@@ -44,9 +44,6 @@ struct launching {
 
 int launch_init(struct launch *launch, const struct launcher *launcher, struct err *err);
 int launch_draw_secret(struct ledger_facts *facts);
-void launch_mark_begin(const struct ledger_facts *facts, char ret[PROC_MARK_MAX]);
-void launch_mark(const struct ledger_facts *facts, uint32_t slot, uint32_t life,
-                 char ret[PROC_MARK_MAX]);
 bool launch_in_cgroup(const struct cgroup_root *cgroups, const struct actor *actor);
 int launch_begin_environment(struct launch *launch, const struct actor *actor,
                              const char *mark);

@@ -40,15 +40,14 @@ begin_first_life(struct procs *procs, struct ref ref)
 	struct processes *room = procs->room;
 	struct proc *proc = &procs->table->at[ref.slot];
 	struct event left = {.kind = EVENT_LEFT, .ref = ref, .code = -1};
-	char mark[PROC_MARK_MAX];
 
 	if (proc_is_used(proc))
 		return;
 	left.life = engine_view(room->engine, ref).process.life + 1;
 	*proc = (struct proc){.ref = ref, .life = left.life, .child.pidfd = -1};
-	launch_mark(&room->recording->facts, ref.slot, left.life, mark);
-	containment_adopt(&proc->child.containment, NULL, actors_path(room->actors, ref),
-	                  mark);
+	containment_adopt(
+	    &proc->child.containment, NULL, actors_path(room->actors, ref),
+	    (struct proc_mark){room->recording->facts.secret, ref.slot, left.life});
 	if (!mainpid_next(procs, proc))
 		return;
 	/* A successor must not start what we have held back. */

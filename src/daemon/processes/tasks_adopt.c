@@ -22,9 +22,7 @@ restore(struct tasks *tasks, struct task *task, const struct ledger_task *record
 {
 	const uint32_t place = (uint32_t)(task - tasks->at);
 	struct processes *room = tasks->room;
-	char mark[PROC_MARK_MAX];
 
-	task_mark(room, place, mark);
 	task->order = (struct task_order){
 	    .ref = record->ref,
 	    .kind = (enum task_kind)record->kind,
@@ -50,7 +48,7 @@ restore(struct tasks *tasks, struct task *task, const struct ledger_task *record
 	task->deadline_ms = record->deadline_ms;
 	containment_adopt(&task->child.containment,
 	                  record->is_cgroup ? room->cgroups : NULL,
-	                  task_leaf(tasks, place), mark);
+	                  task_leaf(tasks, place), task_mark(room, place));
 	task->child.containment.session =
 	    record->pid != 0 ? record->pid : record->end.pid;
 	task->child.containment.is_main_alive = record->pid != 0;

@@ -84,7 +84,7 @@ void tasks_start(struct tasks *tasks, struct task *task);
 int task_begin(struct tasks *tasks, struct task *task, struct launching *launching);
 void task_over(struct tasks *tasks, struct task *task, int r,
                const struct spawn_result *result);
-void task_mark(const struct processes *room, uint32_t place, char ret[PROC_MARK_MAX]);
+struct proc_mark task_mark(const struct processes *room, uint32_t place);
 const char *task_leaf(struct tasks *tasks, uint32_t place);
 
 /* tasks_ends.c */

@@ -69,12 +69,10 @@ argv_of(const struct processes *room, const struct actor *actor,
 }
 
 /* The SUPD_ID of what runs at this place; nothing of the one before is left then. */
-void
-task_mark(const struct processes *room, uint32_t place, char ret[PROC_MARK_MAX])
+struct proc_mark
+task_mark(const struct processes *room, uint32_t place)
 {
-	launch_mark_begin(&room->recording->facts, ret);
-	size_t used = strlen(ret);
-	(void)snprintf(ret + used, PROC_MARK_MAX - used, "-task-%u", place);
+	return (struct proc_mark){room->recording->facts.secret, PROC_MARK_TASK, place};
 }
 
 /* The path that the task's cgroup is named after; no actor has such a path. */
@@ -195,22 +193,22 @@ build_environment(const struct processes *room, const struct actor *actor,
 /* The containment of this place, for one more; -errno. */
 static int
 open_containment(struct tasks *tasks, struct task *task, const struct actor *actor,
-                 const char *mark, int *ret_cgroup_fd)
+                 int *ret_cgroup_fd)
 {
 	struct processes *room = tasks->room;
 	const bool in_cgroup = launch_in_cgroup(room->cgroups, actor);
 	struct containment *containment = &task->child.containment;
+	const uint32_t place = (uint32_t)(task - tasks->at);
 	int r = 0;
 
 	if (containment->is_cgroup && !in_cgroup)
 		(void)containment_close(containment, room->cgroups);
 	if (!containment->is_cgroup)
 		r = containment_open(containment, in_cgroup ? room->cgroups : NULL,
-		                     task_leaf(tasks, (uint32_t)(task - tasks->at)),
-		                     mark);
+		                     task_leaf(tasks, place), task_mark(room, place));
 	if (r < 0)
 		return r;
-	containment_mark(containment, mark);
+	containment->mark = task_mark(room, place);
 	return containment_prepare(containment, room->cgroups, ret_cgroup_fd);
 }
 
@@ -218,14 +216,11 @@ static int
 launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, char **argv,
           struct launching *launching)
 {
-	const uint32_t place = (uint32_t)(task - tasks->at);
 	struct processes *room = tasks->room;
 	struct spawn_result *ret = &launching->result;
-	char mark[PROC_MARK_MAX];
 	int cgroup_fd = -1;
 
-	task_mark(room, place, mark);
-	int r = open_containment(tasks, task, actor, mark, &cgroup_fd);
+	int r = open_containment(tasks, task, actor, &cgroup_fd);
 	if (r < 0) {
 		ret->step = SPAWN_STEP_CGROUP;
 		return r;
@@ -234,7 +229,9 @@ launch_it(struct tasks *tasks, struct task *task, const struct actor *actor, cha
 	if (r < 0)
 		goto done;
 	ret->step = SPAWN_STEP_ENVIRONMENT;
-	r = build_environment(room, actor, &task->order, mark, launching);
+	r = build_environment(room, actor, &task->order,
+	                      proc_mark_text(&task->child.containment.mark).text,
+	                      launching);
 	if (r == 0)
 		r = launch_helper(launching, actor, argv, cgroup_fd);
 done:

@@ -141,10 +141,10 @@ static void
 restore_containment(struct processes *processes, struct proc *proc,
                     const struct ledger_record *record)
 {
+	const struct proc_mark mark = {processes->recording->facts.secret,
+	                               record->ref.slot, record->life};
 	pid_t main = record->pid != 0 ? record->pid : record->end.pid;
-	char mark[PROC_MARK_MAX];
 
-	launch_mark(&processes->recording->facts, record->ref.slot, record->life, mark);
 	containment_adopt(&proc->child.containment,
 	                  record->is_cgroup ? processes->cgroups : NULL,
 	                  processes->actors->at[record->ref.slot].path, mark);
@@ -225,9 +225,9 @@ static void
 enter_containment(struct processes *processes, struct proc *proc,
                   const struct actor *actor)
 {
-	char mark[PROC_MARK_MAX];
+	const struct proc_mark mark = {processes->recording->facts.secret, proc->ref.slot,
+	                               proc->life};
 
-	launch_mark(&processes->recording->facts, proc->ref.slot, proc->life, mark);
 	if (launch_in_cgroup(processes->cgroups, actor)) {
 		/* Not where it was before, if limits were given or taken meanwhile. */
 		containment_adopt(&proc->child.containment, processes->cgroups,
@@ -235,7 +235,7 @@ enter_containment(struct processes *processes, struct proc *proc,
 		if (limiting_is_wanted(processes->cgroups, actor))
 			containment_adopt_limited(&proc->child.containment, actor->path);
 	}
-	containment_mark(&proc->child.containment, mark);
+	proc->child.containment.mark = mark;
 }
 
 /* The process of an actor was on its way to its program: its start goes on, unless the

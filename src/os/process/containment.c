@@ -22,14 +22,6 @@ containment_init(struct containment *c)
 	*c = (struct containment){.events_fd = -1, .leaf_fd = -1};
 }
 
-/* What the processes of the next life have as SUPD_ID; shorter than PROC_MARK_MAX. */
-void
-containment_mark(struct containment *c, const char *mark)
-{
-	ASSERT(strlen(mark) < sizeof(c->mark));
-	memcpy(c->mark, mark, strlen(mark) + 1);
-}
-
 static int
 make_leaf(struct containment *c, const struct cgroup_root *root)
 {
@@ -48,17 +40,17 @@ make_leaf(struct containment *c, const struct cgroup_root *root)
 /*
  * Prepare the containment of the actor with this path.  With a root that is open: its
  * own cgroup; without (NULL, or one that is not open): its session.  `mark` is what its
- * processes will have as SUPD_ID, no other actor's, shorter than PROC_MARK_MAX.
+ * processes will have as SUPD_ID, no other actor's.
  *
  * Returns 0, or -errno when the cgroup cannot be made; then c is as after
  * containment_init() and may be opened without a root.
  */
 int
 containment_open(struct containment *c, const struct cgroup_root *root, const char *path,
-                 const char *mark)
+                 struct proc_mark mark)
 {
 	containment_init(c);
-	containment_mark(c, mark);
+	c->mark = mark;
 	if (root == NULL || root->fd < 0)
 		return 0;
 	c->path = path;
@@ -71,14 +63,14 @@ containment_open(struct containment *c, const struct cgroup_root *root, const ch
  */
 int
 containment_open_limited(struct containment *c, struct cgroup_root *root,
-                         const char *path, const char *mark)
+                         const char *path, struct proc_mark mark)
 {
 	int r = cgroup_root_limit(root);
 
 	containment_init(c);
 	if (r < 0)
 		return r;
-	containment_mark(c, mark);
+	c->mark = mark;
 	containment_adopt_limited(c, path);
 	return make_leaf(c, root);
 }
@@ -86,16 +78,15 @@ containment_open_limited(struct containment *c, struct cgroup_root *root,
 /*
  * As containment_open(), for an actor with processes started by an earlier guardian.  The
  * cgroup is expected to exist; with many actors it is not looked at.  As it may have been
- * killed, the next life gets a fresh cgroup.  The mark may be that of c itself.
+ * killed, the next life gets a fresh cgroup.
  */
 void
 containment_adopt(struct containment *c, const struct cgroup_root *root, const char *path,
-                  const char *mark)
+                  struct proc_mark mark)
 {
-	struct containment adopted = {.events_fd = -1, .leaf_fd = -1, .is_foreign = true};
-
-	containment_mark(&adopted, mark);
-	*c = adopted;
+	containment_init(c);
+	c->is_foreign = true;
+	c->mark = mark;
 	if (root == NULL || root->fd < 0)
 		return;
 	c->path = path;
@@ -276,7 +267,7 @@ containment_is_empty(struct containment *c, const struct cgroup_root *root,
 	if (c->session == 0)
 		return true;
 	ASSERT(sweep != NULL);
-	return !proc_sweep_has(sweep, c->session, c->mark);
+	return !proc_sweep_has(sweep, c->session, proc_mark_text(&c->mark).text);
 }
 
 /*
@@ -292,9 +283,10 @@ signal_session(const struct containment *c, struct proc_sweep *sweep, int signo)
 	if (c->session == 0)
 		return 0;
 	if (c->told > 0)
-		code = proc_sweep_add_tree(sweep, c->told, c->mark);
+		code = proc_sweep_add_tree(sweep, c->told, proc_mark_text(&c->mark).text);
 	if (leader_lives(c)) {
-		code = proc_sweep_add_tree(sweep, c->session, c->mark);
+		code =
+		    proc_sweep_add_tree(sweep, c->session, proc_mark_text(&c->mark).text);
 		(void)kill(c->session, signo);
 	}
 	if (c->is_main_alive) {
@@ -304,13 +296,15 @@ signal_session(const struct containment *c, struct proc_sweep *sweep, int signo)
 
 		/* Look before: of a dead process the children cannot be found any more.
 		 */
-		code = proc_sweep_add_tree(sweep, c->session, c->mark);
+		code =
+		    proc_sweep_add_tree(sweep, c->session, proc_mark_text(&c->mark).text);
 		/* If the walker reaps the process, its number may be reused at any
 		 * moment. */
 		if (!c->is_foreign && kill(target, signo) < 0 && errno != ESRCH)
 			code = -errno;
 	}
-	count = proc_sweep_signal(sweep, c->session, c->mark, signo);
+	count =
+	    proc_sweep_signal(sweep, c->session, proc_mark_text(&c->mark).text, signo);
 	return count < 0 ? count : code;
 }
 
@@ -368,9 +362,10 @@ static void
 add_below_main(const struct containment *c, struct proc_sweep *sweep)
 {
 	if (c->is_main_alive || leader_lives(c))
-		(void)proc_sweep_add_tree(sweep, c->session, c->mark);
+		(void)proc_sweep_add_tree(sweep, c->session,
+		                          proc_mark_text(&c->mark).text);
 	if (c->told > 0)
-		(void)proc_sweep_add_tree(sweep, c->told, c->mark);
+		(void)proc_sweep_add_tree(sweep, c->told, proc_mark_text(&c->mark).text);
 }
 
 /*
@@ -394,7 +389,7 @@ containment_stop(const struct containment *c, struct proc_sweep *sweep)
 		(void)kill(c->session, SIGSTOP);
 	}
 	add_below_main(c, sweep);
-	return moved + proc_sweep_stop(sweep, c->session, c->mark);
+	return moved + proc_sweep_stop(sweep, c->session, proc_mark_text(&c->mark).text);
 }
 
 /*
@@ -410,7 +405,8 @@ containment_continue(const struct containment *c, struct proc_sweep *sweep)
 	add_below_main(c, sweep);
 	if (leader_lives(c))
 		(void)kill(c->session, SIGCONT);
-	(void)proc_sweep_signal(sweep, c->session, c->mark, SIGCONT);
+	(void)proc_sweep_signal(sweep, c->session, proc_mark_text(&c->mark).text,
+	                        SIGCONT);
 }
 
 /*
@@ -439,9 +435,9 @@ has_mark(const struct containment *c, pid_t pid, uid_t uid)
 {
 	uid_t its;
 
-	return c->mark[0] != '\0' && proc_uid_read(pid, &its) == 0 &&
+	return c->mark.secret != NULL && proc_uid_read(pid, &its) == 0 &&
 	       (its == uid || its == 0 || its == geteuid()) &&
-	       proc_has_mark(pid, c->mark);
+	       proc_has_mark(pid, proc_mark_text(&c->mark).text);
 }
 
 /*

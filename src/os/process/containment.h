@@ -27,6 +27,7 @@
 struct containment {
 	uint64_t leader_start; /* a child of ours that was the main process; 0: none */
 	const char *path;      /* its leaf is named after it; borrowed, NULL: none */
+	struct proc_mark mark; /* SUPD_ID of the next life, or of the newest */
 	pid_t session;         /* the main process: also its session and group; 0 */
 	pid_t told; /* the main process, where that does not lead the session; else 0 */
 	int events_fd; /* of cgroup.events, while it is watched or the leaf open; or -1 */
@@ -39,7 +40,6 @@ struct containment {
 	bool is_frozen;     /* a process born into the leaf could not run */
 	bool is_watched;    /* containment_watch() */
 	bool is_kept;       /* the leaf stays open between two lives */
-	char mark[PROC_MARK_MAX]; /* value of SUPD_ID */
 };
 
 /* The name of a leaf below the directory of all actors. */
@@ -49,11 +49,11 @@ struct leaf_name {
 
 void containment_init(struct containment *c);
 int containment_open(struct containment *c, const struct cgroup_root *root,
-                     const char *path, const char *mark);
+                     const char *path, struct proc_mark mark);
 int containment_open_limited(struct containment *c, struct cgroup_root *root,
-                             const char *path, const char *mark);
+                             const char *path, struct proc_mark mark);
 void containment_adopt(struct containment *c, const struct cgroup_root *root,
-                       const char *path, const char *mark);
+                       const char *path, struct proc_mark mark);
 void containment_adopt_limited(struct containment *c, const char *path);
 int containment_close(struct containment *c, struct cgroup_root *root);
 int containment_prepare(struct containment *c, struct cgroup_root *root,
@@ -62,7 +62,6 @@ int containment_prepare_again(struct containment *c, struct cgroup_root *root,
                               int *ret_cgroup_fd);
 void containment_begun(struct containment *c, struct cgroup_root *root);
 void containment_shut(struct containment *c, struct cgroup_root *root);
-void containment_mark(struct containment *c, const char *mark);
 void containment_born(struct containment *c, pid_t pid);
 void containment_told(struct containment *c, pid_t pid);
 bool containment_is_empty(struct containment *c, const struct cgroup_root *root,

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/strbuf.h"
 #include "os/process/proc_file.h"
 
 #define PROC_NAME_MAX 64
@@ -18,6 +19,32 @@
 #define FLAG_NO_EXEC 0x40
 
 enum { MARK_TRIES = 3 };
+/* Of a number of 64 bits. */
+#define HEX_DIGITS 16
+
+/* A mark as it stands in the environment; "" where there is none. */
+struct proc_mark_text
+proc_mark_text(const struct proc_mark *mark)
+{
+	struct proc_mark_text ret = {.text = ""};
+	struct strbuf text;
+
+	if (mark->secret == NULL)
+		return ret;
+	strbuf_borrow(&text, ret.text, sizeof(ret.text));
+	for (unsigned int i = 0; i < 2 * HEX_DIGITS; i++)
+		strbuf_addc(&text, "0123456789abcdef"[mark->secret[i / HEX_DIGITS] >>
+		                                          (60 - 4 * (i % HEX_DIGITS)) &
+		                                      15]);
+	strbuf_addc(&text, '-');
+	if (mark->slot == PROC_MARK_TASK)
+		strbuf_adds(&text, "task");
+	else
+		strbuf_add_number(&text, mark->slot);
+	strbuf_addc(&text, '-');
+	strbuf_add_number(&text, mark->number);
+	return ret;
+}
 
 /* True if this process carries the mark, which is not empty, in its environment.  In the
  * midst of an exec it has none for a moment: look again. */

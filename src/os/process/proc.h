@@ -15,6 +15,23 @@
 /* The name of a program is cut by the kernel, to fewer bytes than these. */
 #define PROC_PROGRAM_MAX 72
 
+/*
+ * What the processes of one life of an actor, or of one task, have as SUPD_ID, and no
+ * others: kept as what it is made of, for each actor has one.
+ */
+struct proc_mark {
+	const uint64_t *secret; /* 128 bits, borrowed; NULL: no mark */
+	uint32_t slot;          /* of the actor, or PROC_MARK_TASK */
+	uint32_t number;        /* of the life, or the place of the task */
+};
+
+#define PROC_MARK_TASK UINT32_MAX
+
+struct proc_mark_text {
+	char text[PROC_MARK_MAX];
+};
+
+struct proc_mark_text proc_mark_text(const struct proc_mark *mark);
 bool proc_is_stopped(pid_t pid);
 bool proc_is_ending(pid_t pid);
 int proc_zombie(pid_t pid, pid_t *ret_parent, struct reap *ret);
