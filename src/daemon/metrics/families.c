@@ -268,7 +268,9 @@ families_measure(struct sample *sample, const struct observation *found)
 	    .failure = view->failure.cause.kind,
 	};
 	memcpy(sample->figures, figures, sizeof(figures));
-	memcpy(sample->failures, found->tally.failures, sizeof(sample->failures));
+	if (found->tally != NULL)
+		memcpy(sample->failures, found->tally->failures,
+		       sizeof(sample->failures));
 	memcpy(sample->restarts_by, view->run.restarts_by, sizeof(sample->restarts_by));
 }
 

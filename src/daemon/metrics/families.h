@@ -43,8 +43,8 @@ enum figure {
 /* What was found out about an actor. */
 struct observation {
 	struct node_view view;
-	struct tally tally;
-	uint64_t failed_at_us; /* of the last failure, since the Epoch; 0: none */
+	const struct tally *tally; /* NULL: there were no failures */
+	uint64_t failed_at_us;     /* of the last failure, since the Epoch; 0: none */
 	uint64_t dead_letters;
 	bool is_blocked;    /* its log files cannot be written */
 	uint64_t lost;      /* bytes of output dropped meanwhile */

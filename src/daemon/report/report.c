@@ -2,6 +2,8 @@
 /* report.c - what the core reports, as events of the stream and as lines of the log. */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "base/strbuf.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/tasks.h"
@@ -46,7 +48,11 @@ report(const struct reporter *reporter, const struct action *action)
 		return;
 	struct actor *actor = actors_get(reporter->actors, action->ref);
 	if (action->report == REPORT_FAILURE && actor != NULL) {
-		actor->tally.failures[action->cause.kind]++;
+		if (actor->tally == NULL)
+			actor->tally = calloc(1, sizeof(*actor->tally));
+		/* Without memory its figures lack a failure. */
+		if (actor->tally != NULL)
+			actor->tally->failures[action->cause.kind]++;
 		actor->failed_at_wall_us = clock_wall_us();
 		record_slot(reporter->recording, action->ref.slot);
 	}

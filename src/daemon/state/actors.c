@@ -17,6 +17,7 @@ clear(struct actor *actor)
 {
 	free(actor->path);
 	free(actor->status);
+	free(actor->tally);
 	*actor = (struct actor){
 	    .ref = REF_NONE, .predecessor = REF_NONE, .successor = REF_NONE};
 }

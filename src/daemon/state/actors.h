@@ -43,7 +43,7 @@ struct actor {
 	uint64_t failed_at_wall_us; /* of the last failure, 0: none */
 	struct log_pace pace;       /* pace of log lines about its processes */
 	char *status;               /* STATUS= of the process, or NULL */
-	struct tally tally;         /* for its figures */
+	struct tally *tally;        /* of its failures; NULL: there were none */
 	bool sigstopped;            /* by a signal that supd did not send */
 	bool is_touched;            /* standin.c: is to be looked at */
 	bool is_called;             /* standin.c: it is told already */
