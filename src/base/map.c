@@ -29,11 +29,25 @@ mark_of(uint64_t x)
 	return (uint32_t)x << 1 | 1;
 }
 
-/* Where the search for a key begins. */
+/* Where the search for a key begins: there are 2^31 marks. */
 static size_t
 home_of(const struct map *map, uint32_t mark)
 {
-	return (mark >> 1) & (map->cap - 1);
+	return (size_t)((uint64_t)(mark >> 1) * map->cap >> 31);
+}
+
+/* The place behind this one. */
+static size_t
+next_of(const struct map *map, size_t i)
+{
+	return i + 1 < map->cap ? i + 1 : 0;
+}
+
+/* How many places the second is behind the first. */
+static size_t
+distance(const struct map *map, size_t from, size_t to)
+{
+	return to >= from ? to - from : to + map->cap - from;
 }
 
 /* True if the entry is that of the key, or of the name.  Names are paths of the tree, so
@@ -51,10 +65,10 @@ static size_t
 locate(const struct map *map, uint64_t key, const char *name)
 {
 	const uint32_t mark = mark_of(key);
-	size_t mask = map->cap - 1, i = home_of(map, mark);
+	size_t i = home_of(map, mark);
 
 	while (map->entries[i].mark != 0 && !same(&map->entries[i], mark, key, name))
-		i = (i + 1) & mask;
+		i = next_of(map, i);
 	return i;
 }
 
@@ -62,11 +76,9 @@ locate(const struct map *map, uint64_t key, const char *name)
 int
 map_reserve(struct map *map, size_t n)
 {
-	struct map grown = {.cap = 16};
+	struct map grown = {.n = map->n, .cap = n / 3 * 4 + 16};
 
-	while (n > grown.cap / 4 * 3)
-		grown.cap *= 2;
-	if (grown.cap <= map->cap)
+	if (n <= map->cap / 4 * 3)
 		return 0;
 	grown.entries = calloc(grown.cap, sizeof(*grown.entries));
 	if (grown.entries == NULL)
@@ -78,10 +90,9 @@ map_reserve(struct map *map, size_t n)
 		if (entry->mark == 0)
 			continue;
 		while (grown.entries[at].mark != 0)
-			at = (at + 1) & (grown.cap - 1);
+			at = next_of(&grown, at);
 		grown.entries[at] = *entry;
 	}
-	grown.n = map->n;
 	free(map->entries);
 	*map = grown;
 	return 0;
@@ -90,7 +101,8 @@ map_reserve(struct map *map, size_t n)
 static int
 put_entry(struct map *map, uint64_t key, const char *name, uint32_t value)
 {
-	int r = map_reserve(map, map->n + 1);
+	const bool is_full = map->n >= map->cap / 4 * 3;
+	int r = is_full ? map_reserve(map, map->n + map->n / 2 + 1) : 0;
 
 	if (r < 0)
 		return r;
@@ -121,17 +133,16 @@ get(const struct map *map, uint64_t key, const char *name, uint32_t *ret_value)
 static void
 take_out(struct map *map, uint64_t key, const char *name)
 {
-	size_t mask = map->cap - 1;
-
 	if (map->cap == 0)
 		return;
 	size_t gap = locate(map, key, name);
 	if (map->entries[gap].mark == 0)
 		return;
-	for (size_t i = (gap + 1) & mask; map->entries[i].mark != 0; i = (i + 1) & mask) {
+	for (size_t i = next_of(map, gap); map->entries[i].mark != 0;
+	     i = next_of(map, i)) {
 		size_t home = home_of(map, map->entries[i].mark);
 
-		if (((i - home) & mask) < ((i - gap) & mask))
+		if (distance(map, home, i) < distance(map, gap, i))
 			continue;
 		map->entries[gap] = map->entries[i];
 		gap = i;

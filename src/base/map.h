@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* map.h - two small hash maps: number to number, and string to number.
  *
- * Open addressing with linear probing; they grow at three quarters.  A string map
- * borrows its keys: they must live as long as the entry.  All zero is an empty map.
+ * Open addressing with linear probing; they grow at three quarters, by half.  A string
+ * map borrows its keys: they must live as long as the entry.  All zero is an empty map.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -23,7 +23,7 @@ struct map_entry {
 /* All of it 0: empty, without memory. */
 struct map {
 	struct map_entry *entries;
-	size_t cap; /* 0 or a power of two */
+	size_t cap;
 	size_t n;
 };
 
