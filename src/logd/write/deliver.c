@@ -368,7 +368,7 @@ deliver_piece(struct delivery *delivery, struct piece *piece)
 	const struct feed_log *log = &stream->sink->log;
 	ssize_t n = -EINVAL;
 
-	if (!log->timestamps && !log->json && stream->pattern == NULL &&
+	if (!log->timestamps && !log->json && stream->match == NULL &&
 	    stream->shown == FEED_SHOWN_NOT &&
 	    piece->len <= room_of(stream->sink, piece->size))
 		n = move_piece(delivery, piece);

@@ -96,7 +96,7 @@ add(struct logd *logd, int fd)
 		return;
 	}
 	resume(logd, stream);
-	stream->round = logd->instance;
+	stream->round = (uint32_t)logd->instance;
 	match_tell(logd, stream);
 	flow_start(logd, stream);
 }
@@ -107,7 +107,7 @@ change(struct logd *logd, struct stream *stream)
 	const struct feed_message *message = &logd->message;
 	struct sink *unused;
 
-	stream->round = logd->instance;
+	stream->round = (uint32_t)logd->instance;
 	stream->dropped = false;
 	if (stream->incarnation != message->incarnation ||
 	    stream->generation != message->generation || stream->pid != message->pid)
@@ -171,7 +171,7 @@ end(struct logd *logd)
 	logd->pending = false;
 	logd->complete = true;
 	while ((stream = stream_table_next(&logd->table, stream)) != NULL) {
-		if (stream->round != logd->instance)
+		if (stream->round != (uint32_t)logd->instance)
 			drop(logd, stream);
 	}
 	intake_show_kept(logd);

@@ -26,13 +26,18 @@ struct match_begun {
 	char text[PATTERN_LINE_MAX];
 };
 
+struct match {
+	struct pattern pattern;
+	struct match_begun *begun; /* an incomplete line, or NULL */
+};
+
 /* Was what is awaited said?  Then that is to be told. */
 static void
 look(const struct state *state, struct stream *stream)
 {
 	const struct state_entry *entry = &state->entries[stream->source.entry];
 
-	stream->match_owed = stream->pattern != NULL && entry->match_from != 0 &&
+	stream->match_owed = stream->match != NULL && entry->match_from != 0 &&
 	                     entry->matched >= entry->match_from;
 }
 
@@ -43,7 +48,7 @@ look(const struct state *state, struct stream *stream)
 size_t
 match_trim(const struct stream *stream, const char *data, size_t len)
 {
-	if (stream->pattern == NULL || stream->flush)
+	if (stream->match == NULL || stream->flush)
 		return len;
 	while (len > 0 && data[len - 1] != '\n')
 		len--;
@@ -52,12 +57,12 @@ match_trim(const struct stream *stream, const char *data, size_t len)
 
 /* Keep a part of a line; without memory, or beyond its bounds, it does not count. */
 static void
-keep_part(struct stream *stream, const char *data, size_t len)
+keep_part(struct match *match, const char *data, size_t len)
 {
-	struct match_begun *begun = stream->begun;
+	struct match_begun *begun = match->begun;
 
 	if (begun == NULL)
-		begun = stream->begun = calloc(1, sizeof(*begun));
+		begun = match->begun = calloc(1, sizeof(*begun));
 	if (begun == NULL || begun->n_parts == PARTS_MAX)
 		return;
 	if (len > PATTERN_LINE_MAX - begun->len)
@@ -72,20 +77,20 @@ keep_part(struct stream *stream, const char *data, size_t len)
  * midst of a line its successor's begins at one of the parts.
  */
 static bool
-completes(struct stream *stream, const char *data, size_t len)
+completes(struct match *match, const char *data, size_t len)
 {
-	struct match_begun *begun = stream->begun;
-	bool found = pattern_matches(stream->pattern, data, len);
+	struct match_begun *begun = match->begun;
+	bool found = pattern_matches(&match->pattern, data, len);
 
 	if (begun == NULL)
 		return found;
-	keep_part(stream, data, len);
+	keep_part(match, data, len);
 	for (size_t i = 0; i < begun->n_parts; i++)
 		found = found ||
-		        pattern_matches(stream->pattern, begun->text + begun->parts[i],
+		        pattern_matches(&match->pattern, begun->text + begun->parts[i],
 		                        begun->len - begun->parts[i]);
 	free(begun);
-	stream->begun = NULL;
+	match->begun = NULL;
 	return found;
 }
 
@@ -97,13 +102,13 @@ match_lines(const struct state *state, struct stream *stream, const char *data,
 	struct state_entry *entry = &state->entries[stream->source.entry];
 	size_t at = 0;
 
-	while (stream->pattern != NULL && at < len) {
+	while (stream->match != NULL && at < len) {
 		const char *newline = memchr(data + at, '\n', len - at);
 		const size_t end = newline == NULL ? len : (size_t)(newline - data);
 
 		if (newline == NULL)
-			keep_part(stream, data + at, end - at);
-		else if (completes(stream, data + at, end - at))
+			keep_part(stream->match, data + at, end - at);
+		else if (completes(stream->match, data + at, end - at))
 			entry->matched = entry->total + end + 1;
 		at = end + 1;
 	}
@@ -111,15 +116,15 @@ match_lines(const struct state *state, struct stream *stream, const char *data,
 }
 
 /* It was compiled before, when the configuration was read; NULL: without memory. */
-static struct pattern *
-pattern_new(const char *text)
+static struct match *
+match_new(const char *pattern)
 {
-	struct pattern *pattern = calloc(1, sizeof(*pattern));
+	struct match *match = calloc(1, sizeof(*match));
 	struct err err;
 
-	if (pattern == NULL || pattern_compile(pattern, text, &err) == 0)
-		return pattern;
-	free(pattern);
+	if (match == NULL || pattern_compile(&match->pattern, pattern, &err) == 0)
+		return match;
+	free(match);
 	return NULL;
 }
 
@@ -132,11 +137,11 @@ match_take(const struct state *state, struct stream *stream,
 	struct state_entry *entry = &state->entries[stream->source.entry];
 	const char *text = feed_pattern(message);
 
-	if (text == NULL || stream->pattern == NULL ||
-	    strcmp(text, stream->pattern->text) != 0) {
+	if (text == NULL || stream->match == NULL ||
+	    strcmp(text, stream->match->pattern.text) != 0) {
 		match_done(stream);
 		if (text != NULL)
-			stream->pattern = pattern_new(text);
+			stream->match = match_new(text);
 	}
 	if (message->match_from != FEED_AS_BEFORE)
 		entry->match_from = message->match_from;
@@ -147,12 +152,12 @@ match_take(const struct state *state, struct stream *stream,
 void
 match_done(struct stream *stream)
 {
-	if (stream->pattern != NULL)
-		pattern_done(stream->pattern);
-	free(stream->pattern);
-	stream->pattern = NULL;
-	free(stream->begun);
-	stream->begun = NULL;
+	if (stream->match != NULL) {
+		pattern_done(&stream->match->pattern);
+		free(stream->match->begun);
+	}
+	free(stream->match);
+	stream->match = NULL;
 	stream->match_owed = false;
 }
 

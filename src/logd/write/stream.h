@@ -26,13 +26,12 @@ enum stream_place {
 struct stream {
 	struct batch_source source;
 	struct sink *sink;
-	struct pattern *pattern;   /* NULL: no line is waited for */
-	struct match_begun *begun; /* an incomplete line, or NULL */
-	struct strbuf *line;       /* shown: the same, or NULL */
+	struct match *match; /* NULL: no line is waited for */
+	struct strbuf *line; /* shown: an incomplete line, or NULL */
 	uint64_t due_ns;
-	uint64_t round; /* number of the FEED_BEGIN in which the stream was named */
 	TAILQ_ENTRY(stream) by_place;
 	TAILQ_ENTRY(stream) by_sink;
+	uint32_t round; /* number of the FEED_BEGIN in which the stream was named */
 	uint32_t incarnation, generation;
 	int32_t pid;
 	uint32_t colour;

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -152,7 +153,8 @@ stream_table_add(struct stream_table *table, const struct feed_message *message,
                  struct stream **ret)
 {
 	const char *actor = feed_actor(message);
-	struct stream *stream = calloc(1, sizeof(*stream) + strlen(actor) + 1);
+	struct stream *stream =
+	    calloc(1, offsetof(struct stream, actor) + strlen(actor) + 1);
 	struct sink *sink;
 	struct stat st;
 
