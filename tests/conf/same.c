@@ -187,7 +187,6 @@ static void
 same_actor(const struct conf_actor *a, const struct conf_actor *b)
 {
 	no_address_in_common(a, b, sizeof(*a));
-	same_text(a->name, b->name);
 	same_text(a->path, b->path);
 	same_text(a->description, b->description);
 	same_text(a->base, b->base);
@@ -195,14 +194,16 @@ same_actor(const struct conf_actor *a, const struct conf_actor *b)
 	SAME(a->place.file == b->place.file);
 	SAME(a->place.line == b->place.line);
 	SAME(a->column == b->column);
-	same_spec(a->spec, b->spec);
-	for (uint32_t i = 0; i < a->spec.n_needs; i++)
-		same_text(a->needs[i].path, b->needs[i].path);
-	for (uint32_t i = 0; i < a->spec.n_watches; i++) {
-		same_text(a->watches[i].path, b->watches[i].path);
-		SAME((a->watches[i].run == NULL) == (b->watches[i].run == NULL));
-		if (a->watches[i].run != NULL)
-			same_list(a->watches[i].run, b->watches[i].run);
+	no_address_in_common(a->spec, b->spec, sizeof(*a->spec));
+	same_spec(a->spec->core, b->spec->core);
+	for (uint32_t i = 0; i < a->spec->core.n_needs; i++)
+		same_text(a->spec->needs[i].path, b->spec->needs[i].path);
+	for (uint32_t i = 0; i < a->spec->core.n_watches; i++) {
+		same_text(a->spec->watches[i].path, b->spec->watches[i].path);
+		SAME((a->spec->watches[i].run == NULL) ==
+		     (b->spec->watches[i].run == NULL));
+		if (a->spec->watches[i].run != NULL)
+			same_list(a->spec->watches[i].run, b->spec->watches[i].run);
 	}
 	same_process(*a->process, *b->process);
 	same_list(a->argv, b->argv);

@@ -12,9 +12,9 @@ import tempfile
 SRC = os.environ.get("top_srcdir", ".")
 TELL = os.path.join(os.environ.get("top_builddir", "."), "tests/lib/conf_tell")
 # What a configuration is made with, or the memory that it lies in.
-# The process of an actor has its own way there: place_processes() in keep/pack_conf.c.
+# The process and the spec of an actor have their own way there: share() in keep/pack_conf.c.
 NOT_PACKED = ["conf_report", "conf_options", "conf_addition", "conf.memory", "conf.found",
-              "conf_actor.process"]
+              "conf_actor.process", "conf_actor.spec"]
 
 
 def tell(*args):

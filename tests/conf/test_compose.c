@@ -90,9 +90,10 @@ START_TEST(a_replaced_backoff_is_replaced_whole)
 	                              "  a: {command: [x], backoff: none}\n"
 	                              "  b: {command: [x], backoff: {max: 9s}}\n");
 
-	ck_assert(actor_at(conf, "/user/a")->spec.backoff.none);
-	ck_assert_uint_eq(actor_at(conf, "/user/b")->spec.backoff.min_ms, 1000);
-	ck_assert_uint_eq(actor_at(conf, "/user/b")->spec.backoff.reset_after_ms, 5000);
+	ck_assert(actor_at(conf, "/user/a")->spec->core.backoff.none);
+	ck_assert_uint_eq(actor_at(conf, "/user/b")->spec->core.backoff.min_ms, 1000);
+	ck_assert_uint_eq(actor_at(conf, "/user/b")->spec->core.backoff.reset_after_ms,
+	                  5000);
 	conf_free(conf);
 }
 END_TEST

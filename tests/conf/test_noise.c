@@ -128,7 +128,7 @@ check_result(const struct conf *conf, const struct conf_reports *reports)
 
 		ck_assert_uint_lt(actor->parent, i);
 		ck_assert_uint_eq(conf_find(conf, actor->path), i);
-		if (actor->spec.kind == NODE_WORKER)
+		if (actor->spec->core.kind == NODE_WORKER)
 			ck_assert_ptr_nonnull(actor->argv);
 	}
 }

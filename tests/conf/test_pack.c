@@ -289,6 +289,7 @@ static void
 use(const struct conf *conf)
 {
 	struct conf_plan plan = {0};
+	struct spec spec;
 	int fd = pack_good(conf);
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
@@ -297,7 +298,14 @@ use(const struct conf *conf)
 		ck_assert_uint_eq(conf_find(conf, actor->path), i);
 		ck_assert_ptr_nonnull(conf->files[actor->place.file]);
 		if (i > 0)
-			ck_assert_ptr_nonnull(conf->actors[actor->parent].name);
+			ck_assert_ptr_nonnull(conf->actors[actor->parent].path);
+		ck_assert_ptr_nonnull(conf_name(actor));
+		conf_name_spec(actor, &spec);
+		ck_assert_uint_ne(spec.name, 0);
+		for (uint32_t k = 0; k < spec.n_watches; k++)
+			(void)conf_find(conf, actor->spec->watches[k].path);
+		for (uint32_t k = 0; k < spec.n_needs; k++)
+			(void)conf_find(conf, actor->spec->needs[k].path);
 	}
 	ck_assert_int_eq(conf_plan_make(conf, conf, &plan), 0);
 	conf_plan_done(&plan);

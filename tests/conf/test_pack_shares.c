@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/* test_pack_shares.c - equal processes of a packed configuration are one. */
+/* test_pack_shares.c - equal processes of a packed configuration are one, and specs. */
 #include "config.h"
 
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/err.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
+#include "base/sum.h"
+#include "conf/keep/packed.h"
 #include "tests/conf/support.h"
 
 /* Which of the processes of a frozen configuration the actor has. */
@@ -16,6 +21,13 @@ static uint32_t
 process_of(const struct conf *conf, const char *path)
 {
 	return (uint32_t)(actor_at(conf, path)->process - conf->common.processes);
+}
+
+/* Which of its specs. */
+static uint32_t
+spec_of(const struct conf *conf, const char *path)
+{
+	return (uint32_t)(actor_at(conf, path)->spec - conf->common.specs);
 }
 
 START_TEST(equal_processes_are_kept_once)
@@ -65,6 +77,134 @@ START_TEST(equal_processes_are_kept_once)
 	conf_free(unpacked);
 	conf_free(conf);
 	(void)close(fd);
+}
+END_TEST
+
+START_TEST(equal_specs_are_kept_once)
+{
+	static const char *const keys[] = {
+	    "",
+	    ", restart: temporary",
+	    ", shutdown: 3s",
+	    ", backoff: none",
+	    ", success: {exit: [3]}",
+	    ", start_on: boot, watchdog: 3s",
+	    ", ready: {after: 1s}",
+	    ", needs: {z: started}",
+	    ", needs: {z: ready}",
+	    ", watch: {z: {run: [x]}}",
+	    ", watch: {z: {run: [y]}}",
+	    ", watch: {/user/z: {run: [y, z]}}",
+	};
+	struct strbuf text;
+	struct conf *unpacked, *conf;
+	char path[50];
+	int fd;
+
+	strbuf_init(&text, 10000);
+	strbuf_adds(&text, "children:\n  z: {command: [x]}\n");
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		strbuf_addf(
+		    &text,
+		    "  a%zu: {command: [/%zu]%s}\n  b%zu: {command: [x], nice: 1%s}\n", i,
+		    i, keys[i], i, keys[i]);
+	conf = load_text(strbuf_str(&text));
+	fd = pack_good(conf);
+	unpacked = unpack_good(fd);
+	same_conf(conf, unpacked);
+	ck_assert_uint_eq(spec_of(unpacked, "/user/a0"), spec_of(unpacked, "/user/z"));
+	/* That of /user is the first. */
+	ck_assert_uint_eq(unpacked->common.n_specs, 1 + ARRAY_SIZE(keys));
+	for (uint32_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		(void)snprintf(path, sizeof(path), "/user/a%u", i);
+		ck_assert_uint_eq(spec_of(unpacked, path), 1 + i);
+		path[6] = 'b';
+		ck_assert_uint_eq(spec_of(unpacked, path), 1 + i);
+	}
+	strbuf_done(&text);
+	conf_free(unpacked);
+	conf_free(conf);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(actors_that_share_a_spec_have_names_of_their_own)
+{
+	struct conf *conf = load_text("children:\n"
+	                              "  a: {command: [x], replicas: 2}\n"
+	                              "  b: {command: [x]}\n");
+	int fd = pack_good(conf);
+	struct conf *unpacked = unpack_good(fd);
+	static const struct {
+		const char *path, *name, *base;
+	} rows[] = {
+	    {"/user/a@1", "a@1", "/user/a"},
+	    {"/user/a@2", "a@2", "/user/a"},
+	    {"/user/b", "b", NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct conf_actor *actor = actor_at(unpacked, rows[i].path);
+		const char *base = rows[i].base;
+		struct spec spec;
+
+		ck_assert_str_eq(conf_name(actor), rows[i].name);
+		ck_assert_uint_eq(spec_of(unpacked, rows[i].path), 1);
+		conf_name_spec(actor, &spec);
+		ck_assert_uint_eq(spec.name,
+		                  sum_bytes(rows[i].path, strlen(rows[i].path), 0));
+		ck_assert_uint_eq(spec.base,
+		                  base == NULL ? 0 : sum_bytes(base, strlen(base), 0));
+		spec.name = spec.base = 0;
+		ck_assert_int_eq(memcmp(&spec, &actor->spec->core, sizeof(spec)), 0);
+	}
+	conf_free(unpacked);
+	conf_free(conf);
+	(void)close(fd);
+}
+END_TEST
+
+/* Is the block taken, with this as the place of what all its actors share? */
+static bool
+is_taken(const void *block, size_t bytes, size_t offset, uint64_t place)
+{
+	unsigned char *copy = malloc(bytes);
+	struct packed_head *head = (struct packed_head *)(void *)copy;
+	const struct conf *conf =
+	    (const struct conf *)(void *)(copy + packed_align(sizeof(*head)));
+	struct conf *unpacked;
+	struct err err = {0};
+
+	memcpy(copy, block, bytes);
+	memcpy(copy + (uintptr_t)conf->actors + offset, &place, sizeof(place));
+	head->sum = sum_bytes(head + 1, bytes - sizeof(*head), 0);
+	unpacked = conf_unpack_block(copy, bytes, &err);
+	if (unpacked == NULL)
+		ck_assert_ptr_nonnull(strstr(err.text, "is damaged"));
+	conf_free(unpacked);
+	free(copy);
+	return unpacked != NULL;
+}
+
+START_TEST(a_place_that_nothing_has_is_damage)
+{
+	static const size_t offsets[] = {offsetof(struct conf_actor, process),
+	                                 offsetof(struct conf_actor, spec)};
+	/* Two processes and two specs: of /user and of its child. */
+	static const uint64_t bad[] = {0, 3, 4, UINT32_MAX, UINT64_MAX};
+	struct conf *conf = load_text("children: {a: {command: [x], nice: 1}}\n");
+	struct err err;
+	size_t bytes;
+	void *block;
+
+	ck_assert_int_eq(conf_pack_block(conf, &block, &bytes, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+		ck_assert(is_taken(block, bytes, offsets[i], 1));
+		for (size_t j = 0; j < ARRAY_SIZE(bad); j++)
+			ck_assert(!is_taken(block, bytes, offsets[i], bad[j]));
+	}
+	free(block);
+	conf_free(conf);
 }
 END_TEST
 
@@ -170,6 +310,9 @@ suite_pack_shares(void)
 	TCase *tcase = new_case("pack_shares");
 
 	tcase_add_test(tcase, equal_processes_are_kept_once);
+	tcase_add_test(tcase, equal_specs_are_kept_once);
+	tcase_add_test(tcase, actors_that_share_a_spec_have_names_of_their_own);
+	tcase_add_test(tcase, a_place_that_nothing_has_is_damage);
 	tcase_add_test(
 	    tcase, each_of_many_actors_has_its_own_process_again_whichever_are_shared);
 	suite_add_tcase(suite, tcase);

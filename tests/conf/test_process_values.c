@@ -151,7 +151,7 @@ START_TEST(what_a_process_needs_arrives)
 	ck_assert(!process->output.out_is_err);
 	ck_assert_int_eq(process->containment, CONTAINMENT_SESSION);
 	ck_assert(process->readiness.notify);
-	ck_assert_int_eq(actor_at(conf, "/user/a")->spec.start.ready, READY_EXEC);
+	ck_assert_int_eq(actor_at(conf, "/user/a")->spec->core.start.ready, READY_EXEC);
 	conf_free(conf);
 }
 END_TEST
@@ -186,15 +186,15 @@ START_TEST(a_probe_is_taken_apart)
 	const struct conf_actor *d = actor_at(conf, "/user/d");
 	const struct conf_actor *e = actor_at(conf, "/user/e");
 
-	ck_assert_int_eq(a->spec.start.ready, READY_PROBED);
-	ck_assert_uint_eq(a->spec.start.ready_interval_ms, 2000);
-	ck_assert_uint_eq(a->spec.start.timeout_ms, 90000);
+	ck_assert_int_eq(a->spec->core.start.ready, READY_PROBED);
+	ck_assert_uint_eq(a->spec->core.start.ready_interval_ms, 2000);
+	ck_assert_uint_eq(a->spec->core.start.timeout_ms, 90000);
 	ck_assert_uint_eq(a->process->readiness.probe.timeout_ms, 3000);
 	ck_assert_int_eq(a->process->readiness.probe.kind, PROBE_TCP);
 	ck_assert_str_eq(a->process->readiness.probe.address, "127.0.0.1");
 	ck_assert_uint_eq(a->process->readiness.probe.port, 80);
 	ck_assert(!a->process->readiness.notify);
-	ck_assert(!a->spec.health.on);
+	ck_assert(!a->spec->core.health.on);
 	ck_assert_int_eq(b->kind, PROBE_HTTP);
 	ck_assert_str_eq(b->address, "::1");
 	ck_assert_uint_eq(b->port, 8080);
@@ -203,17 +203,17 @@ START_TEST(a_probe_is_taken_apart)
 	ck_assert_uint_eq(c->port, 80);
 	ck_assert_str_eq(c->host, "127.0.0.1");
 	ck_assert_str_eq(c->resource, "/?q");
-	ck_assert_uint_eq(actor_at(conf, "/user/c")->spec.health.failures, 7);
-	ck_assert(d->spec.health.on);
+	ck_assert_uint_eq(actor_at(conf, "/user/c")->spec->core.health.failures, 7);
+	ck_assert(d->spec->core.health.on);
 	ck_assert_int_eq(d->process->health.kind, PROBE_EXEC);
 	ck_assert_str_eq(d->process->health.command[2], "a b");
 	ck_assert_ptr_null(d->process->health.command[3]);
-	ck_assert_uint_eq(d->spec.health.initial_delay_ms, 60000);
-	ck_assert_uint_eq(d->spec.health.interval_ms, 10000);
+	ck_assert_uint_eq(d->spec->core.health.initial_delay_ms, 60000);
+	ck_assert_uint_eq(d->spec->core.health.interval_ms, 10000);
 	ck_assert_str_eq(e->process->readiness.probe.address, "/s");
-	ck_assert(!e->spec.health.on);
-	ck_assert_uint_ne(actor_at(conf, "/user/b@1")->spec.health.what,
-	                  actor_at(conf, "/user/b@2")->spec.health.what);
+	ck_assert(!e->spec->core.health.on);
+	ck_assert_uint_ne(actor_at(conf, "/user/b@1")->spec->core.health.what,
+	                  actor_at(conf, "/user/b@2")->spec->core.health.what);
 	conf_free(conf);
 }
 END_TEST
@@ -226,9 +226,9 @@ START_TEST(notify_readiness_gives_a_socket_and_a_timeout)
 	              "  b: {command: [x], ready: notify, start_timeout: 3s}\n");
 
 	ck_assert(actor_at(conf, "/user/a")->process->readiness.notify);
-	ck_assert_int_eq(actor_at(conf, "/user/a")->spec.start.ready, READY_TOLD);
-	ck_assert_uint_eq(actor_at(conf, "/user/a")->spec.start.timeout_ms, 90000);
-	ck_assert_uint_eq(actor_at(conf, "/user/b")->spec.start.timeout_ms, 3000);
+	ck_assert_int_eq(actor_at(conf, "/user/a")->spec->core.start.ready, READY_TOLD);
+	ck_assert_uint_eq(actor_at(conf, "/user/a")->spec->core.start.timeout_ms, 90000);
+	ck_assert_uint_eq(actor_at(conf, "/user/b")->spec->core.start.timeout_ms, 3000);
 	conf_free(conf);
 }
 END_TEST

@@ -117,10 +117,8 @@ START_TEST(a_worker_has_the_defaults_of_the_reference)
 	struct spec expected;
 
 	spec_default(&expected, NODE_WORKER);
-	expected.name = a->spec.name;
-	ck_assert_uint_ne(expected.name, 0);
-	ck_assert_int_eq(memcmp(&a->spec, &expected, sizeof(expected)), 0);
-	ck_assert_str_eq(a->name, "a");
+	ck_assert_int_eq(memcmp(&a->spec->core, &expected, sizeof(expected)), 0);
+	ck_assert_str_eq(conf_name(a), "a");
 	ck_assert_uint_eq(a->parent, 0);
 	ck_assert_uint_eq(a->place.line, 1);
 	ck_assert_uint_eq(a->column, 12);
@@ -147,8 +145,8 @@ START_TEST(the_user_guardian_is_a_supervisor_without_a_limit)
 	const struct conf_actor *user = actor_at(conf, "/user");
 
 	ck_assert_uint_eq(conf->n_actors, 1);
-	ck_assert_int_eq(user->spec.kind, NODE_SUPERVISOR);
-	ck_assert(user->spec.policy.intensity.unlimited);
+	ck_assert_int_eq(user->spec->core.kind, NODE_SUPERVISOR);
+	ck_assert(user->spec->core.policy.intensity.unlimited);
 	ck_assert_uint_eq(user->parent, CONF_NONE);
 	ck_assert_str_eq(key_of(conf, "/user", "intensity"), "\"unlimited\"");
 	ck_assert_str_eq(key_of(conf, "/user", "shutdown"), "(none)");
@@ -163,8 +161,7 @@ START_TEST(a_supervisor_has_the_defaults_of_the_reference)
 	struct spec expected;
 
 	spec_default(&expected, NODE_SUPERVISOR);
-	expected.name = s->spec.name;
-	ck_assert_int_eq(memcmp(&s->spec, &expected, sizeof(expected)), 0);
+	ck_assert_int_eq(memcmp(&s->spec->core, &expected, sizeof(expected)), 0);
 	ck_assert_str_eq(key_of(conf, "/user/s", "intensity.restarts"), "5");
 	ck_assert_str_eq(key_of(conf, "/user/s", "intensity.within"), "\"1m\"");
 	ck_assert_str_eq(key_of(conf, "/user/s", "shutdown"), "\"infinity\"");
@@ -186,7 +183,7 @@ START_TEST(supervisor_keys_arrive)
 	                              "on_failure: [{when: any, then: restart}]\n"
 	                              "backoff: {min: 1s}\n"
 	                              "children: {}\n");
-	const struct spec *spec = &actor_at(conf, "/user")->spec;
+	const struct spec *spec = &actor_at(conf, "/user")->spec->core;
 
 	ck_assert_int_eq(spec->policy.strategy, STRATEGY_REST_FOR_ONE);
 	ck_assert(!spec->policy.intensity.unlimited);
@@ -208,11 +205,11 @@ START_TEST(a_limit_of_minus_one_is_none)
 {
 	struct conf *conf = load_text("limit: {restarts: -1}\nchildren: {}\n");
 
-	ck_assert(!actor_at(conf, "/user")->spec.policy.limit.on);
+	ck_assert(!actor_at(conf, "/user")->spec->core.policy.limit.on);
 	conf_free(conf);
 	conf = load_text("limit: {restarts: 0}\nchildren: {}\n");
-	ck_assert(actor_at(conf, "/user")->spec.policy.limit.on);
-	ck_assert_uint_eq(actor_at(conf, "/user")->spec.policy.limit.within_ms,
+	ck_assert(actor_at(conf, "/user")->spec->core.policy.limit.on);
+	ck_assert_uint_eq(actor_at(conf, "/user")->spec->core.policy.limit.within_ms,
 	                  DURATION_INFINITE);
 	conf_free(conf);
 }
@@ -223,7 +220,7 @@ START_TEST(a_period_may_be_infinite)
 	struct conf *conf =
 	    load_text("intensity: {restarts: 1, within: infinity}\nchildren: {}\n");
 
-	ck_assert_uint_eq(actor_at(conf, "/user")->spec.policy.intensity.within_ms,
+	ck_assert_uint_eq(actor_at(conf, "/user")->spec->core.policy.intensity.within_ms,
 	                  DURATION_INFINITE);
 	conf_free(conf);
 }
@@ -248,7 +245,8 @@ static const char rules_text[] =
 START_TEST(rules_arrive_with_their_places)
 {
 	struct conf *conf = load_text(rules_text);
-	const struct decider *decider = &actor_at(conf, "/user")->spec.policy.decider;
+	const struct decider *decider =
+	    &actor_at(conf, "/user")->spec->core.policy.decider;
 	const struct rule *rules = decider->rules;
 
 	ck_assert_uint_eq(decider->n_rules, 11);

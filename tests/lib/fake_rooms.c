@@ -173,6 +173,7 @@ fake_new(void)
 	fake->supd.post = post_new(&fake->supd.engine, &fake->supd.recording);
 	ASSERT(post_reserve(fake->supd.post, FAKE_ACTORS_MAX) == 0);
 	fake->confs = calloc(FAKE_ACTORS_MAX, sizeof(*fake->confs));
+	fake->specs = calloc(FAKE_ACTORS_MAX, sizeof(*fake->specs));
 	fake->actors = calloc(FAKE_ACTORS_MAX, sizeof(*fake->actors));
 	for (size_t i = 0; i < FAKE_ACTORS_MAX; i++)
 		fake->actors[i].ref = REF_NONE;
@@ -218,6 +219,7 @@ fake_free(struct fake *fake)
 	ev_loop_destroy(fake->supd.loop);
 	post_free(fake->supd.post);
 	free(fake->confs);
+	free(fake->specs);
 	free(fake->actors);
 	free(fake);
 }
@@ -252,8 +254,9 @@ fake_add_spec(struct fake *fake, const char *path, const struct spec *spec)
 	*actor =
 	    (struct actor){.ref = ref, .path = strdup(path), .conf = conf, .conf_id = 1};
 	free(conf->base);
+	fake->specs[ref.slot] = (struct conf_spec){.core = *spec};
 	*conf = (struct conf_actor){
-	    .path = actor->path, .spec = *spec, .process = &no_process};
+	    .path = actor->path, .spec = &fake->specs[ref.slot], .process = &no_process};
 	if (at != NULL) {
 		const char *name = strrchr(path, '/') + 1;
 

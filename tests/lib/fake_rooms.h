@@ -40,6 +40,7 @@ struct fake {
 	struct rig rig;
 	struct conf conf;
 	struct conf_actor *confs; /* by slot */
+	struct conf_spec *specs;  /* by slot */
 	struct actor *actors;     /* by slot */
 	size_t performed;         /* of the log of the rig */
 	size_t n_unwaited;        /* EVENT_UNWAITs that the core was given */

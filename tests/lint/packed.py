@@ -13,7 +13,7 @@ TOP = os.environ.get("top_srcdir", ".")
 HEADERS = ["src/conf/text/conf.h", "src/conf/text/conf_process.h", "src/core/spec.h"]
 # Structs that are never packed, and pointers that are not or in a way of their own.
 APART = {"conf_report", "conf_reports", "conf_block", "conf_options", "conf_addition", "conf_change", "conf_plan",
-         "conf_actor.process", "conf.memory", "conf.found"}
+         "conf_actor.process", "conf_actor.spec", "conf.memory", "conf.found"}
 
 
 def read(path):

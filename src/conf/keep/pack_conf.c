@@ -9,26 +9,36 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/assert.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/sum.h"
 #include "conf/keep/packed.h"
 #include "conf/text/arena.h"
 
+static const char keeping[] = "keeping the configuration in memory";
+
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
-/* What a process is packed to at the end of the block as it was before. */
+/* What a process or a spec is packed to at the end of the block as it was before. */
 struct image {
 	void *bytes;
 	size_t len;
 };
 
+/* What several actors may have in common: the processes, or the specs, each once. */
+struct shared {
+	const struct packed_shape *shape;
+	size_t offset; /* of an actor's pointer to its own */
+	unsigned char *at;
+	struct image *images;
+	struct map by_sum; /* of an image, to its place from 1 */
+	uint32_t n;
+};
+
 #define PLACES_MAX 256
-/* Bytes of a usual actor in the block, and its texts that no other actor has. */
 #define BYTES_MIN  65536
-#define BYTES_EACH 1024
-#define TEXTS_EACH 4
+/* Texts of a usual actor that no other actor has. */
+#define TEXTS_EACH 3
 
 /* The place of the text at this address. */
 struct placed_text {
@@ -39,56 +49,31 @@ struct placed_text {
 /* A block that is being made: all but the texts, the texts, and where each text is. */
 struct packer {
 	struct packed_visitor visitor;
-	int fd; /* the memory file that is mapped as the block; -1: it is allocated */
 	unsigned char *block;
 	size_t used, cap;
 	struct strbuf texts;
 	struct map places;
 	/* Of those met lately, by their address: thousands of actors have the same. */
 	struct placed_text lately[PLACES_MAX];
-	struct arena memory; /* of what follows */
-	struct conf_process *processes;
-	struct image *images; /* of these processes */
-	uint32_t n_processes;
-	uint32_t *process_of; /* for each actor the place of its process, from 1 */
+	struct arena memory; /* for the shared, until the block is whole */
 };
-
-/* Make the block so large: pages that remain unused take no memory.  -errno. */
-static int
-size_block(struct packer *packer, size_t cap)
-{
-	void *block;
-
-	if (packer->fd >= 0 && ftruncate(packer->fd, (off_t)cap) < 0)
-		return -errno;
-	if (packer->fd < 0)
-		block = realloc(packer->block, cap);
-	else if (packer->block == NULL)
-		block =
-		    mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, packer->fd, 0);
-	else
-		block = mremap(packer->block, packer->cap, cap, MREMAP_MAYMOVE);
-	if (block == NULL || (packer->fd >= 0 && block == MAP_FAILED))
-		return -ENOMEM;
-	packer->block = block;
-	packer->cap = cap;
-	return 0;
-}
 
 /* Room for so many bytes at the end of the block, zeroed. */
 static int
 add_room(struct packer *packer, size_t bytes, size_t *ret_at)
 {
 	size_t needed = packed_align(packer->used + bytes);
-	size_t cap = packer->cap;
+	size_t cap = packer->cap > 0 ? packer->cap : BYTES_MIN;
 
 	while (cap < needed)
 		cap *= 2;
 	if (cap > packer->cap) {
-		int r = size_block(packer, cap);
+		void *block = realloc(packer->block, cap);
 
-		if (r < 0)
-			return r;
+		if (block == NULL)
+			return -ENOMEM;
+		packer->block = block;
+		packer->cap = cap;
 	}
 	memset(packer->block + packer->used, 0, needed - packer->used);
 	*ret_at = packer->used;
@@ -182,124 +167,112 @@ pack_array(struct packed_visitor *visitor, const struct packed_array *array, siz
 	return 0;
 }
 
-/* ---- equal processes are one ---- */
+/* ---- equal processes are one, and specs ---- */
 
-/* Pack the process at the end of the block, and take it back; *ret is valid until more is
- * packed. */
+/* Pack a process or a spec at the end of the block, and take it back; *ret is valid until
+ * more is packed. */
 static int
-pack_image(struct packer *packer, const struct conf_process *process, struct image *ret)
+pack_image(struct packer *packer, const struct packed_shape *shape, const void *thing,
+           struct image *ret)
 {
 	size_t at;
-	int r = add_room(packer, sizeof(*process), &at);
+	int r = add_room(packer, shape->size, &at);
 
 	if (r < 0)
 		return r;
-	memcpy(packer->block + at, process, sizeof(*process));
-	r = packed_visit_process(&packer->visitor, at);
+	memcpy(packer->block + at, thing, shape->size);
+	r = packed_visit_thing(&packer->visitor, shape, at);
 	*ret = (struct image){packer->block + at, packer->used - at};
 	packer->used = at;
 	return r;
 }
 
-/* Keep a process that no actor before has, with its image. */
+/* The place of a process or a spec among those that are kept, from 1; a new one is kept,
+ * too, with its image.  Equal sums are no proof: an author may make a process that has
+ * the sum of another actor's. */
 static int
-add_process(struct packer *packer, const struct conf_process *process,
-            const struct image *image)
+find_place(struct packer *packer, struct shared *shared, const void *thing,
+           uint32_t *ret_place)
 {
-	struct image *copy = &packer->images[packer->n_processes];
+	struct image image;
+	int r = pack_image(packer, shared->shape, thing, &image);
 
-	*copy = (struct image){arena_alloc(&packer->memory, image->len, 1), image->len};
-	if (copy->bytes == NULL)
+	if (r < 0)
+		return r;
+	const uint64_t sum = sum_bytes(image.bytes, image.len, 0);
+	if (map_get(&shared->by_sum, sum, ret_place) &&
+	    shared->images[*ret_place - 1].len == image.len &&
+	    memcmp(shared->images[*ret_place - 1].bytes, image.bytes, image.len) == 0)
+		return 0;
+	void *copy = arena_alloc(&packer->memory, image.len, 1);
+	if (copy == NULL)
 		return -ENOMEM;
-	memcpy(copy->bytes, image->bytes, image->len);
-	packer->processes[packer->n_processes++] = *process;
-	return 0;
+	shared->images[shared->n] =
+	    (struct image){memcpy(copy, image.bytes, image.len), image.len};
+	memcpy(shared->at + shared->n * shared->shape->size, thing, shared->shape->size);
+	*ret_place = ++shared->n;
+	return map_put(&shared->by_sum, sum, *ret_place);
 }
 
-/* Find each process once: most actors differ in their command alone.  Equal sums are no
- * proof: what an author writes may be made to have the sum of another process. */
+/* Keep each process or spec once, and have the actors point to its place: most actors
+ * differ in their command alone. */
 static int
-find_processes(struct packer *packer, const struct conf *conf)
+share(struct packer *packer, struct conf_actor *actors, uint32_t n, struct shared *shared)
 {
-	CLEANUP(map_done) struct map by_sum = {0};
+	const void *thing, *last = NULL;
+	uint32_t place = 0;
 	int r = 0;
 
-	packer->processes =
-	    arena_alloc(&packer->memory, conf->n_actors, sizeof(*packer->processes));
-	packer->images =
-	    arena_alloc(&packer->memory, conf->n_actors, sizeof(*packer->images));
-	packer->process_of =
-	    arena_alloc(&packer->memory, conf->n_actors, sizeof(*packer->process_of));
-	if (packer->processes == NULL || packer->images == NULL ||
-	    packer->process_of == NULL)
-		r = -ENOMEM;
-	for (uint32_t i = 0; r == 0 && i < conf->n_actors; i++) {
-		uint32_t *place = &packer->process_of[i];
-		struct image image;
+	shared->at = arena_alloc(&packer->memory, n, shared->shape->size);
+	shared->images = arena_alloc(&packer->memory, n, sizeof(*shared->images));
+	if (packer->memory.failed)
+		return -ENOMEM;
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		char *member = (char *)&actors[i] + shared->offset;
 
-		if (i > 0 && conf->actors[i].process == conf->actors[i - 1].process) {
-			*place = place[-1];
-			continue;
-		}
-		r = pack_image(packer, conf->actors[i].process, &image);
-		if (r < 0)
-			break;
-		uint64_t sum = sum_bytes(image.bytes, image.len, 0);
-		if (map_get(&by_sum, sum, place) &&
-		    packer->images[*place - 1].len == image.len &&
-		    memcmp(packer->images[*place - 1].bytes, image.bytes, image.len) == 0)
-			continue;
-		r = add_process(packer, conf->actors[i].process, &image);
-		*place = packer->n_processes;
-		if (r == 0)
-			r = map_put(&by_sum, sum, *place);
+		memcpy(&thing, member, sizeof(thing));
+		if (last == NULL || memcmp(thing, last, shared->shape->size) != 0)
+			r = find_place(packer, shared, thing, &place);
+		last = thing;
+		memcpy(member, &(uintptr_t){place}, sizeof(uintptr_t));
 	}
+	map_done(&shared->by_sum);
 	return r;
-}
-
-/* The pointer of an actor holds the place of the process, from 1. */
-static void
-place_processes(const struct packer *packer, const struct conf *copy)
-{
-	unsigned char *actor = packer->block + (uintptr_t)copy->actors;
-
-	for (uint32_t i = 0; i < copy->n_actors; i++, actor += sizeof(*copy->actors)) {
-		const uint64_t place = packer->process_of[i];
-
-		memcpy(actor + offsetof(struct conf_actor, process), &place,
-		       sizeof(place));
-	}
 }
 
 static int
 pack_all(struct packer *packer, const struct conf *conf)
 {
-	size_t head, at;
-	int r = map_reserve(&packer->places, TEXTS_EACH * conf->n_actors);
+	struct conf_actor *actors =
+	    arena_alloc(&packer->memory, conf->n_actors, sizeof(*actors));
+	struct shared processes = {.shape = &packed_process,
+	                           .offset = offsetof(struct conf_actor, process)};
+	struct shared specs = {.shape = &packed_spec,
+	                       .offset = offsetof(struct conf_actor, spec)};
+	const size_t at = packed_align(sizeof(struct packed_head));
+	size_t head;
+	int r = actors == NULL
+	            ? -ENOMEM
+	            : map_reserve(&packer->places, TEXTS_EACH * conf->n_actors);
 
 	if (r == 0)
-		r = size_block(packer, BYTES_MIN + (size_t)conf->n_actors * BYTES_EACH);
-	if (r == 0)
-		r = add_room(packer, sizeof(struct packed_head), &head);
-	if (r == 0)
-		r = add_room(packer, sizeof(*conf), &at);
-	if (r == 0)
-		r = find_processes(packer, conf);
+		r = add_room(packer, at + sizeof(*conf), &head);
 	if (r < 0)
 		return r;
-	memcpy(packer->block + at, conf, sizeof(*conf));
-	/* What is private is made anew. */
-	struct conf *copy = (struct conf *)(packer->block + at);
-	copy->common.processes = packer->processes;
-	copy->common.n_processes = packer->n_processes;
-	copy->by_path = (struct map){0};
-	copy->memory = NULL;
-	copy->found = NULL;
-	copy->block = (struct conf_block){.sealed_fd = -1};
-	r = packed_visit(&packer->visitor, at);
+	memcpy(actors, conf->actors, conf->n_actors * sizeof(*actors));
+	r = share(packer, actors, conf->n_actors, &processes);
 	if (r == 0)
-		place_processes(packer, (struct conf *)(packer->block + at));
-	return r;
+		r = share(packer, actors, conf->n_actors, &specs);
+	if (r < 0)
+		return r;
+	struct conf *copy = (struct conf *)(packer->block + at);
+	memcpy(copy, conf, PACKED_CONF_BYTES);
+	copy->actors = actors;
+	copy->common.processes = (struct conf_process *)(void *)processes.at;
+	copy->common.n_processes = processes.n;
+	copy->common.specs = (struct conf_spec *)(void *)specs.at;
+	copy->common.n_specs = specs.n;
+	return packed_visit(&packer->visitor, at);
 }
 
 /* ---- the file ---- */
@@ -325,22 +298,6 @@ finish_block(struct packer *packer)
 	return 0;
 }
 
-/* Pack into the packer's block; -errno, with a sentence in `err`. */
-static int
-pack(struct packer *packer, const struct conf *conf, struct err *err)
-{
-	packer->visitor = (struct packed_visitor){pack_texts, pack_array};
-	packer->texts = STRBUF(CONF_MEMORY_MAX);
-	packer->memory = ARENA(CONF_MEMORY_MAX);
-	int r = pack_all(packer, conf);
-	if (r == 0)
-		r = finish_block(packer);
-	strbuf_done(&packer->texts);
-	map_done(&packer->places);
-	arena_done(&packer->memory);
-	return r < 0 ? err_set(err, -r, "keeping the configuration in memory") : 0;
-}
-
 /*
  * The whole configuration, with everything in force, in one block without pointers, which
  * the caller frees: conf_unpack_block() makes a configuration of it again.  -errno, with
@@ -350,16 +307,25 @@ int
 conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
                 struct err *err)
 {
-	struct packer packer = {.fd = -1};
-	int r = pack(&packer, conf, err);
+	struct packer packer = {
+	    .visitor = {pack_texts, pack_array},
+	    .texts = STRBUF(CONF_MEMORY_MAX),
+	    .memory = ARENA(CONF_MEMORY_MAX),
+	};
+	int r = pack_all(&packer, conf);
 
-	if (r == 0) {
-		*ret_block = packer.block;
-		*ret_bytes = packer.used;
-		return 0;
+	if (r == 0)
+		r = finish_block(&packer);
+	strbuf_done(&packer.texts);
+	map_done(&packer.places);
+	arena_done(&packer.memory);
+	if (r < 0) {
+		free(packer.block);
+		return err_set(err, -r, keeping);
 	}
-	free(packer.block);
-	return r;
+	*ret_block = packer.block;
+	*ret_bytes = packer.used;
+	return 0;
 }
 
 /*
@@ -371,24 +337,26 @@ conf_pack_block(const struct conf *conf, void **ret_block, size_t *ret_bytes,
 int
 conf_pack(const struct conf *conf, struct err *err)
 {
-	struct packer packer = {.fd = -1};
+	CLEANUP_FREE void *block = NULL;
+	size_t bytes = 0;
+	int r =
+	    conf->block.sealed_fd < 0 ? conf_pack_block(conf, &block, &bytes, err) : 0;
 
-	packer.fd = conf->block.sealed_fd >= 0
-	                ? fcntl(conf->block.sealed_fd, F_DUPFD_CLOEXEC, 0)
-	                : memfd_create("supd-conf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (packer.fd < 0)
-		return err_set(err, errno, "keeping the configuration in memory");
-	if (conf->block.sealed_fd >= 0)
-		return packer.fd;
-	int r = pack(&packer, conf, err);
-	if (packer.block != NULL)
-		(void)munmap(packer.block, packer.cap);
-	if (r == 0 && (ftruncate(packer.fd, (off_t)packer.used) < 0 ||
-	               fcntl(packer.fd, F_ADD_SEALS, SEALS) < 0))
-		r = err_set(err, errno, "keeping the configuration in memory");
-	if (r == 0)
-		return packer.fd;
-	(void)close(packer.fd);
+	if (r < 0)
+		return r;
+	int fd = block == NULL
+	             ? fcntl(conf->block.sealed_fd, F_DUPFD_CLOEXEC, 0)
+	             : memfd_create("supd-conf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	/* Where memory is full a write is short, without an error. */
+	if (fd >= 0)
+		errno = ENOSPC;
+	if (fd >= 0 && (block == NULL || (ftruncate(fd, (off_t)bytes) == 0 &&
+	                                  write(fd, block, bytes) == (ssize_t)bytes &&
+	                                  fcntl(fd, F_ADD_SEALS, SEALS) == 0)))
+		return fd;
+	r = err_set(err, errno, keeping);
+	if (fd >= 0)
+		(void)close(fd);
 	return r;
 }
 

@@ -112,24 +112,27 @@ static const struct packed_array process_arrays[] = {
     ARRAY(struct conf_process, limits, n_limits, limit),
     ARRAY(struct conf_process, sockets, n_sockets, a_socket),
 };
-static const struct packed_shape packed_process = {
-    sizeof(struct conf_process), TEXTS(process_texts), ARRAYS(process_arrays)};
+const struct packed_shape packed_process = {sizeof(struct conf_process),
+                                            TEXTS(process_texts), ARRAYS(process_arrays)};
+
+static const struct packed_array spec_arrays[] = {
+    ARRAY(struct conf_spec, core.on_failure.rules, core.on_failure.n_rules, rule),
+    ARRAY(struct conf_spec, core.policy.decider.rules, core.policy.decider.n_rules, rule),
+    ARRAY(struct conf_spec, core.watches, core.n_watches, watch_spec),
+    ARRAY(struct conf_spec, watches, core.n_watches, watch),
+    ARRAY(struct conf_spec, core.needs, core.n_needs, need_spec),
+    ARRAY(struct conf_spec, needs, core.n_needs, need),
+};
+const struct packed_shape packed_spec = {.size = sizeof(struct conf_spec),
+                                         ARRAYS(spec_arrays)};
 
 static const struct packed_text actor_texts[] = {
-    NAME(struct conf_actor, name),
     NAME(struct conf_actor, path),
     TEXT(struct conf_actor, description),
     TEXT(struct conf_actor, base),
 };
 static const struct packed_array actor_arrays[] = {
     ARRAY(struct conf_actor, keys, n_keys, key),
-    ARRAY(struct conf_actor, spec.on_failure.rules, spec.on_failure.n_rules, rule),
-    ARRAY(struct conf_actor, spec.policy.decider.rules, spec.policy.decider.n_rules,
-          rule),
-    ARRAY(struct conf_actor, spec.watches, spec.n_watches, watch_spec),
-    ARRAY(struct conf_actor, watches, spec.n_watches, watch),
-    ARRAY(struct conf_actor, spec.needs, spec.n_needs, need_spec),
-    ARRAY(struct conf_actor, needs, spec.n_needs, need),
     LIST(struct conf_actor, argv),
 };
 static const struct packed_shape packed_actor = {
@@ -145,6 +148,7 @@ static const struct packed_array conf_arrays[] = {
     ARRAY(struct conf, recipes, n_recipes, recipe),
     ARRAY(struct conf, common.defaults, common.n_defaults, defaults),
     ARRAY(struct conf, common.processes, common.n_processes, packed_process),
+    ARRAY(struct conf, common.specs, common.n_specs, packed_spec),
     ARRAY(struct conf, actors, n_actors, packed_actor),
 };
 static const struct packed_shape packed_conf = {sizeof(struct conf), TEXTS(conf_texts),
@@ -164,47 +168,33 @@ visit_array(struct packed_visitor *visitor, const struct packed_array *array, si
 	return r;
 }
 
-/* Visit the arrays of each element, element by element. */
+/* Visit the arrays of a thing, and the arrays of what is in those. */
 static int
-visit_things(struct packed_visitor *visitor, const struct packed_shape *shape, size_t at,
-             size_t n)
+visit_arrays(struct packed_visitor *visitor, const struct packed_shape *shape, size_t at)
 {
+	size_t below, n, deeper, n_deeper;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n * shape->n_arrays; i++) {
-		const size_t thing = at + i / shape->n_arrays * shape->size;
-		size_t below, n_below;
+	for (size_t i = 0; r == 0 && i < shape->n_arrays; i++) {
+		const struct packed_shape *of = shape->arrays[i].of;
 
-		r = visit_array(visitor, &shape->arrays[i % shape->n_arrays], thing,
-		                &below, &n_below);
+		r = visit_array(visitor, &shape->arrays[i], at, &below, &n);
+		for (size_t j = 0; r == 0 && j < n * of->n_arrays; j++)
+			r = visit_array(visitor, &of->arrays[j % of->n_arrays],
+			                below + j / of->n_arrays * of->size, &deeper,
+			                &n_deeper);
 	}
 	return r;
 }
 
-/* Take the visitor through one process by itself. */
+/* Take the visitor through a process or a spec by itself: its texts and its arrays. */
 int
-packed_visit_process(struct packed_visitor *visitor, size_t at)
+packed_visit_thing(struct packed_visitor *visitor, const struct packed_shape *shape,
+                   size_t at)
 {
-	int r = visitor->on_things(visitor, &packed_process, at, 1);
+	int r = visitor->on_things(visitor, shape, at, 1);
 
-	return r < 0 ? r : visit_things(visitor, &packed_process, at, 1);
-}
-
-/* Visit an actor: its arrays, in a fixed order. */
-static int
-visit_actor(struct packed_visitor *visitor, size_t at)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < packed_actor.n_arrays; i++) {
-		const struct packed_array *array = &packed_actor.arrays[i];
-		size_t below, n;
-
-		r = visit_array(visitor, array, at, &below, &n);
-		if (r == 0)
-			r = visit_things(visitor, array->of, below, n);
-	}
-	return r;
+	return r < 0 ? r : visit_arrays(visitor, shape, at);
 }
 
 /*
@@ -214,19 +204,16 @@ visit_actor(struct packed_visitor *visitor, size_t at)
 int
 packed_visit(struct packed_visitor *visitor, size_t at)
 {
-	size_t below = 0, n = 0;
+	size_t below, n;
 	int r = visitor->on_things(visitor, &packed_conf, at, 1);
 
 	for (size_t i = 0; r == 0 && i < packed_conf.n_arrays; i++) {
 		const struct packed_shape *of = packed_conf.arrays[i].of;
 
 		r = visit_array(visitor, &packed_conf.arrays[i], at, &below, &n);
-		if (r == 0 && of != &packed_actor)
-			r = visit_things(visitor, of, below, n);
+		for (size_t j = 0; r == 0 && j < n; j++)
+			r = visit_arrays(visitor, of, below + j * of->size);
 	}
-	/* The actors are the last of the arrays. */
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = visit_actor(visitor, below + i * sizeof(struct conf_actor));
 	return r;
 }
 
@@ -234,17 +221,12 @@ packed_visit(struct packed_visitor *visitor, size_t at)
 size_t
 packed_count(const struct packed_array *array, const void *thing)
 {
-	const char *at = (const char *)thing + array->count_offset;
-	uint32_t narrow;
-	size_t count;
+	const void *at = (const char *)thing + array->count_offset;
 
-	ASSERT(array->count_size == sizeof(narrow) || array->count_size == sizeof(count));
-	if (array->count_size == sizeof(narrow)) {
-		memcpy(&narrow, at, sizeof(narrow));
-		return narrow;
-	}
-	memcpy(&count, at, sizeof(count));
-	return count;
+	ASSERT(array->count_size == sizeof(uint32_t) ||
+	       array->count_size == sizeof(size_t));
+	return array->count_size == sizeof(size_t) ? *(const size_t *)at
+	                                           : *(const uint32_t *)at;
 }
 
 /* Round `bytes` up to the next multiple of PACKED_ALIGN. */
@@ -313,9 +295,8 @@ packed_layout(void)
 	uint64_t sum = add_number(PACKED_VERSION, sizeof(struct packed_head));
 
 	sum = add_shape(sum, &packed_conf);
-	sum = add_shape(sum, &packed_actor);
-	sum = add_shape(sum, &packed_process);
-	sum = add_shape(sum, &defaults);
+	for (size_t i = 0; i < ARRAY_SIZE(conf_arrays); i++)
+		sum = add_shape(sum, conf_arrays[i].of);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		for (size_t j = 0; j < lists[i].n; j++)
 			sum =

@@ -3,9 +3,9 @@
  *
  * A block is a head, then everything that has a size of its own, then all texts, each of
  * them once.  What points to a text holds 1 and its place among the texts, what points to
- * an array the place of that in the block, what points to a process of several actors 1
- * and its place among the processes; 0 is NULL.  Arrays lie in the order in which
- * they are met on the one way through the configuration that both sides take: so for the
+ * an array the place of that in the block, what points to a process or a spec of several
+ * actors 1 and its place among them; 0 is NULL.  Arrays lie in the order in which they
+ * are met on the one way through the configuration that both sides take: so for the
  * reader there is only one right place for each.  Why it is copied: DECISIONS 75.
  */
 #ifndef CONF_PACKED_H
@@ -18,7 +18,7 @@
 #include "conf/text/conf.h"
 
 /* Count up when something in struct conf, or below, means something else than before. */
-#define PACKED_VERSION 9
+#define PACKED_VERSION 10
 
 #define PACKED_MAGIC UINT64_C(0x6e657a6f72665573)
 
@@ -55,6 +55,9 @@ struct packed_shape {
 	size_t n_arrays;
 };
 
+/* How much of a struct conf is packed: behind it is what is private, and made anew. */
+#define PACKED_CONF_BYTES offsetof(struct conf, by_path)
+
 /* Everything in the block begins at a multiple of this. */
 #define PACKED_ALIGN 8
 
@@ -68,7 +71,10 @@ struct packed_visitor {
 	                size_t at, size_t *ret_at, size_t *ret_n);
 };
 
-int packed_visit_process(struct packed_visitor *visitor, size_t at);
+extern const struct packed_shape packed_process, packed_spec;
+
+int packed_visit_thing(struct packed_visitor *visitor, const struct packed_shape *shape,
+                       size_t at);
 int packed_visit(struct packed_visitor *visitor, size_t at);
 uint64_t packed_layout(void);
 size_t packed_count(const struct packed_array *array, const void *thing);

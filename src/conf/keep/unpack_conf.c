@@ -109,32 +109,40 @@ defaults_are_sound(const struct conf *conf)
 	return true;
 }
 
-/* True if each number of this actor that is used as an index is within its bounds. */
+/* True if each number of this spec that is used as an index is within its bounds. */
+static bool
+spec_is_sound(const struct conf_spec *spec)
+{
+	const struct spec *core = &spec->core;
+
+	if ((unsigned int)core->kind >= NODE_KIND_MAX ||
+	    core->n_watches > SPEC_WATCHES_MAX || core->n_needs > SPEC_NEEDS_MAX)
+		return false;
+	for (uint32_t i = 0; i < core->n_watches; i++)
+		if ((unsigned int)core->watches[i].reaction >= REACTION_MAX ||
+		    (core->watches[i].reaction == REACTION_RUN) !=
+		        (spec->watches[i].run != NULL))
+			return false;
+	for (uint32_t i = 0; i < core->n_needs; i++)
+		if ((unsigned int)core->needs[i].level >= NEED_MAX)
+			return false;
+	return true;
+}
+
+/* The same of an actor, and of its spec. */
 static bool
 actor_is_sound(const struct conf *conf, uint32_t index)
 {
 	const struct conf_actor *actor = &conf->actors[index];
-	const bool has_process = actor->spec.kind != NODE_SUPERVISOR;
+	const bool has_process = actor->spec->core.kind != NODE_SUPERVISOR;
 
 	if (index == 0 ? actor->parent != CONF_NONE : actor->parent >= index)
 		return false;
-	if (actor->place.file >= conf->n_files ||
-	    (unsigned int)actor->spec.kind >= NODE_KIND_MAX ||
-	    (has_process && actor->argv == NULL))
-		return false;
-	if (actor->spec.n_watches > SPEC_WATCHES_MAX)
-		return false;
-	for (uint32_t i = 0; i < actor->spec.n_watches; i++)
-		if ((unsigned int)actor->spec.watches[i].reaction >= REACTION_MAX ||
-		    (actor->spec.watches[i].reaction == REACTION_RUN) !=
-		        (actor->watches[i].run != NULL))
-			return false;
-	if (actor->spec.n_needs > SPEC_NEEDS_MAX)
-		return false;
-	for (uint32_t i = 0; i < actor->spec.n_needs; i++)
-		if ((unsigned int)actor->spec.needs[i].level >= NEED_MAX)
-			return false;
-	return places_are_sound(conf, actor->keys, actor->n_keys) &&
+	return strchr(actor->path, '/') != NULL &&
+	       (actor->base == NULL || strchr(actor->path, '@') != NULL) &&
+	       actor->place.file < conf->n_files && spec_is_sound(actor->spec) &&
+	       (!has_process || actor->argv != NULL) &&
+	       places_are_sound(conf, actor->keys, actor->n_keys) &&
 	       actor->defaults < conf->common.n_defaults;
 }
 
@@ -147,41 +155,42 @@ index_paths(struct conf *conf)
 		return -EBADMSG;
 	for (uint32_t i = 0; r == 0 && i < conf->n_actors; i++) {
 		struct conf_actor *actor = &conf->actors[i];
-		const uintptr_t place = (uintptr_t)actor->process;
+		const uintptr_t process = (uintptr_t)actor->process;
+		const uintptr_t spec = (uintptr_t)actor->spec;
 
-		if (place == 0 || place > conf->common.n_processes ||
-		    !actor_is_sound(conf, i))
+		if (process - 1 >= conf->common.n_processes ||
+		    spec - 1 >= conf->common.n_specs)
 			return -EBADMSG;
-		actor->process = &conf->common.processes[place - 1];
+		actor->process = &conf->common.processes[process - 1];
+		actor->spec = &conf->common.specs[spec - 1];
+		if (!actor_is_sound(conf, i))
+			return -EBADMSG;
 		r = map_put_name(&conf->by_path, actor->path, i);
 	}
-	if (r == 0 && conf->by_path.n != conf->n_actors)
-		return -EBADMSG;
-	return r;
+	return r == 0 && conf->by_path.n != conf->n_actors ? -EBADMSG : r;
 }
 
 /* Pointers for places, in the copy that is ours. */
 static int
 unpack_block(struct conf *conf)
 {
-	struct packed_head head;
-	const size_t at = packed_align(sizeof(head));
+	const struct packed_head *head = conf->block.at;
+	const size_t at = packed_align(sizeof(*head));
 	unsigned char *block = conf->block.at;
 	size_t bytes = conf->block.bytes;
-	struct conf *inner = (struct conf *)(block + at);
-	const struct conf_block kept = conf->block;
+	const struct conf *inner = (const struct conf *)(block + at);
 
-	memcpy(&head, block, sizeof(head));
-	if (sum_bytes(block + sizeof(head), bytes - sizeof(head), 0) != head.sum)
+	if (sum_bytes(head + 1, bytes - sizeof(*head), 0) != head->sum)
 		return -EBADMSG;
 	struct unpack unpack = {
 	    .visitor = {unpack_texts, unpack_array},
 	    .block = block,
 	    .used = packed_align(at + sizeof(*conf)),
-	    .texts = head.texts,
+	    .texts = head->texts,
 	    .bytes = bytes,
 	};
-	if (head.texts < unpack.used || head.texts >= bytes || block[bytes - 1] != '\0')
+	if (unpack.texts < unpack.used || unpack.texts >= bytes ||
+	    block[bytes - 1] != '\0')
 		return -EBADMSG;
 	int r = packed_visit(&unpack.visitor, at);
 	if (r < 0)
@@ -190,11 +199,7 @@ unpack_block(struct conf *conf)
 	    inner->n_actors > CONF_ACTORS_MAX || inner->n_files == 0 ||
 	    inner->n_files > CONF_FILES_MAX)
 		return -EBADMSG;
-	*conf = *inner;
-	conf->by_path = (struct map){0};
-	conf->memory = NULL;
-	conf->found = NULL;
-	conf->block = kept;
+	memcpy(conf, inner, PACKED_CONF_BYTES);
 	return index_paths(conf);
 }
 

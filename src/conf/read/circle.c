@@ -61,9 +61,9 @@ line_up(struct search *search)
 		else
 			search->sibling[last[parent]] = i;
 		last[parent] = i;
-		if (!conf->actors[i].spec.enabled)
+		if (!conf->actors[i].spec->core.enabled)
 			continue;
-		if (!conf->actors[parent].spec.policy.start_parallel)
+		if (!conf->actors[parent].spec->core.policy.start_parallel)
 			search->previous[i] = enabled[parent];
 		enabled[parent] = i;
 	}
@@ -74,15 +74,15 @@ static uint32_t
 needed_step(const struct search *search, const struct conf_actor *actor, uint32_t k)
 {
 	const struct conf *conf = search->conf;
-	const uint32_t target = needs_find(conf, actor->needs[k].path);
-	enum need level = actor->spec.needs[k].level;
+	const uint32_t target = needs_find(conf, actor->spec->needs[k].path);
+	enum need level = actor->spec->core.needs[k].level;
 
 	if (target == CONF_NONE)
 		return CONF_NONE;
-	bool is_all = strcmp(conf->actors[target].path, actor->needs[k].path) != 0;
+	bool is_all = strcmp(conf->actors[target].path, actor->spec->needs[k].path) != 0;
 	/* A one-shot is ready when it has completed; others need not be ready for it. */
 	if (level == NEED_COMPLETED &&
-	    conf->actors[target].spec.start.ready == READY_EXIT)
+	    conf->actors[target].spec->core.start.ready == READY_EXIT)
 		level = NEED_READY;
 	if (level == NEED_READY)
 		return STEP_OF(target, is_all ? STEP_ALL_READY : STEP_READY);
@@ -93,7 +93,7 @@ needed_step(const struct search *search, const struct conf_actor *actor, uint32_
 static uint32_t
 next_child(const struct search *search, uint32_t child)
 {
-	while (child != CONF_NONE && !search->conf->actors[child].spec.enabled)
+	while (child != CONF_NONE && !search->conf->actors[child].spec->core.enabled)
 		child = search->sibling[child];
 	return child;
 }
@@ -120,17 +120,17 @@ next_edge(void *data, uint32_t step, uint32_t n, uint32_t *ret)
 	if (kind == STEP_BEGIN) {
 		if (n == 0)
 			*ret = STEP_OF(index, STEP_TURN);
-		else if (n - 1 < actor->spec.n_needs)
+		else if (n - 1 < actor->spec->core.n_needs)
 			*ret = needed_step(search, actor, n - 1);
-		return n < actor->spec.n_needs + 1;
+		return n < actor->spec->core.n_needs + 1;
 	}
 	if (kind == STEP_READY) {
 		*at = n == 0 ? CONF_NONE
 		             : next_child(search, n == 1 ? search->first[index]
 		                                         : search->sibling[*at]);
 		if (n == 0)
-			*ret = STEP_OF(index,
-			               actor->spec.on_demand ? STEP_TURN : STEP_BEGIN);
+			*ret = STEP_OF(index, actor->spec->core.on_demand ? STEP_TURN
+			                                                  : STEP_BEGIN);
 		else if (*at != CONF_NONE)
 			*ret = STEP_OF(*at, STEP_READY);
 		return *ret != CONF_NONE;
@@ -158,7 +158,7 @@ tried_need(const struct search *search, uint32_t step, uint32_t *ret_k)
 	if (step % STEPS != STEP_BEGIN || search->way.tried[step] < 2)
 		return NULL;
 	*ret_k = search->way.tried[step] - 2;
-	return &actor->needs[*ret_k];
+	return &actor->spec->needs[*ret_k];
 }
 
 /* Say why what is at this step of the way comes after the next; nothing where that is
@@ -177,7 +177,7 @@ add_link(const struct search *search, uint32_t step, struct strbuf *sb)
 		(void)snprintf(name, sizeof(name), "needs.%.1000s", need->path);
 		key = conf_keys_find(actor, name);
 		strbuf_addf(sb, "%s%s needs %s %s", comma, actor->path, need->path,
-		            need_names[actor->spec.needs[k].level]);
+		            need_names[actor->spec->core.needs[k].level]);
 		if (key != NULL)
 			add_place(sb, search->conf, key->file, key->line);
 		return;

@@ -102,7 +102,7 @@ static const char *
 computed_default(struct key_list *collection, const char *name, const char *below)
 {
 	const struct attributes *attributes = &collection->actor->process->attributes;
-	const struct spec *spec = &collection->actor->spec;
+	const struct spec *spec = &collection->actor->spec->core;
 	char buf[DURATION_TEXT_MAX];
 
 	if (spec->start.ready == READY_EXIT && is_key(name, below, "restart"))
@@ -221,10 +221,10 @@ static uint64_t
 sum_actor(const struct conf_actor *actor, const struct schema_type *view)
 {
 	const uint64_t numbers[] = {
-	    actor->spec.kind,
-	    actor->spec.start.ready,
-	    actor->spec.start.timeout_ms,
-	    actor->spec.backoff.reset_after_ms,
+	    actor->spec->core.kind,
+	    actor->spec->core.start.ready,
+	    actor->spec->core.start.timeout_ms,
+	    actor->spec->core.backoff.reset_after_ms,
 	    actor->parent == CONF_NONE,
 	    actor->process->attributes.priority > 0,
 	    actor->process->attributes.has_io_priority,
@@ -246,10 +246,10 @@ sum_key(const struct schema_key *key, const struct yaml *value)
 }
 
 /* Keep the keys that were found, in order, and begin anew; how many. */
-static size_t
+static uint32_t
 keep_keys(struct key_list *collection, struct conf_key **ret)
 {
-	const size_t n = collection->n;
+	const uint32_t n = (uint32_t)collection->n;
 
 	collection->n = 0;
 	*ret = arena_alloc(collection->reader->keep, n, sizeof(**ret));
@@ -384,7 +384,7 @@ keys_refuse_stranger(struct reader *reader, const struct conf_actor *actor,
 		return;
 	}
 	for (uint32_t i = 0; i < conf->n_actors && !reader->reports->truncated; i++)
-		if (conf->actors[i].spec.kind != NODE_SUPERVISOR)
+		if (conf->actors[i].spec->core.kind != NODE_SUPERVISOR)
 			suggest_try(&suggest, conf->actors[i].path);
 	if (suggest.best != NULL)
 		keys_report(&lint, CONF_ERROR, actor, key,

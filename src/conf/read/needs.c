@@ -23,7 +23,7 @@ read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor 
 		return;
 	spec.target = sum_bytes(path, strlen(path), 0);
 	spec.level = (enum need)read_value(&schema_need, pair->value).word;
-	for (uint32_t i = 0; i < actor->spec.n_needs; i++) {
+	for (uint32_t i = 0; i < actor->spec->core.n_needs; i++) {
 		if (specs[i].target != spec.target)
 			continue;
 		if (specs[i].level != spec.level)
@@ -34,8 +34,8 @@ read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor 
 			    path, need_names[specs[i].level], need_names[spec.level]);
 		return;
 	}
-	actor->needs[actor->spec.n_needs] = (struct conf_need){path};
-	specs[actor->spec.n_needs++] = spec;
+	actor->spec->needs[actor->spec->core.n_needs] = (struct conf_need){path};
+	specs[actor->spec->core.n_needs++] = spec;
 }
 
 /* `needs`: each target once, in the order of the file. */
@@ -54,10 +54,11 @@ read_needs(struct reader *reader, const struct yaml *node, void *target,
 		return;
 	}
 	struct need_spec *specs = arena_alloc(reader->keep, node->n, sizeof(*specs));
-	actor->needs = arena_alloc(reader->keep, node->n, sizeof(*actor->needs));
-	if (specs == NULL || actor->needs == NULL)
+	actor->spec->needs =
+	    arena_alloc(reader->keep, node->n, sizeof(*actor->spec->needs));
+	if (specs == NULL || actor->spec->needs == NULL)
 		return;
-	actor->spec.needs = specs;
+	actor->spec->core.needs = specs;
 	for (size_t i = 0; i < node->n; i++)
 		read_one(reader, &node->pairs[i], actor, specs, trail);
 }
@@ -106,7 +107,7 @@ report(const struct lint *lint, enum conf_severity severity,
 {
 	char key[CONF_PATH_MAX + 8];
 
-	(void)snprintf(key, sizeof(key), "needs.%.1000s", actor->needs[need].path);
+	(void)snprintf(key, sizeof(key), "needs.%.1000s", actor->spec->needs[need].path);
 	keys_report(lint, severity, actor, key, "%s", message);
 }
 
@@ -115,7 +116,7 @@ refuse_stranger(struct reader *reader, const struct conf_actor *actor, uint32_t 
 {
 	const struct lint lint = keys_lint(reader);
 	const struct conf *conf = reader->conf;
-	const char *path = actor->needs[need].path;
+	const char *path = actor->spec->needs[need].path;
 	struct suggest suggest = {.word = path};
 	char message[512];
 
@@ -143,9 +144,9 @@ needs_check(struct reader *reader)
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
 
-		for (uint32_t k = 0; k < actor->spec.n_needs; k++) {
+		for (uint32_t k = 0; k < actor->spec->core.n_needs; k++) {
 			any = true;
-			if (needs_find(conf, actor->needs[k].path) == CONF_NONE)
+			if (needs_find(conf, actor->spec->needs[k].path) == CONF_NONE)
 				refuse_stranger(reader, actor, k);
 		}
 	}
@@ -159,16 +160,16 @@ needs_check(struct reader *reader)
 static const char *
 doubt(const struct conf_actor *target, enum need level)
 {
-	if (!target->spec.enabled)
+	if (!target->spec->core.enabled)
 		return "is not started by itself (`enabled: false`): this actor waits "
 		       "until the needed actor is started by hand";
 	if (level != NEED_COMPLETED)
 		return NULL;
-	if (target->spec.restart == RESTART_PERMANENT)
+	if (target->spec->core.restart == RESTART_PERMANENT)
 		return "never completes: it is started again after a normal end "
 		       "(`restart: permanent`)";
-	if (target->spec.kind == NODE_SUPERVISOR &&
-	    target->spec.policy.auto_shutdown == AUTO_SHUTDOWN_NEVER)
+	if (target->spec->core.kind == NODE_SUPERVISOR &&
+	    target->spec->core.policy.auto_shutdown == AUTO_SHUTDOWN_NEVER)
 		return "never completes: a supervisor ends by itself only with "
 		       "`auto_shutdown`";
 	return NULL;
@@ -183,18 +184,18 @@ needs_lint(const struct lint *lint)
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
 
-		for (uint32_t k = 0; k < actor->spec.n_needs; k++) {
-			uint32_t target = needs_find(conf, actor->needs[k].path);
+		for (uint32_t k = 0; k < actor->spec->core.n_needs; k++) {
+			uint32_t target = needs_find(conf, actor->spec->needs[k].path);
 			char message[512];
 
 			if (target == CONF_NONE)
 				continue;
-			const char *why =
-			    doubt(&conf->actors[target], actor->spec.needs[k].level);
+			const char *why = doubt(&conf->actors[target],
+			                        actor->spec->core.needs[k].level);
 			if (why == NULL)
 				continue;
 			(void)snprintf(message, sizeof(message), "`%.200s` %s",
-			               actor->needs[k].path, why);
+			               actor->spec->needs[k].path, why);
 			report(lint, CONF_WARNING, actor, k, message);
 		}
 	}

@@ -81,10 +81,11 @@ static void
 store(struct reader *reader, const struct schema_key *key, const struct yaml *node,
       void *target, const struct trail *trail)
 {
-	char *member =
-	    (key->is_of_process ? (char *)((struct conf_actor *)target)->process
-	                        : (char *)target) +
-	    key->offset;
+	const struct conf_actor *actor = target;
+	char *member = (key->owner == OWNER_SPEC      ? (char *)&actor->spec->core
+	                : key->owner == OWNER_PROCESS ? (char *)actor->process
+	                                              : (char *)target) +
+	               key->offset;
 
 	if (key->size == 0)
 		return;
@@ -167,12 +168,12 @@ read_success(struct reader *reader UNUSED, const struct yaml *node, void *target
 	const struct yaml *signals = node_get(node, "signals");
 
 	if (exits != NULL) {
-		actor->spec.success_exits = (struct exit_set){0};
-		read_exit_set(exits, &actor->spec.success_exits);
+		actor->spec->core.success_exits = (struct exit_set){0};
+		read_exit_set(exits, &actor->spec->core.success_exits);
 	}
 	if (signals != NULL) {
-		actor->spec.success_signals = (struct signal_set){0};
-		read_signal_set(signals, &actor->spec.success_signals);
+		actor->spec->core.success_signals = (struct signal_set){0};
+		read_signal_set(signals, &actor->spec->core.success_signals);
 	}
 }
 
@@ -204,7 +205,7 @@ void
 read_backoff(struct reader *reader, const struct yaml *node, void *target,
              const struct trail *trail)
 {
-	struct backoff_spec *backoff = &((struct conf_actor *)target)->spec.backoff;
+	struct backoff_spec *backoff = &((struct conf_actor *)target)->spec->core.backoff;
 
 	if (node->type == NODE_TEXT) {
 		backoff->none = true;
@@ -221,7 +222,7 @@ void
 read_shutdown(struct reader *reader UNUSED, const struct yaml *node, void *target,
               const struct trail *trail UNUSED)
 {
-	struct spec *spec = &((struct conf_actor *)target)->spec;
+	struct spec *spec = &((struct conf_actor *)target)->spec->core;
 	struct value value = read_value(&schema_shutdown, node);
 
 	if (value.word == SHUTDOWN_WORD_BRUTAL_KILL) {
@@ -242,7 +243,7 @@ read_intensity(struct reader *reader, const struct yaml *node, void *target,
                const struct trail *trail UNUSED)
 {
 	struct intensity_spec *intensity =
-	    &((struct conf_actor *)target)->spec.policy.intensity;
+	    &((struct conf_actor *)target)->spec->core.policy.intensity;
 
 	intensity->unlimited = node->type == NODE_TEXT;
 	if (node->type == NODE_MAP)
@@ -254,7 +255,8 @@ void
 read_limit(struct reader *reader, const struct yaml *node, void *target,
            const struct trail *trail)
 {
-	struct limit_spec *limit = &((struct conf_actor *)target)->spec.policy.limit;
+	struct limit_spec *limit =
+	    &((struct conf_actor *)target)->spec->core.policy.limit;
 	const struct yaml *restarts = node_get(node, "restarts");
 	uint64_t n = read_value(&schema_limit_restarts, restarts).number;
 

@@ -127,7 +127,7 @@ view_of(const struct conf_actor *actor)
 	    [NODE_BOTH] = &schema_actor,
 	};
 
-	return actor->parent == CONF_NONE ? &schema_top : views[actor->spec.kind];
+	return actor->parent == CONF_NONE ? &schema_top : views[actor->spec->core.kind];
 }
 
 /*
@@ -178,13 +178,14 @@ check_significant(struct reader *reader, const struct yaml *good, const struct t
 	const struct yaml *significant = node_get(good, "significant");
 	struct trail trail = {up, "significant", 0};
 
-	if (actor->spec.significant && actor->spec.restart == RESTART_PERMANENT)
+	if (actor->spec->core.significant &&
+	    actor->spec->core.restart == RESTART_PERMANENT)
 		reader_error(reader, significant, &trail,
 		             "a permanent actor never ends by itself: write `restart: "
 		             "never` or `restart: transient` with `significant`");
-	else if (actor->spec.significant && actor->parent != CONF_NONE &&
+	else if (actor->spec->core.significant && actor->parent != CONF_NONE &&
 	         !reader->is_addition &&
-	         reader->conf->actors[actor->parent].spec.policy.auto_shutdown ==
+	         reader->conf->actors[actor->parent].spec->core.policy.auto_shutdown ==
 	             AUTO_SHUTDOWN_NEVER)
 		/* OTP's bad_combination (DECISIONS 59). */
 		reader_error(reader, significant, &trail,
@@ -194,8 +195,8 @@ check_significant(struct reader *reader, const struct yaml *good, const struct t
 		             reader->conf->actors[actor->parent].path);
 	/* As under OTP's simple_one_for_one: the work of an added actor is not the
 	 * supervisor's. */
-	if (actor->spec.significant && actor->base != NULL &&
-	    reader->conf->actors[actor->parent].spec.policy.auto_shutdown !=
+	if (actor->spec->core.significant && actor->base != NULL &&
+	    reader->conf->actors[actor->parent].spec->core.policy.auto_shutdown !=
 	        AUTO_SHUTDOWN_NEVER)
 		reader_error(
 		    reader, significant, &trail,
@@ -211,9 +212,9 @@ settle_restart(struct reader *reader, const struct yaml *good, const struct trai
 	const struct yaml *restart = node_get(good, "restart");
 	struct trail trail = {up, "restart", 0};
 
-	if (actor->spec.start.ready != READY_EXIT)
+	if (actor->spec->core.start.ready != READY_EXIT)
 		return;
-	if (actor->spec.kind == NODE_BOTH) {
+	if (actor->spec->core.kind == NODE_BOTH) {
 		trail.name = "ready";
 		reader_error(
 		    reader, node_get(good, "ready"), &trail,
@@ -222,8 +223,8 @@ settle_restart(struct reader *reader, const struct yaml *good, const struct trai
 		return;
 	}
 	if (restart == NULL)
-		actor->spec.restart = RESTART_TRANSIENT;
-	else if (actor->spec.restart == RESTART_PERMANENT)
+		actor->spec->core.restart = RESTART_TRANSIENT;
+	else if (actor->spec->core.restart == RESTART_PERMANENT)
 		reader_error(
 		    reader, restart, &trail,
 		    "`permanent` contradicts `ready: exit`, which waits for the end; "
@@ -234,7 +235,7 @@ settle_restart(struct reader *reader, const struct yaml *good, const struct trai
 static const char *
 who_is_late(const struct conf_actor *actor)
 {
-	if (actor->spec.start.ready == READY_PROBED)
+	if (actor->spec->core.start.ready == READY_PROBED)
 		return "a process with a probe that never succeeds";
 	if (actor->process->readiness.sign == READY_BY_NOTIFY)
 		return "with `ready: notify` a process that never sends READY=1";
@@ -247,15 +248,15 @@ settle_ready(struct reader *reader, const struct yaml *good, const struct trail 
 {
 	const struct yaml *start_timeout = node_get(good, "start_timeout");
 
-	if (actor->spec.start.ready != READY_TOLD &&
-	    actor->spec.start.ready != READY_PROBED)
+	if (actor->spec->core.start.ready != READY_TOLD &&
+	    actor->spec->core.start.ready != READY_PROBED)
 		return;
-	if (actor->spec.start.ready == READY_TOLD &&
+	if (actor->spec->core.start.ready == READY_TOLD &&
 	    actor->process->readiness.sign == READY_BY_NOTIFY)
 		actor->process->readiness.notify = true;
 	if (start_timeout == NULL)
-		actor->spec.start.timeout_ms = START_TIMEOUT_MS;
-	else if (actor->spec.start.timeout_ms == DURATION_INFINITE)
+		actor->spec->core.start.timeout_ms = START_TIMEOUT_MS;
+	else if (actor->spec->core.start.timeout_ms == DURATION_INFINITE)
 		reader_warn(reader, start_timeout,
 		            &(struct trail){up, "start_timeout", 0},
 		            "%s keeps the actors after it waiting for ever; write a "
@@ -275,8 +276,8 @@ asks_for_reports(const struct rule *rule)
 static void
 settle_notify(const struct reader *reader, struct conf_actor *actor)
 {
-	if (actor->process->kept.fd_store > 0 || actor->spec.watchdog_ms > 0 ||
-	    actor->spec.backoff.manual_reset ||
+	if (actor->process->kept.fd_store > 0 || actor->spec->core.watchdog_ms > 0 ||
+	    actor->spec->core.backoff.manual_reset ||
 	    any_rule(reader->conf, actor, asks_for_reports))
 		actor->process->readiness.notify = true;
 }
@@ -289,13 +290,9 @@ void
 actor_read(struct reader *reader, const struct yaml *map, const struct scope *scope,
            const struct trail *trail, struct conf_actor *actor)
 {
-	spec_default(&actor->spec, actor->spec.kind);
-	actor->spec.name = sum_bytes(actor->path, strlen(actor->path), 0);
-	if (actor->base != NULL)
-		actor->spec.base = sum_bytes(
-		    actor->path, (size_t)(strrchr(actor->path, '@') - actor->path), 0);
+	spec_default(&actor->spec->core, actor->spec->core.kind);
 	if (actor->parent == CONF_NONE)
-		actor->spec.policy.intensity.unlimited = true;
+		actor->spec->core.policy.intensity.unlimited = true;
 	actor->process->world.umask = 0022;
 	actor->process->orders.stop_signal = SIGTERM;
 	actor->process->orders.reload_signal = SIGHUP;
@@ -311,7 +308,7 @@ actor_read(struct reader *reader, const struct yaml *map, const struct scope *sc
 	probes_check(reader, good, actor, trail);
 	settle_notify(reader, actor);
 	cgroup_settle(reader, good, actor, trail);
-	actor->spec.keeps =
+	actor->spec->core.keeps =
 	    actor->process->kept.fd_store > 0 || actor->process->kept.runtime_directory;
 	read_identity(reader, good, actor, trail);
 	keys_make(reader, good, view_of(actor), actor);

@@ -349,7 +349,7 @@ read_decider(struct reader *reader, const struct yaml *node, void *target,
 {
 	struct conf_actor *actor = target;
 
-	read_rules(reader, node, &actor->spec.policy.decider, true, trail);
+	read_rules(reader, node, &actor->spec->core.policy.decider, true, trail);
 }
 
 /* `on_failure`: likewise; what it does not match goes on to the supervisor's decider. */
@@ -359,7 +359,7 @@ read_on_failure(struct reader *reader, const struct yaml *node, void *target,
 {
 	struct conf_actor *actor = target;
 
-	read_rules(reader, node, &actor->spec.on_failure, false, trail);
+	read_rules(reader, node, &actor->spec->core.on_failure, false, trail);
 }
 
 /* True if a rule asks, of the actor's own or of those of a supervisor above it. */
@@ -367,7 +367,7 @@ bool
 any_rule(const struct conf *conf, const struct conf_actor *actor,
          bool (*asks)(const struct rule *rule))
 {
-	const struct decider *decider = &actor->spec.on_failure;
+	const struct decider *decider = &actor->spec->core.on_failure;
 
 	for (uint32_t above = actor->parent;; above = conf->actors[above].parent) {
 		for (uint32_t i = 0; i < decider->n_rules; i++)
@@ -375,6 +375,6 @@ any_rule(const struct conf *conf, const struct conf_actor *actor,
 				return true;
 		if (above == CONF_NONE)
 			return false;
-		decider = &conf->actors[above].spec.policy.decider;
+		decider = &conf->actors[above].spec->core.policy.decider;
 	}
 }

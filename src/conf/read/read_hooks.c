@@ -40,17 +40,18 @@ read_hooks(struct reader *reader, const struct yaml *node, void *target,
 	struct conf_actor *actor = target;
 
 	if (timeout != NULL)
-		actor->spec.hook_timeout_ms = read_value(&schema_period, timeout).number;
+		actor->spec->core.hook_timeout_ms =
+		    read_value(&schema_period, timeout).number;
 	for (size_t hook = 0; hook < HOOK_MAX; hook++) {
 		const struct yaml *command = node_get(node, hook_names[hook]);
 
 		actor->process->hooks[hook] = NULL;
-		actor->spec.hooks &= ~(UINT32_C(1) << hook);
+		actor->spec->core.hooks &= ~(UINT32_C(1) << hook);
 		if (command != NULL)
 			read_words(reader, command,
 			           &(struct trail){trail, hook_names[hook], 0},
 			           &actor->process->hooks[hook]);
 		if (actor->process->hooks[hook] != NULL)
-			actor->spec.hooks |= UINT32_C(1) << hook;
+			actor->spec->core.hooks |= UINT32_C(1) << hook;
 	}
 }

@@ -163,12 +163,12 @@ read_unasked(struct reader *reader, const struct yaml *node, const char *kind,
 	struct conf_process *process = actor->process;
 
 	if (strcmp(kind, "after") == 0) {
-		actor->spec.start.ready = READY_AFTER;
-		actor->spec.start.ready_after_ms =
+		actor->spec->core.start.ready = READY_AFTER;
+		actor->spec->core.start.ready_after_ms =
 		    read_value(&schema_duration, node).number;
 		return;
 	}
-	actor->spec.start.ready = READY_TOLD;
+	actor->spec->core.start.ready = READY_TOLD;
 	if (strcmp(kind, "log") == 0) {
 		process->readiness.sign = READY_BY_LOG;
 		process->readiness.pattern = arena_dup(reader->keep, node->text);
@@ -194,8 +194,8 @@ read_ready_map(struct reader *reader, const struct yaml *node, struct conf_actor
 		return;
 	}
 	read_probe(reader, node, kind, &actor->process->readiness.probe, trail);
-	actor->spec.start.ready = READY_PROBED;
-	actor->spec.start.ready_interval_ms =
+	actor->spec->core.start.ready = READY_PROBED;
+	actor->spec->core.start.ready_interval_ms =
 	    interval == NULL ? READY_INTERVAL_MS
 	                     : read_value(&schema_duration, interval).number;
 }
@@ -213,13 +213,13 @@ read_ready(struct reader *reader, const struct yaml *node, void *target,
 	}
 	switch (read_value(&schema_ready, node).word) {
 	case READY_WORD_NOTIFY:
-		actor->spec.start.ready = READY_TOLD;
+		actor->spec->core.start.ready = READY_TOLD;
 		return;
 	case READY_WORD_EXIT:
-		actor->spec.start.ready = READY_EXIT;
+		actor->spec->core.start.ready = READY_EXIT;
 		return;
 	default:
-		actor->spec.start.ready = READY_EXEC;
+		actor->spec->core.start.ready = READY_EXEC;
 	}
 }
 
@@ -229,7 +229,7 @@ read_health(struct reader *reader, const struct yaml *node, void *target,
             const struct trail *trail)
 {
 	struct conf_actor *actor = target;
-	struct probe_spec *spec = &actor->spec.health;
+	struct probe_spec *spec = &actor->spec->core.health;
 	static const char *const no_kinds[] = {NULL};
 
 	if (node->type == NODE_TEXT)
@@ -331,7 +331,7 @@ probes_check(struct reader *reader, const struct yaml *map,
 	check_probe(reader, sign, process, &process->readiness.probe, &ready);
 	check_probe(reader, node, process, &process->health, &health);
 	/* An actor that is ready only when it has ended is never probed. */
-	if (actor->spec.health.on && actor->spec.start.ready == READY_EXIT)
+	if (actor->spec->core.health.on && actor->spec->core.start.ready == READY_EXIT)
 		reader_warn(
 		    reader, node, &health,
 		    "`health` has no effect with `ready: exit`: probes begin when "

@@ -61,7 +61,7 @@ read_reaction(struct reader *reader, const struct conf_actor *actor,
 	if (signal == NULL)
 		return true;
 	spec->signal = (int32_t)read_value(&schema_signal, signal).number;
-	if (actor->spec.kind != NODE_SUPERVISOR)
+	if (actor->spec->core.kind != NODE_SUPERVISOR)
 		return true;
 	reader_error(reader, node, trail,
 	             "a supervisor has no process that could be sent a signal");
@@ -84,7 +84,7 @@ static const struct watch_spec *
 find_watch(const struct conf_actor *actor, const struct watch_spec *specs,
            uint64_t target)
 {
-	for (uint32_t i = 0; i < actor->spec.n_watches; i++)
+	for (uint32_t i = 0; i < actor->spec->core.n_watches; i++)
 		if (specs[i].target == target)
 			return &specs[i];
 	return NULL;
@@ -108,11 +108,11 @@ read_one(struct reader *reader, const struct node_pair *pair, struct conf_actor 
 	new.spec.target = sum_bytes(path, strlen(path), 0);
 	const struct watch_spec *other = find_watch(actor, specs, new.spec.target);
 	if (other == NULL) {
-		actor->watches[actor->spec.n_watches] = new.watch;
-		specs[actor->spec.n_watches++] = new.spec;
+		actor->spec->watches[actor->spec->core.n_watches] = new.watch;
+		specs[actor->spec->core.n_watches++] = new.spec;
 	} else if (other->reaction != new.spec.reaction ||
 	           other->signal != new.spec.signal ||
-	           !same_words(actor->watches[other - specs].run, new.watch.run)) {
+	           !same_words(actor->spec->watches[other - specs].run, new.watch.run)) {
 		reader_error(
 		    reader, pair->key, &trail,
 		    "`%.200s` is watched twice, with different reactions; keep one of "
@@ -135,10 +135,11 @@ read_watch(struct reader *reader, const struct yaml *node, void *target,
 		return;
 	}
 	struct watch_spec *specs = arena_alloc(reader->keep, node->n, sizeof(*specs));
-	actor->watches = arena_alloc(reader->keep, node->n, sizeof(*actor->watches));
-	if (specs == NULL || actor->watches == NULL)
+	actor->spec->watches =
+	    arena_alloc(reader->keep, node->n, sizeof(*actor->spec->watches));
+	if (specs == NULL || actor->spec->watches == NULL)
 		return;
-	actor->spec.watches = specs;
+	actor->spec->core.watches = specs;
 	for (size_t i = 0; i < node->n; i++)
 		read_one(reader, &node->pairs[i], actor, specs, trail);
 }
@@ -152,7 +153,7 @@ warn(const struct lint *lint, const struct conf_actor *actor, uint32_t watch,
 	char key[CONF_PATH_MAX + 8];
 	va_list ap;
 
-	(void)snprintf(key, sizeof(key), "watch.%s", actor->watches[watch].path);
+	(void)snprintf(key, sizeof(key), "watch.%s", actor->spec->watches[watch].path);
 	va_start(ap, fmt);
 	keys_vreport(lint, CONF_WARNING, actor, key, fmt, ap);
 	va_end(ap);
@@ -162,7 +163,7 @@ static void
 warn_stranger(const struct lint *lint, const struct conf_actor *actor, uint32_t watch)
 {
 	const struct conf *conf = lint->conf;
-	const char *path = actor->watches[watch].path;
+	const char *path = actor->spec->watches[watch].path;
 	const uint32_t replica = needs_find(conf, path);
 	struct suggest suggest = {.word = path};
 
@@ -198,10 +199,10 @@ next_pact(void *data, uint32_t index, uint32_t watch, uint32_t *ret)
 	const struct conf_actor *actor = &conf->actors[index];
 
 	*ret = WAY_NONE;
-	if (watch >= actor->spec.n_watches)
+	if (watch >= actor->spec->core.n_watches)
 		return false;
-	if (actor->spec.watches[watch].reaction == REACTION_FAIL)
-		*ret = conf_find(conf, actor->watches[watch].path);
+	if (actor->spec->core.watches[watch].reaction == REACTION_FAIL)
+		*ret = conf_find(conf, actor->spec->watches[watch].path);
 	return true;
 }
 
@@ -236,9 +237,9 @@ watches_lint(const struct lint *lint)
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
 
-		for (uint32_t k = 0; k < actor->spec.n_watches; k++)
-			if (conf_find(conf, actor->watches[k].path) == CONF_NONE &&
-			    strncmp(actor->watches[k].path, "/system", 7) != 0)
+		for (uint32_t k = 0; k < actor->spec->core.n_watches; k++)
+			if (conf_find(conf, actor->spec->watches[k].path) == CONF_NONE &&
+			    strncmp(actor->spec->watches[k].path, "/system", 7) != 0)
 				warn_stranger(lint, actor, k);
 	}
 	(void)way_search(&pacts.way, conf->n_actors);

@@ -323,7 +323,7 @@ find_handler(struct reader *reader, uint32_t index, struct conf_socket *socket,
 		refuse(reader, actor, socket,
 		       "`%.200s` is down itself when `%.200s` is; name another actor",
 		       handler->path, actor->path);
-	} else if (handler->spec.kind == NODE_SUPERVISOR) {
+	} else if (handler->spec->core.kind == NODE_SUPERVISOR) {
 		refuse(reader, actor, socket,
 		       "`%.200s` is a supervisor, and has no process that could serve "
 		       "clients",
@@ -339,7 +339,7 @@ find_handler(struct reader *reader, uint32_t index, struct conf_socket *socket,
 		       handler->path, CONF_SOCKETS_MAX);
 	} else {
 		socket->handler = found;
-		handler->spec.on_demand = true;
+		handler->spec->core.on_demand = true;
 	}
 }
 
@@ -348,7 +348,7 @@ check_demand(struct reader *reader, const struct conf_actor *actor)
 {
 	const struct lint lint = keys_lint(reader);
 
-	if (actor->spec.on_demand && actor->process->n_sockets == 0)
+	if (actor->spec->core.on_demand && actor->process->n_sockets == 0)
 		keys_report(
 		    &lint, CONF_ERROR, actor, "start_on",
 		    "`start_on: connect` needs `sockets`: a client of one of them "

@@ -85,6 +85,9 @@ struct schema_type {
 	const char *names_pattern;
 };
 
+/* What has the member that takes a value: what is read, or a part of the actor. */
+enum schema_owner { OWNER_TARGET, OWNER_PROCESS, OWNER_SPEC };
+
 struct schema_key {
 	const char *name;
 	const struct schema_type *type;
@@ -94,9 +97,9 @@ struct schema_key {
 	unsigned int where; /* set of enum schema_where */
 	size_t offset;      /* of the member that takes the value */
 	size_t size;
-	bool is_of_process; /* the member is one of the process of an actor */
-	read_fn *read;      /* instead of offset and size */
-	bool is_structure;  /* makes the tree; no property of one actor */
+	read_fn *read;           /* instead of offset and size */
+	enum schema_owner owner; /* of the member */
+	bool is_structure;       /* makes the tree; no property of one actor */
 };
 
 struct schema_table {

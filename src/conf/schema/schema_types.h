@@ -8,8 +8,9 @@
 /* Put into a table: the member of a struct that takes the value. */
 #define INTO(type, member) \
 	.offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
-/* … of the process of the actor. */
-#define INTO_PROCESS(member) INTO(struct conf_process, member), .is_of_process = true
+/* … of the process of the actor, and of its spec. */
+#define INTO_PROCESS(member) INTO(struct conf_process, member), .owner = OWNER_PROCESS
+#define INTO_SPEC(member)    INTO(struct spec, member), .owner = OWNER_SPEC
 
 /* Parts of the tables of types. */
 /* The words themselves, or a list of them that has a name. */

@@ -60,40 +60,45 @@ struct conf_reports {
 
 /* ---- the tree ---- */
 
-/* The watched actor; the reaction is in the spec, at the same index. */
+/* The watched actor; the reaction is in the core's spec, at the same index. */
 struct conf_watch {
 	char *path; /* absolute; perhaps of nobody */
 	char **run; /* REACTION_RUN: NULL-terminated, else NULL */
 };
 
-/* The needed actor; the needed progress is in the spec, at the same index. */
+/* The needed actor; the needed progress is in the core's spec, at the same index. */
 struct conf_need {
 	char *path; /* absolute; of an actor, or of replicas without "@N" */
 };
 
+/* Of several actors, where they have the same: keep/pack_conf.c. */
+struct conf_spec {
+	struct spec core;           /* without a name: conf_name_spec() */
+	struct conf_watch *watches; /* core.n_watches */
+	struct conf_need *needs;    /* core.n_needs */
+};
+
 struct conf_actor {
-	char *name;
-	char *path;        /* "/user/app/api" */
-	uint32_t parent;   /* index; CONF_NONE for /user */
-	uint32_t defaults; /* index into conf.common.defaults: all other keys */
-	struct spec spec;
+	char *path;             /* "/user/app/api": conf_name() is its end */
+	uint32_t parent;        /* index; CONF_NONE for /user */
+	uint32_t defaults;      /* index into conf.common.defaults: all other keys */
+	struct conf_spec *spec; /* perhaps of other actors, too */
+	struct conf_process *process; /* the same */
 	char **argv;                  /* kind worker: NULL-terminated */
-	struct conf_process *process; /* perhaps of other actors, too */
-	struct conf_watch *watches;   /* spec.n_watches */
-	struct conf_need *needs;      /* spec.n_needs */
 	char *description;            /* or NULL */
 	char *base;                   /* replicas: the name without "@N", else NULL */
 	struct conf_key *keys;        /* those in the files, sorted by key */
-	size_t n_keys;
-	struct place place; /* of the name */
-	uint32_t column;
+	uint32_t n_keys;
+	uint32_t column; /* of the name, as place */
+	struct place place;
 };
 
 /* What actors have in common. */
 struct conf_common {
 	struct conf_process *processes;
+	struct conf_spec *specs;
 	struct conf_defaults *defaults;
-	uint32_t n_processes, n_defaults;
+	uint32_t n_processes, n_specs, n_defaults;
 };
 
 /* One piece of the file's `templates`, `defaults` and `replicas` as they are written:
@@ -199,6 +204,8 @@ void conf_report_format(const struct conf_report *report, struct strbuf *out);
 void conf_reports_format(const struct conf_reports *reports, struct strbuf *out);
 void conf_reports_print(const struct conf_reports *reports);
 uint32_t conf_find(const struct conf *conf, const char *path);
+const char *conf_name(const struct conf_actor *actor);
+void conf_name_spec(const struct conf_actor *actor, struct spec *ret);
 bool conf_is_below(const struct conf *conf, const struct conf_actor *actor, uint32_t top);
 bool conf_output_is_captured(const struct conf_output *output);
 

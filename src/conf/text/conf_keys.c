@@ -86,7 +86,7 @@ conf_keys_path(const struct conf *conf, const struct conf_actor *actor, const ch
 	size_t n = 0;
 
 	while (actor->parent != CONF_NONE && n < SPEC_DEPTH_MAX) {
-		names[n++] = actor->base != NULL ? actor->base : actor->name;
+		names[n++] = actor->base != NULL ? actor->base : conf_name(actor);
 		actor = &conf->actors[actor->parent];
 	}
 	while (n > 0)

@@ -52,7 +52,8 @@ defaults_of_supervisors(struct reader *reader, const struct yaml *defaults)
 
 /* ---- one actor ---- */
 
-/* One more in the list of actors, with a process of its own; NULL: no memory. */
+/* One more in the list of actors, with a spec and a process of its own; NULL: no memory.
+ */
 static struct conf_actor *
 add_actor(struct builder *builder)
 {
@@ -61,14 +62,16 @@ add_actor(struct builder *builder)
 
 	if (process == NULL)
 		process = arena_alloc(builder->reader->keep, 1, sizeof(*process));
-	if (process == NULL ||
+	struct conf_spec *spec = arena_alloc(builder->reader->keep, 1, sizeof(*spec));
+	if (process == NULL || spec == NULL ||
 	    !ARRAY_RESERVE(conf->actors, conf->n_actors, builder->cap)) {
 		builder->reader->keep->failed = true;
 		return NULL;
 	}
 	builder->spare = NULL;
 	memset(process, 0, sizeof(*process));
-	conf->actors[conf->n_actors] = (struct conf_actor){.process = process};
+	conf->actors[conf->n_actors] =
+	    (struct conf_actor){.spec = spec, .process = process};
 	return &conf->actors[conf->n_actors++];
 }
 
@@ -85,7 +88,7 @@ make_scope(struct builder *builder, const struct brood *brood,
 	if (scope == NULL)
 		return NULL;
 	*scope = (struct scope){
-	    .outer = brood->scope, .name = actor->name, .path = actor->path};
+	    .outer = brood->scope, .name = conf_name(actor), .path = actor->path};
 	if (child->replicas != NULL)
 		scope->replica = arena_printf(reader->scratch, "%u", child->done + 1);
 	if (with == NULL)
@@ -143,18 +146,17 @@ name_actor(struct builder *builder, const struct brood *brood, struct conf_actor
 	actor->place = (struct place){child->name->file, child->name->line};
 	actor->column = child->name->column;
 	if (child->replicas == NULL) {
-		actor->name = arena_dup(reader->keep, child->name->text);
+		actor->path =
+		    arena_printf(reader->keep, "%s/%s", above, child->name->text);
 	} else {
 		actor->base = arena_dup(reader->keep, child->name->text);
-		actor->name = arena_printf(reader->keep, "%s@%u", child->name->text,
-		                           child->done + 1);
+		actor->path = arena_printf(reader->keep, "%s/%s@%u", above,
+		                           child->name->text, child->done + 1);
 	}
-	if (actor->name == NULL)
-		return false;
-	actor->path = arena_printf(reader->keep, "%s/%s", above, actor->name);
 	if (actor->path == NULL)
 		return false;
-	if (strlen(actor->name) <= CONF_NAME_MAX && strlen(actor->path) <= CONF_PATH_MAX)
+	if (strlen(conf_name(actor)) <= CONF_NAME_MAX &&
+	    strlen(actor->path) <= CONF_PATH_MAX)
 		return true;
 	reader_error(reader, child->name, trail,
 	             "the name or the path is too long: at most %d and %d characters",
@@ -210,7 +212,7 @@ add_directory(struct reader *reader, const struct yaml *map,
 {
 	const char *file = reader->conf->files[actor->place.file];
 
-	if (geteuid() == 0 || actor->spec.kind == NODE_SUPERVISOR ||
+	if (geteuid() == 0 || actor->spec->core.kind == NODE_SUPERVISOR ||
 	    node_get(map, "directory") != NULL || node_get(map, "root") != NULL)
 		return map;
 	struct yaml *text =
@@ -261,7 +263,7 @@ build_actor(struct builder *builder, struct brood *brood)
 	if (scope == NULL)
 		return;
 	check_kind(builder, child, trail);
-	actor->spec.kind = kind_of(child->map);
+	actor->spec->core.kind = kind_of(child->map);
 	actor_read(reader, add_directory(reader, child->map, actor), scope, trail, actor);
 	share_process(builder, index);
 	brood->child.done++;
@@ -311,17 +313,16 @@ build_all(struct builder *builder)
 
 /* A supervisor that the file does not name; NULL: there is no memory. */
 static struct conf_actor *
-add_supervisor(struct builder *builder, const char *name, const char *path, uint32_t line)
+add_supervisor(struct builder *builder, const char *path, uint32_t line)
 {
 	struct arena *keep = builder->reader->keep;
 	struct conf_actor *actor = add_actor(builder);
 
 	if (actor == NULL)
 		return NULL;
-	actor->name = arena_dup(keep, name);
 	actor->path = arena_dup(keep, path);
 	actor->parent = CONF_NONE;
-	actor->spec.kind = NODE_SUPERVISOR;
+	actor->spec->core.kind = NODE_SUPERVISOR;
 	actor->place = (struct place){builder->input->top->file, line};
 	return actor;
 }
@@ -332,8 +333,7 @@ build_user(struct builder *builder)
 	static const struct scope nothing = {0};
 	struct reader *reader = builder->reader;
 	const struct tree_input *input = builder->input;
-	struct conf_actor *user =
-	    add_supervisor(builder, "user", "/user", input->top->line);
+	struct conf_actor *user = add_supervisor(builder, "/user", input->top->line);
 
 	if (user == NULL)
 		return;
@@ -419,7 +419,7 @@ tree_build(struct reader *reader, const struct tree_input *input)
 static void
 build_below(struct builder *builder, const char *path, const struct scope *scope)
 {
-	if (add_supervisor(builder, path, path, 0) == NULL)
+	if (add_supervisor(builder, path, 0) == NULL)
 		return;
 	push_children(builder, builder->input->children, scope, NULL, 0);
 	build_all(builder);

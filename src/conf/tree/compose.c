@@ -135,7 +135,7 @@ static void
 check_actor(struct compose *compose, const struct conf_actor *actor)
 {
 	const struct conf_process *process = actor->process;
-	const struct trail trail = {NULL, actor->name, 0};
+	const struct trail trail = {NULL, conf_name(actor), 0};
 	const struct yaml at = {.file = actor->place.file,
 	                        .line = actor->place.line,
 	                        .column = actor->column};

@@ -34,7 +34,7 @@ exit_code_from_take(struct reader *reader, const struct yaml *top)
 		             path);
 		return;
 	}
-	if (conf->actors[first].spec.restart == RESTART_PERMANENT)
+	if (conf->actors[first].spec->core.restart == RESTART_PERMANENT)
 		reader_warn(
 		    reader, node, &trail,
 		    "%s is permanent: it is started again when it has ended; write "
@@ -42,5 +42,5 @@ exit_code_from_take(struct reader *reader, const struct yaml *top)
 		    conf->actors[first].path);
 	for (uint32_t i = first; i != CONF_NONE;
 	     i = is_one ? CONF_NONE : needs_next_replica(conf, i))
-		conf->actors[i].spec.gives_exit = true;
+		conf->actors[i].spec->core.gives_exit = true;
 }

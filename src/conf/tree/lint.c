@@ -84,7 +84,7 @@ static void
 warn_unreachable(const struct lint *lint, const struct conf_actor *supervisor,
                  const struct conf_actor *child, uint64_t span_ms)
 {
-	const struct intensity_spec *intensity = &supervisor->spec.policy.intensity;
+	const struct intensity_spec *intensity = &supervisor->spec->core.policy.intensity;
 	const struct conf_key *written = conf_keys_find(supervisor, "intensity.within");
 	const char *key = "intensity.within";
 	char within[DURATION_TEXT_MAX], span[DURATION_TEXT_MAX];
@@ -92,13 +92,13 @@ warn_unreachable(const struct lint *lint, const struct conf_actor *supervisor,
 
 	if (written == NULL)
 		key = "intensity.restarts";
-	write_sum(&child->spec.backoff, intensity->restarts, &sum);
+	write_sum(&child->spec->core.backoff, intensity->restarts, &sum);
 	lint_warn(
 	    lint, supervisor, key,
 	    "%u restarts within %s can never be exceeded by an actor that keeps failing: "
 	    "the backoff of `%s` alone takes %s = %s, more than %s",
 	    intensity->restarts, duration_format(intensity->within_ms, within),
-	    child->name, strbuf_str(&sum), duration_format(span_ms, span), within);
+	    conf_name(child), strbuf_str(&sum), duration_format(span_ms, span), within);
 }
 
 /* For each supervisor the child that fails fastest: is even that one too slow? */
@@ -110,10 +110,10 @@ check_intensities(const struct lint *lint, uint64_t *spans, uint32_t *fastest)
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		fastest[i] = CONF_NONE;
 	for (uint32_t i = 1; i < conf->n_actors; i++) {
-		const struct spec *spec = &conf->actors[i].spec;
+		const struct spec *spec = &conf->actors[i].spec->core;
 		uint32_t parent = conf->actors[i].parent;
 		const struct intensity_spec *intensity =
-		    &conf->actors[parent].spec.policy.intensity;
+		    &conf->actors[parent].spec->core.policy.intensity;
 
 		if (intensity->unlimited || intensity->within_ms == DURATION_INFINITE ||
 		    spec_runs_once(spec))
@@ -126,7 +126,7 @@ check_intensities(const struct lint *lint, uint64_t *spans, uint32_t *fastest)
 	}
 	for (uint32_t i = 0; i < conf->n_actors; i++)
 		if (fastest[i] != CONF_NONE &&
-		    spans[i] > conf->actors[i].spec.policy.intensity.within_ms)
+		    spans[i] > conf->actors[i].spec->core.policy.intensity.within_ms)
 			warn_unreachable(lint, &conf->actors[i],
 			                 &conf->actors[fastest[i]], spans[i]);
 }
@@ -140,11 +140,11 @@ check_products(const struct lint *lint, uint64_t *products)
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
 		uint64_t above = actor->parent != CONF_NONE ? products[actor->parent] : 1;
-		uint64_t restarts = actor->spec.policy.intensity.restarts;
+		uint64_t restarts = actor->spec->core.policy.intensity.restarts;
 
 		products[i] = 1;
-		if (actor->spec.kind == NODE_WORKER ||
-		    actor->spec.policy.intensity.unlimited)
+		if (actor->spec->core.kind == NODE_WORKER ||
+		    actor->spec->core.policy.intensity.unlimited)
 			continue;
 		products[i] = above * (restarts > 0 ? restarts : 1);
 		if (products[i] > SPEC_INTENSITY_MAX)
@@ -188,13 +188,13 @@ check_shutdown(const struct lint *lint, const struct conf_actor *actor,
 {
 	char own[DURATION_TEXT_MAX], needed[DURATION_TEXT_MAX];
 
-	if (actor->spec.kind != NODE_SUPERVISOR ||
-	    actor->spec.stop.mode != SHUTDOWN_TIMEOUT ||
-	    needed_ms <= actor->spec.stop.shutdown_ms)
+	if (actor->spec->core.kind != NODE_SUPERVISOR ||
+	    actor->spec->core.stop.mode != SHUTDOWN_TIMEOUT ||
+	    needed_ms <= actor->spec->core.stop.shutdown_ms)
 		return;
 	lint_warn(lint, actor, "shutdown",
 	          "%s is less than the time that its children may take, %s",
-	          duration_format(actor->spec.stop.shutdown_ms, own),
+	          duration_format(actor->spec->core.stop.shutdown_ms, own),
 	          duration_format(needed_ms, needed));
 }
 
@@ -207,18 +207,18 @@ check_shutdowns(const struct lint *lint, uint64_t *needed)
 	memset(needed, 0, conf->n_actors * sizeof(*needed));
 	for (uint32_t i = conf->n_actors; i > 0; i--) {
 		const struct conf_actor *actor = &conf->actors[i - 1];
-		uint64_t own = shutdown_time(&actor->spec);
+		uint64_t own = shutdown_time(&actor->spec->core);
 
 		check_shutdown(lint, actor, needed[i - 1]);
 		if (actor->parent == CONF_NONE)
 			continue;
-		if (actor->spec.kind == NODE_SUPERVISOR && own == DURATION_INFINITE)
+		if (actor->spec->core.kind == NODE_SUPERVISOR && own == DURATION_INFINITE)
 			own = needed[i - 1];
 		/* The process has its own time, and the children the sum of theirs. */
-		if (actor->spec.kind == NODE_BOTH)
+		if (actor->spec->core.kind == NODE_BOTH)
 			own = add_times(own, needed[i - 1]);
 		uint64_t *above = &needed[actor->parent];
-		if (!conf->actors[actor->parent].spec.policy.stop_parallel)
+		if (!conf->actors[actor->parent].spec->core.policy.stop_parallel)
 			*above = add_times(*above, own);
 		else if (own > *above)
 			*above = own;
@@ -232,8 +232,8 @@ static void
 check_auto_shutdown(const struct lint *lint, const struct conf_actor *supervisor)
 {
 	if (supervisor->parent == CONF_NONE ||
-	    supervisor->spec.policy.auto_shutdown == AUTO_SHUTDOWN_NEVER ||
-	    supervisor->spec.restart != RESTART_PERMANENT)
+	    supervisor->spec->core.policy.auto_shutdown == AUTO_SHUTDOWN_NEVER ||
+	    supervisor->spec->core.restart != RESTART_PERMANENT)
 		return;
 	lint_warn(
 	    lint, supervisor, "auto_shutdown",
@@ -286,14 +286,15 @@ check_all_resumes(const struct lint *lint, uint64_t *keepers)
 
 	memset(keepers, 0, conf->n_actors * sizeof(*keepers));
 	for (uint32_t i = 1; i < conf->n_actors; i++)
-		keepers[conf->actors[i].parent] += conf->actors[i].spec.keeps;
+		keepers[conf->actors[i].parent] += conf->actors[i].spec->core.keeps;
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
 
-		if (!actor->spec.keeps && actor->parent != CONF_NONE)
-			check_resumes(lint, actor, &actor->spec.on_failure, "on_failure");
+		if (!actor->spec->core.keeps && actor->parent != CONF_NONE)
+			check_resumes(lint, actor, &actor->spec->core.on_failure,
+			              "on_failure");
 		if (keepers[i] == 0)
-			check_resumes(lint, actor, &actor->spec.policy.decider,
+			check_resumes(lint, actor, &actor->spec->core.policy.decider,
 			              "decider");
 	}
 }

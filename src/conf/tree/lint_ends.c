@@ -54,8 +54,8 @@ lint_ends(const struct lint *lint)
 		const struct conf_actor *actor = &conf->actors[i];
 		char *const *argv = actor->argv;
 
-		if (argv == NULL || actor->spec.restart != RESTART_PERMANENT ||
-		    actor->spec.on_demand)
+		if (argv == NULL || actor->spec->core.restart != RESTART_PERMANENT ||
+		    actor->spec->core.on_demand)
 			continue;
 		if (goes_into_background(argv))
 			lint_warn(lint, actor, "command",

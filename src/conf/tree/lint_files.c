@@ -70,11 +70,12 @@ check_commands(const struct lint *lint, const struct conf_actor *actor)
 			check_program(lint, actor, key, actor->process->hooks[hook]);
 		}
 	}
-	for (uint32_t i = 0; i < actor->spec.n_watches; i++) {
+	for (uint32_t i = 0; i < actor->spec->core.n_watches; i++) {
 		char key[CONF_PATH_MAX + 16];
 
-		(void)snprintf(key, sizeof(key), "watch.%s", actor->watches[i].path);
-		check_program(lint, actor, key, actor->watches[i].run);
+		(void)snprintf(key, sizeof(key), "watch.%s",
+		               actor->spec->watches[i].path);
+		check_program(lint, actor, key, actor->spec->watches[i].run);
 	}
 }
 

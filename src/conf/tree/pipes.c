@@ -33,7 +33,7 @@ find_reader(struct reader *reader, uint32_t index, const struct conf_output *out
 		keys_report(&lint, CONF_ERROR, actor, key,
 		            "an actor cannot read its own output");
 		found = CONF_NONE;
-	} else if (reader->conf->actors[found].spec.kind == NODE_SUPERVISOR) {
+	} else if (reader->conf->actors[found].spec->core.kind == NODE_SUPERVISOR) {
 		keys_report(&lint, CONF_ERROR, actor, key,
 		            "`%.200s` is a supervisor and has no process that could read",
 		            output->file);

@@ -269,8 +269,8 @@ add_kind_key(struct conf_change *change)
 static bool
 is_same_kind(const struct planner *planner, uint32_t old_index, uint32_t new_index)
 {
-	return planner->old->actors[old_index].spec.kind ==
-	       planner->new_conf->actors[new_index].spec.kind;
+	return planner->old->actors[old_index].spec->core.kind ==
+	       planner->new_conf->actors[new_index].spec->core.kind;
 }
 
 /* The actor of this path, looked for at that place first: most are behind the same as

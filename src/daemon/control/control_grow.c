@@ -128,7 +128,7 @@ grow_reply_not_added(struct conn *conn, const struct target *target)
 
 	if (target->result == REPLY_LIMIT && above != NULL)
 		reply_limit(conn, above->path,
-		            (int)above->conf->spec.policy.max_children);
+		            (int)above->conf->spec->core.policy.max_children);
 	else if (target->result == REPLY_INVALID_STATE && above != NULL)
 		reply_invalid_state(conn, target->ref,
 		                    "nothing can be added below a supervisor that does "
@@ -171,11 +171,11 @@ check_needs(const struct control_uses *uses, const struct conf *added, struct er
 	for (uint32_t i = 0; i < added->n_actors; i++) {
 		const struct conf_actor *actor = &added->actors[i];
 
-		for (uint32_t k = 0; k < actor->spec.n_needs; k++) {
-			if (!exists_somewhere(uses, added, actor->needs[k].path))
+		for (uint32_t k = 0; k < actor->spec->core.n_needs; k++) {
+			if (!exists_somewhere(uses, added, actor->spec->needs[k].path))
 				return err_say(err, -ENOENT,
 				               "%s needs %s, and there is no such actor",
-				               actor->path, actor->needs[k].path);
+				               actor->path, actor->spec->needs[k].path);
 		}
 	}
 	return 0;

@@ -210,7 +210,7 @@ add_sources(struct request *request, struct ref ref)
 	uint32_t index;
 	size_t n = 0;
 
-	if (actor == NULL || actor->conf->spec.kind == NODE_SUPERVISOR)
+	if (actor == NULL || actor->conf->spec->core.kind == NODE_SUPERVISOR)
 		return false;
 	if (map_get(&request->slots, ref.slot, &index))
 		return true;
@@ -264,7 +264,7 @@ reply_not_captured(struct conn *conn, struct ref ref)
 	const struct conf_output *output = &actor->conf->process->output.out;
 
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF(4096);
-	if (actor->conf->spec.kind == NODE_SUPERVISOR)
+	if (actor->conf->spec->core.kind == NODE_SUPERVISOR)
 		strbuf_adds(&text, "it is a supervisor, and nothing below it has a log");
 	else if (output->kind == OUTPUT_JOURNAL)
 		strbuf_addf(&text,
@@ -303,7 +303,7 @@ is_supervisor(const struct control_uses *uses, struct ref ref)
 {
 	const struct actor *actor = actors_get(uses->actors, ref);
 
-	return actor != NULL && actor->conf->spec.kind != NODE_WORKER;
+	return actor != NULL && actor->conf->spec->core.kind != NODE_WORKER;
 }
 
 /* True for "supd", unless an actor has that name, and for its path. */

@@ -89,7 +89,8 @@ is_endless(const struct outcome *outcome, const struct core *core,
 
 	if (index == CONF_NONE)
 		return false;
-	const struct policy_spec *policy = &simulation->conf->actors[index].spec.policy;
+	const struct policy_spec *policy =
+	    &simulation->conf->actors[index].spec->core.policy;
 	return (policy->intensity.unlimited ||
 	        is_never_reached(outcome, policy->intensity.within_ms,
 	                         policy->intensity.restarts)) &&

@@ -53,7 +53,10 @@ model_init(struct model *model, const struct conf *conf, uint64_t seed)
 		                        ? core_ref(model->core, CORE_ROOT)
 		                        : model->refs[actor->parent];
 
-		model->refs[i] = core_add(model->core, parent, REF_NONE, &actor->spec, 0);
+		struct spec spec;
+
+		conf_name_spec(actor, &spec);
+		model->refs[i] = core_add(model->core, parent, REF_NONE, &spec, 0);
 	}
 	return 0;
 }
@@ -115,7 +118,7 @@ print_all(const struct model *model)
 	simulation.now_ms = forecast_now(booted);
 	(void)simulate_parse_cause("signal:KILL", &simulation.cause);
 	for (uint32_t i = 0; i < model->conf->n_actors && status == EX_OK; i++)
-		if (model->conf->actors[i].spec.kind != NODE_SUPERVISOR)
+		if (model->conf->actors[i].spec->core.kind != NODE_SUPERVISOR)
 			status = print_worker(&simulation, model, i, &summaries);
 	(void)fputs(strbuf_str(&summaries), stdout);
 	forecast_free(booted);

@@ -134,10 +134,10 @@ build_environment(struct launch *launch, const struct actor *actor, const char *
 	}
 	if (r < 0)
 		return r;
-	if (actor->conf->spec.watchdog_ms > 0) {
-		(void)environment_add(environment, "WATCHDOG_USEC", "%llu",
-		                      (unsigned long long)actor->conf->spec.watchdog_ms *
-		                          1000);
+	if (actor->conf->spec->core.watchdog_ms > 0) {
+		(void)environment_add(
+		    environment, "WATCHDOG_USEC", "%llu",
+		    (unsigned long long)actor->conf->spec->core.watchdog_ms * 1000);
 		program->watchdog_pid =
 		    environment_add(environment, "WATCHDOG_PID", "%010d", 0);
 	}

@@ -401,7 +401,7 @@ output_configure(struct output *output)
 	for (uint32_t i = 0; i < conf->n_actors && r == 0; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
 
-		if (actor->spec.kind == NODE_SUPERVISOR)
+		if (actor->spec->core.kind == NODE_SUPERVISOR)
 			continue;
 		r = make_inputs(output, &actor->process->output.out);
 		if (r == 0)

@@ -84,7 +84,7 @@ width_of(const struct output *output, const struct conf_actor *actor)
 {
 	const size_t len = strlen(actor->path), top = strlen("/user/");
 
-	if (len <= top || actor->spec.kind == NODE_SUPERVISOR ||
+	if (len <= top || actor->spec->core.kind == NODE_SUPERVISOR ||
 	    (!output_is_shown(output, &actor->process->output.out) &&
 	     !output_is_shown(output, &actor->process->output.err)))
 		return 0;

@@ -21,7 +21,7 @@ words_of_actor(const struct messages *messages, struct ref ref, struct events *e
 	struct output_last last, first;
 
 	if (actor == NULL || actor->conf == NULL ||
-	    actor->conf->spec.kind == NODE_SUPERVISOR || messages->output == NULL)
+	    actor->conf->spec->core.kind == NODE_SUPERVISOR || messages->output == NULL)
 		return;
 	const struct conf_process *process = actor->conf->process;
 	if (!conf_output_is_captured(&process->output.out) &&

@@ -31,14 +31,15 @@ procs_order_again(struct procs *procs, struct proc *proc)
 		                       .cause = {.kind = CAUSE_NORMAL, .code = -1},
 		                   });
 	if (proc->reloads > tasks_run(tasks, proc->ref, TASK_RELOAD))
-		tasks_order(tasks, &(const struct task_order){
-		                       .ref = proc->ref,
-		                       .kind = TASK_RELOAD,
-		                       .reason = TASK_ON_RELOAD,
-		                       .life = proc->life,
-		                       .timeout_ms = actor->conf->spec.hook_timeout_ms,
-		                       .cause = {.kind = CAUSE_NORMAL, .code = -1},
-		                   });
+		tasks_order(tasks,
+		            &(const struct task_order){
+		                .ref = proc->ref,
+		                .kind = TASK_RELOAD,
+		                .reason = TASK_ON_RELOAD,
+		                .life = proc->life,
+		                .timeout_ms = actor->conf->spec->core.hook_timeout_ms,
+		                .cause = {.kind = CAUSE_NORMAL, .code = -1},
+		            });
 }
 
 /* Have stop_command ask it to end; false: there is none, or it has failed. */

@@ -269,8 +269,9 @@ tasks_react(struct tasks *tasks, const struct action *action)
 	                .reason = TASK_ON_TERMINATED,
 	                .serial = action->serial,
 	                .life = action->life,
-	                .timeout_ms = actor == NULL ? DURATION_INFINITE
-	                                            : actor->conf->spec.hook_timeout_ms,
+	                .timeout_ms = actor == NULL
+	                                  ? DURATION_INFINITE
+	                                  : actor->conf->spec->core.hook_timeout_ms,
 	                .cause = action->cause,
 	            });
 }

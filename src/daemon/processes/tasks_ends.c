@@ -21,9 +21,9 @@ count_kill(struct tasks *tasks, struct task *task)
 	const struct actor *actor = actors_get(tasks->actors, task->order.ref);
 
 	if (task->kill_until_ms == 0)
-		task->kill_until_ms =
-		    clock_due_ms(actor == NULL ? KILL_TIMEOUT_MS
-		                               : actor->conf->spec.stop.kill_timeout_ms);
+		task->kill_until_ms = clock_due_ms(
+		    actor == NULL ? KILL_TIMEOUT_MS
+		                  : actor->conf->spec->core.stop.kill_timeout_ms);
 }
 
 /*

@@ -37,7 +37,7 @@ told_of(const struct processes *room, const struct actor *actor,
 {
 	return core_react(room->engine->core, order->ref, ret) &&
 	       ret->serial == order->serial &&
-	       ret->death.watch <= actor->conf->spec.n_watches;
+	       ret->death.watch <= actor->conf->spec->core.n_watches;
 }
 
 /* The command that is meant; NULL: the configuration does not have it any more. */
@@ -57,7 +57,7 @@ argv_of(const struct processes *room, const struct actor *actor,
 		return process->orders.reload_command;
 	case TASK_RUN:
 		return told_of(room, actor, order, &action)
-		           ? actor->conf->watches[action.death.watch - 1].run
+		           ? actor->conf->spec->watches[action.death.watch - 1].run
 		           : NULL;
 	case TASK_PROBE:
 		return order->which != 0 ? process->readiness.probe.command
@@ -93,7 +93,7 @@ add_watched(struct environment *environment, const struct processes *room,
 	if (order->kind != TASK_RUN || !told_of(room, actor, order, &action))
 		return;
 	(void)environment_set(environment, "SUPD_WATCHED",
-	                      actor->conf->watches[action.death.watch - 1].path);
+	                      actor->conf->spec->watches[action.death.watch - 1].path);
 	(void)environment_set(environment, "SUPD_EXISTENCE_CONFIRMED",
 	                      action.death.confirmed ? "true" : "false");
 }

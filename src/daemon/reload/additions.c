@@ -46,6 +46,7 @@ grown_free(struct grown *grown)
 	for (uint32_t i = 0; i < CORE_ADDED_MAX; i++)
 		free(grown->paths[i]);
 	conf_free(grown->conf);
+	free(grown->specs);
 	free(grown);
 }
 
@@ -70,13 +71,15 @@ describe(struct grown *grown, const uint32_t incarnations[CORE_ADDED_MAX])
 	const struct conf *conf = grown->conf;
 
 	grown->spec.n = conf->n_actors;
+	grown->specs = calloc(conf->n_actors, sizeof(*grown->specs));
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		grown->spec.at[i].spec = &conf->actors[i].spec;
 		grown->spec.at[i].parent = i == 0 ? 0 : conf->actors[i].parent;
 		grown->spec.at[i].incarnation = incarnations[i];
 		grown->paths[i] = strdup(conf->actors[i].path);
-		if (grown->paths[i] == NULL)
+		if (grown->paths[i] == NULL || grown->specs == NULL)
 			return -ENOMEM;
+		conf_name_spec(&conf->actors[i], &grown->specs[i]);
+		grown->spec.at[i].spec = &grown->specs[i];
 	}
 	return 0;
 }
@@ -154,10 +157,10 @@ reserve(struct reloader *reloader, const struct conf *conf, const struct spec *a
 	struct core_size need = additions->posted;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		const struct spec *spec = &conf->actors[i].spec;
+		const struct spec *spec = &conf->actors[i].spec->core;
 
 		if (i > 0)
-			above = &conf->actors[conf->actors[i].parent].spec;
+			above = &conf->actors[conf->actors[i].parent].spec->core;
 		need.pool_bytes += core_spec_bytes(spec, above);
 		need.watches += spec->n_watches;
 	}
@@ -254,7 +257,7 @@ additions_prepare(struct reloader *reloader, const struct conf *conf, struct ref
 	if (r == 0)
 		r = additions_log_make_room(reloader, entry->bytes);
 	struct grown *grown =
-	    r < 0 ? NULL : make_grown(reloader, entry, &above->conf->spec, err);
+	    r < 0 ? NULL : make_grown(reloader, entry, &above->conf->spec->core, err);
 	if (r < 0)
 		err_set(err, -r, "room for another actor");
 	if (grown != NULL) {
@@ -337,6 +340,8 @@ additions_on_turn(struct reloader *reloader)
 		if (!grown->is_posted)
 			continue;
 		grown->is_posted = false;
+		free(grown->specs);
+		grown->specs = NULL;
 		additions->n_posted--;
 		if (grown->n_users == 0)
 			drop(reloader->additions, reloader->sockets, grown);

@@ -86,7 +86,7 @@ effect_of_restart(const struct reloader *reloader, const struct reload *reload,
 	if (ref.slot == REF_NONE.slot || !core_valid(reloader->engine->core, ref))
 		return "later";
 	const struct node_view view = engine_view(reloader->engine, ref);
-	if (view.held || view.on_standby || !actor->spec.enabled ||
+	if (view.held || view.on_standby || !actor->spec->core.enabled ||
 	    !reload_reruns(reloader, reload, change, ref) || is_below_down(reloader, ref))
 		return "later";
 	return view.state == STATE_STOPPED || view.state == STATE_FAILED ||
@@ -108,7 +108,7 @@ effect_of(const struct reloader *reloader, const struct reload *reload,
 	if (change->kind == CHANGE_RESTARTED)
 		return effect_of_restart(reloader, reload, change);
 	if (change->kind == CHANGE_ADDED &&
-	    !reload->conf->actors[change->new_index].spec.enabled)
+	    !reload->conf->actors[change->new_index].spec->core.enabled)
 		return "later";
 	return plain[change->kind];
 }

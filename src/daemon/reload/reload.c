@@ -371,7 +371,7 @@ add_system(struct reloader *reloader, struct tables *tables)
 	for (uint32_t i = 0; i < SYSTEM_ACTORS; i++) {
 		struct ref ref =
 		    core_add(reloader->engine->core, parent, before,
-		             &conf->actors[i].spec, reloader->engine->now_ms);
+		             &conf->actors[i].spec->core, reloader->engine->now_ms);
 
 		core_set_incarnation(reloader->engine->core, ref, 1);
 		actors_set(reloader->actors, ref, tables->own_paths[i]);

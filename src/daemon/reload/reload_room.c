@@ -32,12 +32,15 @@ reload_pool_bytes(const struct conf *conf)
 
 	for (uint32_t i = 0; i < conf->n_actors; i++) {
 		const struct conf_actor *actor = &conf->actors[i];
-		const struct spec *parent =
-		    actor->parent == CONF_NONE ? NULL : &conf->actors[actor->parent].spec;
+		const struct spec *parent = actor->parent == CONF_NONE
+		                                ? NULL
+		                                : &conf->actors[actor->parent].spec->core;
 
-		bytes += core_spec_bytes(&actor->spec, parent);
+		bytes += core_spec_bytes(&actor->spec->core, parent);
 		/* Most that are alike stand side by side. */
-		if (i > 0 && core_spec_is_shared(&actor->spec, &actor[-1].spec))
+		if (i > 0 &&
+		    (actor->spec == actor[-1].spec ||
+		     core_spec_is_shared(&actor->spec->core, &actor[-1].spec->core)))
 			bytes -= core_shared_bytes();
 	}
 	return bytes;
@@ -50,7 +53,7 @@ reload_watches(const struct conf *conf)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		n += conf->actors[i].spec.n_watches;
+		n += conf->actors[i].spec->core.n_watches;
 	return n;
 }
 
@@ -61,11 +64,11 @@ limit_bytes(const struct reloader *reloader, const struct conf *conf)
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < conf->n_actors; i++)
-		if (conf->actors[i].spec.policy.limit.on)
+		if (conf->actors[i].spec->core.policy.limit.on)
 			bytes += core_limit_bytes(
 			    reloader->engine->core,
 			    actors_find_static(reloader->actors, conf->actors[i].path),
-			    &conf->actors[i].spec);
+			    &conf->actors[i].spec->core);
 	return bytes;
 }
 

@@ -29,9 +29,12 @@ reload_add(struct reloader *reloader, const struct conf *conf, uint32_t index,
 {
 	const struct conf_actor *actor = &conf->actors[index];
 	struct ref predecessor = actors_find(reloader->actors, actor->path);
+	struct spec spec;
+
+	conf_name_spec(actor, &spec);
 	struct ref ref =
 	    core_add(reloader->engine->core, parent_ref(reloader, conf, actor), REF_NONE,
-	             &actor->spec, reloader->engine->now_ms);
+	             &spec, reloader->engine->now_ms);
 	uint32_t incarnation = ledger_past(reloader->recording->ledger, actor->path);
 
 	if (core_valid(reloader->engine->core, predecessor)) {
@@ -60,7 +63,8 @@ reload_reruns(const struct reloader *reloader, const struct reload *reload,
               const struct conf_change *change, struct ref ref)
 {
 	return engine_view(reloader->engine, ref).state != STATE_DONE || reload->rerun ||
-	       reload->conf->actors[change->new_index].spec.restart == RESTART_PERMANENT;
+	       reload->conf->actors[change->new_index].spec->core.restart ==
+	           RESTART_PERMANENT;
 }
 
 /* The actor of this path in the configuration, looked for in the slot behind `ref`: most
@@ -90,7 +94,8 @@ keep(struct reloader *reloader, const struct reload *reload,
 	ASSERT(ref.slot != REF_NONE.slot);
 	actors_assign(reloader->actors, ref, conf, conf_id, change->new_index);
 	/* Rules carry places: after an edit even an unchanged actor has new ones. */
-	core_update(reloader->engine->core, ref, &actor->spec, reloader->engine->now_ms);
+	core_update(reloader->engine->core, ref, &actor->spec->core,
+	            reloader->engine->now_ms);
 	if (change->kind == CHANGE_RESTARTED &&
 	    reload_reruns(reloader, reload, change, ref))
 		core_restart(reloader->engine->core, ref, reloader->engine->now_ms);

@@ -135,12 +135,12 @@ say_end(struct strbuf *sb, const struct reporter *reporter,
 		                "its option to stay in the foreground.\n");
 	if (actor == NULL || actor->conf == NULL)
 		return;
-	if (actor->conf->spec.restart == RESTART_PERMANENT)
+	if (actor->conf->spec->core.restart == RESTART_PERMANENT)
 		strbuf_adds(sb, "Its `restart` is permanent: it is started again after "
 		                "any end; write transient if it may end.\n");
 	else
 		strbuf_addf(sb, "Its `restart` is %s: no start follows.\n",
-		            restart_type_names[actor->conf->spec.restart]);
+		            restart_type_names[actor->conf->spec->core.restart]);
 }
 
 /* Say what was done. */
@@ -191,7 +191,7 @@ add_awaited(struct strbuf *sb, const struct conf_actor *conf)
 	    [READY_BY_LOG] = "a line like",
 	};
 
-	switch (conf->spec.start.ready) {
+	switch (conf->spec->core.start.ready) {
 	case READY_TOLD:
 		strbuf_adds(sb, ready_sign_text[conf->process->readiness.sign]);
 		if (conf->process->readiness.sign == READY_BY_LOG)
@@ -225,18 +225,18 @@ explain_numbers(struct strbuf *sb, const struct reporter *reporter,
 		return;
 	if (cause->kind == CAUSE_START_TIMEOUT) {
 		strbuf_adds(sb, "Its start_timeout is ");
-		explain_add_duration(sb, (int64_t)conf->spec.start.timeout_ms);
+		explain_add_duration(sb, (int64_t)conf->spec->core.start.timeout_ms);
 		strbuf_adds(sb, "; it waited for ");
 		add_awaited(sb, conf);
 		strbuf_adds(sb, ".\n");
-	} else if (cause->kind == CAUSE_WATCHDOG && conf->spec.watchdog_ms > 0) {
+	} else if (cause->kind == CAUSE_WATCHDOG && conf->spec->core.watchdog_ms > 0) {
 		strbuf_adds(sb, "Its watchdog is ");
-		explain_add_duration(sb, (int64_t)conf->spec.watchdog_ms);
+		explain_add_duration(sb, (int64_t)conf->spec->core.watchdog_ms);
 		strbuf_adds(sb, ".\n");
 	} else if (cause->kind == CAUSE_HEALTH) {
 		strbuf_addf(sb,
 		            "%u bad answers in a row are a failure; it was asked for ",
-		            (unsigned int)conf->spec.health.failures);
+		            (unsigned int)conf->spec->core.health.failures);
 		add_probe(sb, &conf->process->health);
 		strbuf_adds(sb, ".\n");
 	}

@@ -183,7 +183,7 @@ say_scope(struct strbuf *sb, const struct reporter *reporter, const struct facts
 	size_t n = add_others(&others, facts);
 	strbuf_addf(
 	    sb, "Its supervisor is %s, strategy %s: ", actors_path(reporter->actors, ref),
-	    strategy_names[supervisor->spec.policy.strategy]);
+	    strategy_names[supervisor->spec->core.policy.strategy]);
 	if (n > 0)
 		strbuf_addf(sb, "taken along: %s.\n", strbuf_str(&others));
 	else
@@ -199,16 +199,16 @@ say_limit(struct strbuf *sb, const struct reporter *reporter, const struct facts
 	const char *limit = decision_reason_names[DECIDED_LIMIT];
 
 	if (supervisor == NULL || strcmp(facts->reason, limit) != 0 ||
-	    !supervisor->spec.policy.limit.on)
+	    !supervisor->spec->core.policy.limit.on)
 		return;
 	strbuf_addf(sb, "The limit of each child of %s is %u restart%s",
 	            actors_path(reporter->actors, ref),
-	            supervisor->spec.policy.limit.restarts,
-	            supervisor->spec.policy.limit.restarts == 1 ? "" : "s");
-	if (supervisor->spec.policy.limit.within_ms != DURATION_INFINITE) {
+	            supervisor->spec->core.policy.limit.restarts,
+	            supervisor->spec->core.policy.limit.restarts == 1 ? "" : "s");
+	if (supervisor->spec->core.policy.limit.within_ms != DURATION_INFINITE) {
 		strbuf_adds(sb, " within ");
-		explain_add_duration(sb,
-		                     (int64_t)supervisor->spec.policy.limit.within_ms);
+		explain_add_duration(
+		    sb, (int64_t)supervisor->spec->core.policy.limit.within_ms);
 	}
 	strbuf_adds(sb, ".\n");
 }
@@ -223,7 +223,7 @@ say_counters(struct strbuf *sb, const struct reporter *reporter,
 	if (supervisor == NULL || facts->window < 0 ||
 	    strcmp(facts->directive, "restart") != 0)
 		return;
-	const struct intensity_spec *intensity = &supervisor->spec.policy.intensity;
+	const struct intensity_spec *intensity = &supervisor->spec->core.policy.intensity;
 	if (intensity->unlimited)
 		return;
 	strbuf_addf(sb, "That made %lld of at most %u restarts below %s within ",

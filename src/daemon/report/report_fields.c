@@ -28,9 +28,9 @@ report_subject(const struct reporter *reporter, const struct action *action)
 	const struct actor *actor = actors_get(reporter->actors, action->ref);
 
 	if (action->report != REPORT_TERMINATED || action->death.watch == 0 ||
-	    actor == NULL || action->death.watch > actor->conf->spec.n_watches)
+	    actor == NULL || action->death.watch > actor->conf->spec->core.n_watches)
 		return actors_path(reporter->actors, action->ref);
-	return actor->conf->watches[action->death.watch - 1].path;
+	return actor->conf->spec->watches[action->death.watch - 1].path;
 }
 
 /* The origin of a failure; for an end told to a watcher the watched actor itself. */

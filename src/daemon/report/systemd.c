@@ -75,7 +75,7 @@ times(uint64_t ms, uint64_t factor)
 static uint64_t
 stop_time(const struct conf_actor *actor)
 {
-	const struct spec *spec = &actor->spec;
+	const struct spec *spec = &actor->spec->core;
 	uint64_t ms = 0;
 
 	for (int hook = HOOK_PRE_RESTART; hook < HOOK_MAX; hook++)

@@ -319,7 +319,7 @@ add_last_exit(struct strbuf *sb, const struct view_clock *clock,
 	add_time(sb, view_wall_us(clock, end->at_ms));
 	ADD(sb, ",\"killed_after_ms\":");
 	if (end->overdue && actor != NULL && actor->conf != NULL)
-		strbuf_add_number(sb, actor->conf->spec.stop.shutdown_ms);
+		strbuf_add_number(sb, actor->conf->spec->core.stop.shutdown_ms);
 	else
 		ADD(sb, "null");
 	strbuf_addc(sb, '}');
@@ -366,7 +366,7 @@ add_brief_remarks(struct strbuf *sb, const struct reporter *reporter,
 	if (view->process.last_end.is_known && view->process.last_end.overdue &&
 	    actor != NULL && actor->conf != NULL) {
 		ADD(sb, ",\"last_exit\":{\"killed_after_ms\":");
-		strbuf_add_number(sb, actor->conf->spec.stop.shutdown_ms);
+		strbuf_add_number(sb, actor->conf->spec->core.stop.shutdown_ms);
 		strbuf_addc(sb, '}');
 	}
 	if (actor != NULL && actor->status != NULL) {

@@ -49,7 +49,7 @@ next_of_need(struct waiting *waiting, const struct conf_actor *conf)
 	if (!ref_is_none(waiting->at))
 		waiting->path = actors_path(reporter->actors, waiting->at);
 	else if (is_first)
-		waiting->path = conf->needs[waiting->need].path;
+		waiting->path = conf->spec->needs[waiting->need].path;
 	else
 		return false;
 	return true;
@@ -91,8 +91,8 @@ next(struct waiting *waiting)
 			return true;
 		}
 	}
-	while (conf != NULL && waiting->need < conf->spec.n_needs) {
-		waiting->what = phrases[conf->spec.needs[waiting->need].level];
+	while (conf != NULL && waiting->need < conf->spec->core.n_needs) {
+		waiting->what = phrases[conf->spec->core.needs[waiting->need].level];
 		/* As an elder sibling it has been named already. */
 		while (lacks(waiting, waiting->need) && next_of_need(waiting, conf))
 			if (ref_is_none(waiting->at) ||

@@ -21,6 +21,7 @@ struct grown {
 	struct mailboxes mailboxes; /* its open sockets */
 	bool is_open;
 	struct addition spec;        /* as the core is told of it */
+	struct spec *specs;          /* complete, one an actor, while posted */
 	char *paths[CORE_ADDED_MAX]; /* of its actors, until they are in the tree */
 	uint32_t n_users;            /* number of its actors in the tree */
 	bool is_posted;              /* the core is to be told in the next turn */

@@ -76,7 +76,7 @@ standin_touch(struct standin *standin, struct ref ref)
 		return;
 	actor->is_called = false;
 	if (standin->all || actor->is_touched ||
-	    (actor->conf->process->n_sockets == 0 && !actor->conf->spec.on_demand))
+	    (actor->conf->process->n_sockets == 0 && !actor->conf->spec->core.on_demand))
 		return;
 	if (!ARRAY_RESERVE(standin->touched, standin->n, standin->cap)) {
 		standin->all = true;

@@ -134,9 +134,9 @@ cause_about(const struct actors *actors, const struct cause *cause, struct ref o
 	const struct actor *actor = actors_get(actors, origin);
 
 	if (cause->kind != CAUSE_DEATH_PACT || cause->watch == 0 || actor == NULL ||
-	    cause->watch > actor->conf->spec.n_watches)
+	    cause->watch > actor->conf->spec->core.n_watches)
 		return NULL;
-	return actor->conf->watches[cause->watch - 1].path;
+	return actor->conf->spec->watches[cause->watch - 1].path;
 }
 
 static void

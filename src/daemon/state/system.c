@@ -25,6 +25,7 @@
 struct system {
 	struct conf conf;
 	struct conf_actor actors[SYSTEM_ACTORS];
+	struct conf_spec specs[SYSTEM_ACTORS];
 	struct conf_process processes[SYSTEM_ACTORS];
 	char roles[SYSTEM_ACTORS][16];
 	char *argv[SYSTEM_ACTORS][3];
@@ -48,11 +49,11 @@ fill_actor(struct system *system, uint32_t i, enum node_kind kind)
 	/* The texts are owned by the configuration, which never changes them. */
 	*actor = (struct conf_actor){
 	    .path = (char *)(uintptr_t)paths[i],
-	    .name = strrchr(paths[i], '/') + 1,
+	    .spec = &system->specs[i],
 	    .process = &system->processes[i],
 	    .parent = i == SYSTEM_TOP ? CONF_NONE : SYSTEM_TOP,
 	};
-	spec_default(&actor->spec, kind);
+	spec_default(&actor->spec->core, kind);
 }
 
 /* What all of supd's own processes have in common. */
@@ -62,11 +63,12 @@ fill_worker(struct system *system, uint32_t i)
 	struct conf_actor *worker = &system->actors[i];
 
 	fill_actor(system, i, NODE_WORKER);
-	worker->spec.backoff.min_ms = BACKOFF_MIN_MS;
-	worker->spec.backoff.max_ms = BACKOFF_MAX_MS;
-	worker->spec.backoff.reset_after_ms = BACKOFF_MAX_MS;
-	worker->spec.on_failure = (struct decider){PRESET_LIST, &system->always, 1};
-	(void)snprintf(system->roles[i], sizeof(system->roles[i]), "@%s", worker->name);
+	worker->spec->core.backoff.min_ms = BACKOFF_MIN_MS;
+	worker->spec->core.backoff.max_ms = BACKOFF_MAX_MS;
+	worker->spec->core.backoff.reset_after_ms = BACKOFF_MAX_MS;
+	worker->spec->core.on_failure = (struct decider){PRESET_LIST, &system->always, 1};
+	(void)snprintf(system->roles[i], sizeof(system->roles[i]), "@%s",
+	               conf_name(worker));
 	system->argv[i][0] = system->program;
 	system->argv[i][1] = system->roles[i];
 	worker->argv = system->argv[i];
@@ -85,10 +87,10 @@ fill_helper(struct system *system, enum helper_name name)
 {
 	struct conf_actor *helper = fill_worker(system, SYSTEM_HELPERS + name);
 
-	helper->spec.on_demand = true;
-	helper->spec.backoff.min_ms = HELPER_BACKOFF_MIN_MS;
-	helper->spec.stop.shutdown_ms = HELPER_SHUTDOWN_MS;
-	signal_set_add(&helper->spec.success_signals, SIGKILL);
+	helper->spec->core.on_demand = true;
+	helper->spec->core.backoff.min_ms = HELPER_BACKOFF_MIN_MS;
+	helper->spec->core.stop.shutdown_ms = HELPER_SHUTDOWN_MS;
+	signal_set_add(&helper->spec->core.success_signals, SIGKILL);
 	helper->process->world.clear_environment = true;
 	helper->process->world.umask = 077;
 }
@@ -107,10 +109,10 @@ system_new(void)
 	                               .then = DIRECTIVE_RESTART};
 	(void)snprintf(system->program, sizeof(system->program), "supd");
 	fill_actor(system, SYSTEM_TOP, NODE_SUPERVISOR);
-	system->actors[SYSTEM_TOP].spec.policy.intensity =
+	system->actors[SYSTEM_TOP].spec->core.policy.intensity =
 	    (struct intensity_spec){.unlimited = true};
 	struct conf_actor *log = fill_worker(system, SYSTEM_LOG);
-	log->spec.stop.shutdown_ms = SHUTDOWN_MS;
+	log->spec->core.stop.shutdown_ms = SHUTDOWN_MS;
 	log->process->orders.stop_signal = LOGD_STOP;
 	for (int i = 0; i < HELPER_MAX; i++)
 		fill_helper(system, (enum helper_name)i);
