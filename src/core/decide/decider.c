@@ -191,45 +191,24 @@ decider_decide(const struct core *core, const struct node *node,
 }
 
 static bool
-list_names_normal(const struct decider *decider, const struct rule *rules)
+list_names(const struct decider *decider, const struct rule *rules, int32_t error)
 {
 	for (uint32_t i = 0; i < decider->n_rules; i++)
-		if ((rules[i].kinds >> CAUSE_NORMAL & 1) != 0)
+		if (error == 0 ? (rules[i].kinds >> CAUSE_NORMAL & 1) != 0
+		               : errno_listed(&rules[i], error))
 			return true;
 	return false;
 }
 
-/* True if a rule for this node names `normal`.  Only then is a normal end decided
- * upon. */
+/* True if a rule for this node names this errno, or `normal` where it is 0.  Only then is
+ * a shortage, or a normal end, decided upon. */
 bool
-decider_names_normal(const struct core *core, const struct node *node)
+decider_names(const struct core *core, const struct node *node, int32_t error)
 {
 	const struct node *supervisor = node_supervisor(core, node);
 
-	return list_names_normal(&spec_of(node)->on_failure,
-	                         pool_rules(core, node->pool.on_failure_at)) ||
-	       list_names_normal(&spec_of(supervisor)->policy.decider,
-	                         pool_rules(core, supervisor->pool.rules_at));
-}
-
-static bool
-list_names_errno(const struct decider *decider, const struct rule *rules, int32_t error)
-{
-	for (uint32_t i = 0; i < decider->n_rules; i++)
-		if (errno_listed(&rules[i], error))
-			return true;
-	return false;
-}
-
-/* True if a rule for this node names this errno.  Only then is a shortage decided
- * upon. */
-bool
-decider_names_errno(const struct core *core, const struct node *node, int32_t error)
-{
-	const struct node *supervisor = node_supervisor(core, node);
-
-	return list_names_errno(&spec_of(node)->on_failure,
-	                        pool_rules(core, node->pool.on_failure_at), error) ||
-	       list_names_errno(&spec_of(supervisor)->policy.decider,
-	                        pool_rules(core, supervisor->pool.rules_at), error);
+	return list_names(&spec_of(node)->on_failure,
+	                  pool_rules(core, node->pool.on_failure_at), error) ||
+	       list_names(&spec_of(supervisor)->policy.decider,
+	                  pool_rules(core, supervisor->pool.rules_at), error);
 }

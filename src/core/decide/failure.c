@@ -183,8 +183,7 @@ failure_normal_end(struct turn *turn, struct node *node)
 	/* With /user all of supd has ended (DECISIONS 41). */
 	if (failure_is_moot(turn, node) || node->links.depth == 1) {
 		/* As a normal end that leads to no restart. */
-	} else if (decider_names_normal(turn->core, node) &&
-	           !spec_runs_once(spec_of(node))) {
+	} else if (decider_names(turn->core, node, 0) && !spec_runs_once(spec_of(node))) {
 		failure_handle(turn, node, &node->process.end, node);
 		return;
 	} else if (spec_of(node)->on_demand && !spec_runs_once(spec_of(node))) {

@@ -45,8 +45,7 @@ bool cause_is_init(const struct cause *cause);
 bool cause_is_shortage(const struct cause *cause);
 void decider_decide(const struct core *core, const struct node *node,
                     const struct cause *cause, struct decision *ret);
-bool decider_names_normal(const struct core *core, const struct node *node);
-bool decider_names_errno(const struct core *core, const struct node *node, int32_t error);
+bool decider_names(const struct core *core, const struct node *node, int32_t error);
 
 /* failure.c */
 void failure_handle(struct turn *turn, struct node *node, const struct cause *cause,

@@ -145,7 +145,7 @@ pace_waits_for_room(struct turn *turn, struct node *node, const struct cause *ca
 	const struct node *supervisor = node_supervisor(turn->core, node);
 
 	if (!cause_is_shortage(cause) || failure_is_moot(turn, node) ||
-	    decider_names_errno(turn->core, node, cause->error))
+	    decider_names(turn->core, node, cause->error))
 		return false;
 	goal_delay(node, doubled(NO_ROOM_MIN_MS, NO_ROOM_MAX_MS, node->pace.no_room));
 	node->pace.delay_ms = node->pace.min_ms = node->pace.max_ms = node->plan.delay_ms;

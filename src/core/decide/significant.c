@@ -121,16 +121,21 @@ next_named(const struct core *core, struct node *top, struct node *prev)
 	return node;
 }
 
+/* All nodes that are named. */
+#define NAMED_FOREACH(core, node)                                \
+	for (struct node *user = node_at(core, CORE_USER),       \
+	                 *(node) = next_named(core, user, user); \
+	     (node) != NULL; (node) = next_named(core, user, node))
+
 /* The status of the named node; of replicas the first that is not 0. */
 static int32_t
 named_status(const struct core *core)
 {
-	struct node *user = node_at(core, CORE_USER);
 	int32_t status = 0;
 
-	for (struct node *node = next_named(core, user, user);
-	     node != NULL && status == 0; node = next_named(core, user, node))
-		status = status_of(node);
+	NAMED_FOREACH (core, node)
+		if (status == 0)
+			status = status_of(node);
 	return status;
 }
 
@@ -157,10 +162,7 @@ is_to_come_back(const struct core *core, const struct node *node)
 static bool
 is_named_active(const struct core *core)
 {
-	struct node *user = node_at(core, CORE_USER);
-
-	for (struct node *node = next_named(core, user, user); node != NULL;
-	     node = next_named(core, user, node))
+	NAMED_FOREACH (core, node)
 		if (!node_is_down(node) || node->goal != GOAL_DOWN ||
 		    is_to_come_back(core, node))
 			return true;
@@ -194,12 +196,10 @@ is_lost(const struct core *core, const struct node *node)
 static bool
 has_named_begun(const struct core *core)
 {
-	struct node *user = node_at(core, CORE_USER);
-	struct node *node = next_named(core, user, user);
-
-	while (node != NULL && node->run.begun == BEGUN_NEVER && !is_lost(core, node))
-		node = next_named(core, user, node);
-	return node != NULL;
+	NAMED_FOREACH (core, node)
+		if (node->run.begun != BEGUN_NEVER || is_lost(core, node))
+			return true;
+	return false;
 }
 
 /* True if the node goes down for good with /user, which fails because of another actor.

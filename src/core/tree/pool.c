@@ -132,10 +132,7 @@ spec_shared_by(struct node *node)
 bool
 pool_has_spec(struct node *node, const struct spec *spec)
 {
-	struct spec wanted;
-
-	make_shared(spec, &wanted);
-	return memcmp(&spec_shared_by(node)->spec, &wanted, sizeof(wanted)) == 0 &&
+	return core_spec_is_shared(spec_of(node), spec) &&
 	       spec->policy.decider.n_rules + spec->on_failure.n_rules + spec->n_needs +
 	               spec->n_watches ==
 	           0;
