@@ -104,7 +104,6 @@ struct process_view {
 	bool spawned;    /* … and its spawn was acknowledged */
 	bool main_alive; /* … and its end is not known yet */
 	bool sigstopped; /* it was stopped, and not by supd */
-	bool probing;    /* a probe was asked for and not answered yet */
 	bool watchdog;   /* a watchdog is in force, from the file or the process */
 	struct last_end last_end;
 };

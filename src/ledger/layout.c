@@ -26,10 +26,11 @@ layout_of(const struct ledger_size *size, struct layout *ret)
 {
 	size_t at = sizeof(struct header);
 
+	ret->facts = place_part(&at, sizeof(struct ledger_facts), sizeof(uint64_t));
 	ret->records =
-	    place_part(&at, (size_t)size->slots * RECORD_BYTES, sizeof(uint64_t));
-	ret->tasks =
-	    place_part(&at, (size_t)LEDGER_TASKS_MAX * TASK_BYTES, sizeof(uint64_t));
+	    place_part(&at, size->slots * sizeof(struct ledger_record), sizeof(uint64_t));
+	ret->tasks = place_part(&at, LEDGER_TASKS_MAX * sizeof(struct ledger_task),
+	                        sizeof(uint64_t));
 	ret->journal =
 	    place_part(&at, (size_t)size->journal * sizeof(struct journal_entry), 64);
 	ret->statuses = place_part(&at, (size_t)size->slots * LEDGER_STATUS_MAX, 64);
@@ -133,7 +134,7 @@ layout_shape(void)
 	    FIELD(ledger_facts, version),
 	    sizeof(struct header),
 	    FIELD(header, commit),
-	    FIELD(header, facts),
+	    FIELD(header, pending),
 	    sizeof(struct past_ring),
 	    LEDGER_STATUS_MAX,
 	    LEDGER_TOKENS_BYTES,

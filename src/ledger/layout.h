@@ -15,13 +15,6 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a lock would be held by the dead");
 
 #define LEDGER_MAGIC UINT64_C(0x6764656c64707573) /* "supdledg", little-endian */
 
-/* Two copies of something behind this: the low bit of `written` says which one counts. */
-struct copies {
-	_Atomic uint64_t written; /* so many times; 0: never */
-};
-
-#define COPIES_BYTES(bytes) (sizeof(struct copies) + 2 * (bytes))
-
 struct header {
 	/* Never changes; the first two are where they are in every version. */
 	uint64_t magic;
@@ -37,12 +30,16 @@ struct header {
 	uint64_t core_sums[2];
 	struct core_used core_used[2]; /* of each core: its sum covers no more */
 	struct ledger_spawn spawns[LEDGER_SPAWNS];
-	char facts[COPIES_BYTES(sizeof(struct ledger_facts))]
-	    __attribute__((aligned(sizeof(uint64_t))));
-};
 
-#define RECORD_BYTES COPIES_BYTES(sizeof(struct ledger_record))
-#define TASK_BYTES   COPIES_BYTES(sizeof(struct ledger_task))
+	/* A record, a task or the facts on the way to their place. */
+	_Atomic uint64_t pending_at; /* the place; 0: nothing is on the way */
+	uint64_t pending_bytes;
+	union {
+		struct ledger_record record;
+		struct ledger_task task;
+		struct ledger_facts facts;
+	} pending;
+};
 
 /* A name that is free. */
 struct past {
@@ -58,8 +55,9 @@ struct past_ring {
 
 /* Offsets from the header. */
 struct layout {
-	size_t cores[2], journal, records;
-	size_t tasks, statuses, past;
+	size_t cores[2], journal;
+	size_t facts, records, tasks; /* each is written as a whole */
+	size_t statuses, past;
 	size_t tokens, events, bytes;
 };
 
@@ -88,6 +86,7 @@ uint64_t layout_shape(void);
 void journal_number_on(struct ledger *ledger, const struct ledger *old);
 
 /* record.c */
+bool record_put_in_place(struct ledger *ledger);
 bool records_are_possible(const struct ledger *ledger);
 
 /* past.c */

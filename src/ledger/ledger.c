@@ -69,17 +69,6 @@ map_memory(int take_fd, size_t bytes, struct err *err)
 	return ledger;
 }
 
-/* The index of names that are free; false: out of memory. */
-static bool
-index_past(struct ledger *ledger, struct err *err)
-{
-	int r = past_index(ledger);
-
-	if (r < 0)
-		err_set(err, -r, "index of the ledger");
-	return r == 0;
-}
-
 /*
  * Map the pages from here to there that are written before long: both copies of the core,
  * as far as that is known, and the records.  At once it takes a third of the time of a
@@ -244,7 +233,7 @@ check_header(const struct header *header, size_t bytes, struct err *err)
 
 /*
  * The ledger of another process, in fd, which is the ledger's from now on, or closed.
- * Changes nothing in it.
+ * Changes nothing in it, but for completing what a guardian was writing when it died.
  *
  * NULL: it cannot be read by this supd, and the sentence says why.  What is in it is
  * looked at when it is asked for: see ledger_restore(), ledger_read().
@@ -269,7 +258,12 @@ ledger_open(int take_fd, struct err *err)
 		if (ledger->layout.bytes != bytes)
 			err_set(err, 0, "the ledger's parts do not have its %zu bytes",
 			        bytes);
-		else if (index_past(ledger, err))
+		else if (!record_put_in_place(ledger))
+			err_set(err, 0,
+			        "the ledger is damaged: a wrong place to write to");
+		else if (past_index(ledger) < 0)
+			err_set(err, ENOMEM, "index of the ledger");
+		else
 			return ledger;
 	}
 	ledger_free(ledger);
@@ -356,12 +350,13 @@ ledger_copy(struct ledger *ledger, const struct ledger *old)
 
 	ASSERT(ledger->header->slots >= slots);
 	ASSERT(ledger->header->events_bytes >= old->header->events_bytes);
-	copy_area(ledger, to->tasks, old, from->tasks, LEDGER_TASKS_MAX * TASK_BYTES);
+	copy_area(ledger, to->facts, old, from->facts, sizeof(struct ledger_facts));
+	copy_area(ledger, to->tasks, old, from->tasks,
+	          LEDGER_TASKS_MAX * sizeof(struct ledger_task));
 	copy_area(ledger, to->statuses, old, from->statuses, slots * LEDGER_STATUS_MAX);
 	copy_area(ledger, to->past, old, from->past, sizeof(struct past_ring));
 	copy_area(ledger, to->events, old, from->events, old->header->events_bytes);
 	copy_area(ledger, to->tokens, old, from->tokens, LEDGER_TOKENS_BYTES);
-	memcpy(ledger->header->facts, old->header->facts, sizeof(old->header->facts));
 	memcpy(ledger->header->spawns, old->header->spawns, sizeof(old->header->spawns));
 	journal_number_on(ledger, old);
 	/* Its memory was taken when the ledger was made. */

@@ -16,11 +16,11 @@
  * whatever became of the live copy.  A successor restores the checkpoint, replays the
  * journal, performs what was not performed, and compares the records with the core.
  *
- * Whatever can be torn is kept twice and switched by one store: death at any instruction
- * leaves the one or the other.  A header, a core, a journal or a record that no guardian
- * can have written is reported (-EBADMSG), and the ledger with it is given up: see
- * DECISIONS 9.  Nothing here allocates after ledger_new() and ledger_open().  One process
- * writes at a time.
+ * Whatever can be torn is there twice until it is whole, and switched by one store: death
+ * at any instruction leaves the one or the other.  A header, a core, a journal or a
+ *record that no guardian can have written is reported (-EBADMSG), and the ledger with it
+ *is given up: see DECISIONS 9.  Nothing here allocates after ledger_new() and
+ *ledger_open().  One process writes at a time.
  */
 #ifndef LEDGER_LEDGER_H
 #define LEDGER_LEDGER_H
@@ -98,10 +98,9 @@ struct ledger_asked {
 
 /* Why the spawn failed, as in struct spawn_result. */
 struct ledger_failed {
-	int32_t error; /* 0: it did not */
+	int16_t error; /* 0: it did not */
 	uint8_t step;  /* enum spawn_step */
 	int8_t which;
-	uint8_t unused[2];
 };
 
 struct ledger_record {
@@ -113,6 +112,7 @@ struct ledger_record {
 	uint32_t conf_index;
 	uint32_t life; /* of the process that the rest is about; 0: none yet */
 	struct ledger_failed failed;
+	struct ledger_asked asked;
 	int32_t pid;         /* 0: none, or reaped */
 	uint32_t ready_life; /* the life that has said READY=1 */
 	int32_t leader;      /* the process that `pid` replaced by MAINPID=; 0: none */
@@ -126,8 +126,7 @@ struct ledger_record {
 	bool frozen;   /* something of it may stand still, or is to */
 	bool sigstopped, is_cgroup;
 	bool is_limited; /* … with controllers */
-	struct ledger_asked asked;
-	uint8_t unused_too[6];
+	uint8_t unused[2];
 	struct reap end;
 	uint64_t process_started_ms, dead_letters, failed_at_wall_us;
 };

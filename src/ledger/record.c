@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* record.c - what is kept twice: a record for each slot, and facts of supd as a whole. */
+/* record.c - write as a whole: a record for each slot, tasks, and facts of supd. */
 #include "config.h"
 
 #include <errno.h>
@@ -9,46 +9,69 @@
 #include "ledger/layout.h"
 #include "ledger/ledger.h"
 
-/* ---- two copies -------------------------------------------------------------------- */
+/* ---- as a whole -------------------------------------------------------------------- */
 
-/* Write to the copy that does not count, and let it count by one store. */
+/* The pending bytes belong at this offset from now on; 0: none are pending.  No store of
+ * this thread is moved across this one. */
 static void
-copies_write(struct copies *copies, const void *data, size_t bytes)
+set_pending(struct header *header, uint64_t at)
 {
-	uint64_t next = atomic_load_explicit(&copies->written, memory_order_relaxed) + 1;
-
-	memcpy((char *)(copies + 1) + (next & 1) * bytes, data, bytes);
-	atomic_store_explicit(&copies->written, next, memory_order_release);
-	/* No later store of this thread is moved before this store. */
+	atomic_store_explicit(&header->pending_at, at, memory_order_release);
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* Read the copy that counts. 0, or -ENOENT if none was written yet. */
-static int
-copies_read(const struct copies *copies, size_t bytes, void *ret)
+/* Death before the bytes are pending leaves the old ones; after it the next guardian
+ * completes the new ones, by record_put_in_place(). */
+static void
+write_whole(struct ledger *ledger, size_t at, const void *data, size_t bytes)
 {
-	uint64_t written = atomic_load_explicit(&copies->written, memory_order_acquire);
+	memcpy(&ledger->header->pending, data, bytes);
+	ledger->header->pending_bytes = bytes;
+	set_pending(ledger->header, at);
+	memcpy(ledger_at(ledger, at), data, bytes);
+	set_pending(ledger->header, 0);
+}
 
-	if (written == 0)
-		return -ENOENT;
-	memcpy(ret, (const char *)(copies + 1) + (written & 1) * bytes, bytes);
-	return 0;
+/* In a ledger that was found: complete the write in which a guardian died.  False: no
+ * guardian can have written there. */
+bool
+record_put_in_place(struct ledger *ledger)
+{
+	struct header *header = ledger->header;
+	const uint64_t at = atomic_load(&header->pending_at),
+	               bytes = header->pending_bytes;
+
+	if (at == 0)
+		return true;
+	if (at < ledger->layout.facts || bytes > sizeof(header->pending) ||
+	    at > ledger->layout.journal - bytes)
+		return false;
+	memcpy(ledger_at(ledger, at), &header->pending, bytes);
+	set_pending(header, 0);
+	return true;
+}
+
+/* False: nothing was ever written about it, and it is all zero. */
+static bool
+is_written(struct ref ref)
+{
+	return ref.slot != 0 || ref.tenant != 0;
 }
 
 /* ---- records ----------------------------------------------------------------------- */
 
-static struct copies *
+static size_t
 record_at(const struct ledger *ledger, uint32_t slot)
 {
 	ASSERT(slot < ledger->header->slots);
-	return ledger_at(ledger, ledger->layout.records + (size_t)slot * RECORD_BYTES);
+	return ledger->layout.records + slot * sizeof(struct ledger_record);
 }
 
 /* The record of a slot, from now on; death before leaves the one before. */
 void
 ledger_write(struct ledger *ledger, uint32_t slot, const struct ledger_record *record)
 {
-	copies_write(record_at(ledger, slot), record, sizeof(*record));
+	write_whole(ledger, record_at(ledger, slot), record, sizeof(*record));
 }
 
 /* True if a guardian could have written this about the slot. */
@@ -67,25 +90,24 @@ is_possible(const struct ledger_record *record, uint32_t slot)
 int
 ledger_read(const struct ledger *ledger, uint32_t slot, struct ledger_record *ret)
 {
-	int r = copies_read(record_at(ledger, slot), sizeof(*ret), ret);
-
-	return r < 0 || is_possible(ret, slot) ? r : -EBADMSG;
+	memcpy(ret, ledger_at(ledger, record_at(ledger, slot)), sizeof(*ret));
+	return !is_written(ret->ref) ? -ENOENT : is_possible(ret, slot) ? 0 : -EBADMSG;
 }
 
 /* ---- tasks ------------------------------------------------------------------------- */
 
-static struct copies *
+static size_t
 task_at(const struct ledger *ledger, uint32_t place)
 {
 	ASSERT(place < LEDGER_TASKS_MAX);
-	return ledger_at(ledger, ledger->layout.tasks + (size_t)place * TASK_BYTES);
+	return ledger->layout.tasks + place * sizeof(struct ledger_task);
 }
 
 /* The task of a place, from now on; death before leaves the one before. */
 void
 ledger_write_task(struct ledger *ledger, uint32_t place, const struct ledger_task *task)
 {
-	copies_write(task_at(ledger, place), task, sizeof(*task));
+	write_whole(ledger, task_at(ledger, place), task, sizeof(*task));
 }
 
 static bool
@@ -101,9 +123,10 @@ is_possible_task(const struct ledger *ledger, const struct ledger_task *task)
 int
 ledger_read_task(const struct ledger *ledger, uint32_t place, struct ledger_task *ret)
 {
-	int r = copies_read(task_at(ledger, place), sizeof(*ret), ret);
-
-	return r < 0 || is_possible_task(ledger, ret) ? r : -EBADMSG;
+	memcpy(ret, ledger_at(ledger, task_at(ledger, place)), sizeof(*ret));
+	return !is_written(ret->ref)           ? -ENOENT
+	       : is_possible_task(ledger, ret) ? 0
+	                                       : -EBADMSG;
 }
 
 /* True if a guardian can have written all records. */
@@ -184,16 +207,14 @@ ledger_spawn(const struct ledger *ledger, uint32_t place)
 void
 ledger_set_facts(struct ledger *ledger, const struct ledger_facts *facts)
 {
-	copies_write((struct copies *)ledger->header->facts, facts, sizeof(*facts));
+	write_whole(ledger, ledger->layout.facts, facts, sizeof(*facts));
 }
 
 /* The facts.  Returns 0, or -ENOENT when there never were any. */
 int
 ledger_facts(const struct ledger *ledger, struct ledger_facts *ret)
 {
-	int r = copies_read((struct copies *)ledger->header->facts, sizeof(*ret), ret);
-
-	if (r == 0)
-		ret->version[sizeof(ret->version) - 1] = '\0';
-	return r;
+	memcpy(ret, ledger_at(ledger, ledger->layout.facts), sizeof(*ret));
+	ret->version[sizeof(ret->version) - 1] = '\0';
+	return ret->secret[0] == 0 && ret->secret[1] == 0 ? -ENOENT : 0;
 }

@@ -78,7 +78,7 @@ record_of(uint32_t slot, uint32_t n)
 	record.conf_index = n;
 	record.life = n;
 	record.pid = (int32_t)n;
-	record.failed.error = (int32_t)n;
+	record.failed.error = (int16_t)n;
 	record.ready_life = n;
 	record.failed.step = (uint8_t)(n % SPAWN_STEP_MAX);
 	record.state = (uint8_t)(n % 6);

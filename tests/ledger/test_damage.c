@@ -183,6 +183,7 @@ usual_layout(uint32_t *ret_epoch)
 START_TEST(a_damaged_header_is_refused)
 {
 	flip_all(0, offsetof(struct header, commit), "the header");
+	flip_all(offsetof(struct header, pending_at), 1, "where a write goes");
 }
 END_TEST
 

@@ -56,19 +56,6 @@ add_errno(struct reader *reader, const struct yaml *node, struct rule *rule,
 		rule->errnos[i] = code;
 }
 
-static void
-add_exec(struct reader *reader, const struct yaml *node, struct rule *rule,
-         const struct trail *trail)
-{
-	if (node->type == NODE_TEXT &&
-	    (node_is_empty(node) || strcmp(node->text, "true") == 0)) {
-		rule->kinds |= KIND(CAUSE_EXEC);
-		return;
-	}
-	for (size_t i = 0; i < node_n_items(node); i++)
-		add_errno(reader, node_item(node, i), rule, trail);
-}
-
 /* Add to the rule the name of a failure that a process may report (X_SUPD_FAIL). */
 static void
 add_report_key(struct reader *reader, const struct yaml *node, struct rule *rule,
@@ -91,17 +78,19 @@ add_report_key(struct reader *reader, const struct yaml *node, struct rule *rule
 		memcpy(rule->keys[i], node->text, strlen(node->text));
 }
 
+/* Add a kind of cause: all of it, or what is listed of it. */
 static void
-add_self_report(struct reader *reader, const struct yaml *node, struct rule *rule,
-                const struct trail *trail)
+add_kind(struct reader *reader, const struct yaml *node, struct rule *rule,
+         const struct trail *trail, enum cause_kind kind)
 {
 	if (node->type == NODE_TEXT &&
 	    (node_is_empty(node) || strcmp(node->text, "true") == 0)) {
-		rule->kinds |= KIND(CAUSE_SELF_REPORT);
+		rule->kinds |= KIND(kind);
 		return;
 	}
 	for (size_t i = 0; i < node_n_items(node); i++)
-		add_report_key(reader, node_item(node, i), rule, trail);
+		(kind == CAUSE_EXEC ? add_errno : add_report_key)(
+		    reader, node_item(node, i), rule, trail);
 }
 
 /* Add a cause, or a mapping of alternative causes.  A signal that killed is in `signal`
@@ -123,9 +112,9 @@ add_causes(struct reader *reader, const struct yaml *node, struct rule *rule,
 		else if (strcmp(key, "core") == 0)
 			read_signal_set(value, &rule->cores);
 		else if (strcmp(key, "exec") == 0)
-			add_exec(reader, value, rule, trail);
+			add_kind(reader, value, rule, trail, CAUSE_EXEC);
 		else if (strcmp(key, "self_report") == 0)
-			add_self_report(reader, value, rule, trail);
+			add_kind(reader, value, rule, trail, CAUSE_SELF_REPORT);
 		else
 			rule->kinds |=
 			    kinds_of_word(names_find(when_words, WHEN_WORD_MAX, key));

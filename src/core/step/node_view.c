@@ -116,7 +116,6 @@ view_process(const struct node *node, struct process_view *ret)
 	    .spawned = node->process.state >= PROCESS_RUNS,
 	    .main_alive = process_is_main_there(node),
 	    .sigstopped = node->living.sigstopped,
-	    .probing = node->living.probing != PROBING_NOTHING,
 	    .watchdog = process_is_main_there(node) && node->living.watchdog_ms > 0,
 	    .last_end = node->process.last_end,
 	};

@@ -18,7 +18,7 @@ add_process(struct ledger_record *record, const struct proc *proc)
 	record->life = proc->life;
 	record->pid = proc->child.pid;
 	record->failed = (struct ledger_failed){
-	    .error = proc->failed.error,
+	    .error = (int16_t)proc->failed.error,
 	    .step = (uint8_t)proc->failed.step,
 	    .which = proc->failed.which,
 	};

@@ -149,6 +149,7 @@ ask(enum subject subject, pid_t pid, struct proc_answer *ret)
 {
 	const struct proc_question question = {subject, pid};
 
+	claim();
 	if (is_silent(pid))
 		return -ETIMEDOUT;
 	int r = put(&question, ret);
@@ -206,7 +207,6 @@ proc_mark_read(pid_t pid, char ret[PROC_MARK_MAX])
 	struct proc_answer told;
 
 	ret[0] = '\0';
-	claim();
 	if (ask(SUBJECT_MARK, pid, &told) < 0)
 		return -EAGAIN;
 	memcpy(ret, told.mark, sizeof(told.mark));
@@ -221,7 +221,6 @@ proc_wchan_read(pid_t pid, char ret[PROC_WCHAN_MAX])
 	struct proc_answer told;
 
 	ret[0] = '\0';
-	claim();
 	if (ask(SUBJECT_WCHAN, pid, &told) == 0)
 		memcpy(ret, told.wchan, sizeof(told.wchan));
 }
