@@ -96,6 +96,7 @@ static uint64_t
 mix_node(uint64_t hash, const struct core *core, const struct node *node)
 {
 	const struct node *parent = node_parent(core, node);
+	struct node_children children = *children_of(node);
 	struct node copy;
 
 	memcpy(&copy, node, sizeof(copy));
@@ -114,14 +115,15 @@ mix_node(uint64_t hash, const struct core *core, const struct node *node)
 	copy.waiters = 0;
 	memset(copy.deadlines, 0, sizeof(copy.deadlines));
 	memset(copy.limits.guard_ms, 0, sizeof(copy.limits.guard_ms));
-	memset(&copy.limits.intensity, 0, sizeof(copy.limits.intensity));
+	memset(&children.intensity, 0, sizeof(children.intensity));
 	memset(&copy.limits.own, 0, sizeof(copy.limits.own));
-	copy.pool.spec_at = 0;
+	copy.pool.spec_at = copy.pool.children_at = 0;
 	hash = mix_bytes(hash, &copy, sizeof(copy));
+	hash = mix_bytes(hash, &children, sizeof(children));
 	hash = mix_deadlines(hash, core, node);
 	hash = mix_waiters(hash, core, node);
 	if (node_is_supervisor(node) && !spec_of(node)->policy.intensity.unlimited)
-		hash = mix_window(hash, core, &node->limits.intensity,
+		hash = mix_window(hash, core, &children_of(node)->intensity,
 		                  spec_of(node)->policy.intensity.within_ms);
 	if (parent != NULL && spec_of(parent)->policy.limit.on)
 		hash = mix_window(hash, core, &node->limits.own,

@@ -25,14 +25,14 @@ find_blocker(const struct core *core, const struct node *node, bool *ret_late)
 	if (node_is_blocked(node))
 		return gate_needed(core, node, ret_late);
 	if (node->state == STATE_STARTING && node->phase == PHASE_CHILDREN &&
-	    node->children.op == OP_START)
-		return node_at(core, node->children.cursor);
+	    children_of(node)->op == OP_START)
+		return node_at(core, children_of(node)->cursor);
 	if (node->state == STATE_STARTING || node_is_live(node) || parent == NULL)
 		return NULL;
-	if (parent->children.are != CHILDREN_OPEN)
+	if (children_of(parent)->are != CHILDREN_OPEN)
 		return parent;
-	const struct node *blocker = parent->children.op == OP_START
-	                                 ? node_at(core, parent->children.cursor)
+	const struct node *blocker = children_of(parent)->op == OP_START
+	                                 ? node_at(core, children_of(parent)->cursor)
 	                                 : NULL;
 	return blocker == node ? NULL : blocker;
 }

@@ -26,7 +26,7 @@ hurry_group(struct turn *turn, struct node *node)
 {
 	struct node *supervisor = node_supervisor(turn->core, node);
 
-	if (node->part.grouped && supervisor->children.op == OP_DELAY)
+	if (node->part.grouped && children_of(supervisor)->op == OP_DELAY)
 		deadline_arm(turn->core, supervisor, TIMER_GROUP, turn->now_ms, 0);
 }
 
@@ -89,8 +89,8 @@ cancel_group(struct turn *turn, struct node *node)
 	struct core *core = turn->core;
 	struct node *supervisor = node_supervisor(core, node);
 
-	if (!node->part.grouped || supervisor->children.op != OP_DELAY ||
-	    supervisor->children.group_leader != node_slot(core, node) ||
+	if (!node->part.grouped || children_of(supervisor)->op != OP_DELAY ||
+	    children_of(supervisor)->group_leader != node_slot(core, node) ||
 	    !cause_is_init(&node->failure.cause))
 		return;
 	CHILDREN_FOREACH (core, supervisor, member) {
@@ -111,7 +111,7 @@ is_to_be_opened(const struct core *core, const struct node *node)
 	const struct node *supervisor = node_supervisor(core, node);
 
 	return supervisor->state == STATE_STARTING &&
-	       supervisor->children.are != CHILDREN_OPEN;
+	       children_of(supervisor)->are != CHILDREN_OPEN;
 }
 
 /* Make it go down and stay there, without anything having failed. */
@@ -182,7 +182,7 @@ command_reset(struct turn *turn, struct node *top, const struct event *event)
 
 	for (struct node *node = top; node != NULL; node = node_next(core, top, node)) {
 		pace_renew(core, node);
-		window_clear(&node->limits.intensity);
+		window_clear(&children_of(node)->intensity);
 		if (node->state == STATE_FAILED && !node_is_hidden(node)) {
 			goal_forget_failure(node);
 			state_set(core, node, STATE_STOPPED);

@@ -89,7 +89,7 @@ demand_over(struct turn *turn, struct node *node)
 		return;
 	if (node_is_live(node) && node->state != STATE_STOPPING && !node_is_leaving(node))
 		retire(turn, node, 0);
-	else if (node->children.are == CHILDREN_DOWN || node_is_live(node))
+	else if (children_of(node)->are == CHILDREN_DOWN || node_is_live(node))
 		goal_demand(node, false);
 	/* Perhaps the node only waits for a need of its own. */
 	queue_node(turn->core, node);

@@ -46,10 +46,10 @@ has_room(const struct core *core, const struct node *supervisor,
 static bool
 takes_children(const struct core *core, const struct node *node)
 {
-	if (!node_is_supervisor(node) || node->children.are == CHILDREN_DOWN ||
+	if (!node_is_supervisor(node) || children_of(node)->are == CHILDREN_DOWN ||
 	    node->goal != GOAL_UP)
 		return false;
-	return node->children.are == CHILDREN_OPEN && node_takes_starts(core, node);
+	return children_of(node)->are == CHILDREN_OPEN && node_takes_starts(core, node);
 }
 
 static void
@@ -72,7 +72,7 @@ add_all(struct turn *turn, struct node *supervisor, const struct event *event)
 		action->addition_id = event->addition_id;
 		action->addition_index = i;
 	}
-	supervisor->children.n_added++;
+	children_of(supervisor)->n_added++;
 	goal_add(nodes[0], addition->at[0].spec->enabled);
 	if (!addition->at[0].spec->enabled)
 		command_reply(turn, event, REPLY_DONE);
@@ -92,7 +92,8 @@ dynamic_add(struct turn *turn, struct node *supervisor, const struct event *even
 	ASSERT(event->addition != NULL && event->addition_id != 0);
 	if (!takes_children(core, supervisor))
 		command_reply(turn, event, REPLY_INVALID_STATE);
-	else if (supervisor->children.n_added >= spec_of(supervisor)->policy.max_children)
+	else if (children_of(supervisor)->n_added >=
+	         spec_of(supervisor)->policy.max_children)
 		command_reply(turn, event, REPLY_LIMIT);
 	else if (!has_room(core, supervisor, event->addition) ||
 	         (event->token != 0 && wait_is_full(core)))
@@ -105,7 +106,7 @@ dynamic_add(struct turn *turn, struct node *supervisor, const struct event *even
 struct node *
 dynamic_first(const struct core *core, const struct node *supervisor)
 {
-	if (supervisor->children.n_added == 0)
+	if (children_of(supervisor)->n_added == 0)
 		return NULL;
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (node_is_added(child))
@@ -206,7 +207,7 @@ dynamic_settled(struct turn *turn, struct node *node)
 void
 dynamic_forget(struct core *core, struct node *supervisor)
 {
-	if (supervisor->children.n_added == 0)
+	if (children_of(supervisor)->n_added == 0)
 		return;
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (node_is_added(child) && !child->growth.removing &&

@@ -55,7 +55,7 @@ has_started_others(const struct node *supervisor, const struct node *child,
 {
 	return cause_is_init(cause) && supervisor->state == STATE_STARTING &&
 	       supervisor->phase == PHASE_CHILDREN && child->part.sequenced &&
-	       supervisor->children.n_live > node_is_live(child);
+	       children_of(supervisor)->n_live > node_is_live(child);
 }
 
 /* The supervisor fails with this cause of a node below: the level above decides. */

@@ -82,11 +82,10 @@ take_slot(struct core *core)
 	memset(node, 0, sizeof(*node));
 	node->tenant = tenant;
 	node->used = true;
-	node->links.parent = node->links.prev = node->links.next = NONE;
-	node->links.first = node->links.last = NONE;
-	node->children.cursor = node->children.group_leader = NONE;
-	node->waiters = NONE;
-	node->watch.first = node->watch.running = node->watch.watchers = NONE;
+	node->links = (struct node_links){
+	    .parent = NONE, .prev = NONE, .next = NONE, .first = NONE, .last = NONE};
+	node->waiters = node->watch.first = node->watch.running = node->watch.watchers =
+	    NONE;
 	for (int timer = 0; timer < TIMER_MAX; timer++)
 		node->deadlines[timer] = NONE;
 	node->run.incarnation = 1;
@@ -103,9 +102,10 @@ unlink_child(struct core *core, struct node *node)
 	struct node *prev = node_at(core, node->links.prev);
 	struct node *next = node_at(core, node->links.next);
 
-	if (parent->children.cursor == node_slot(core, node))
-		parent->children.cursor =
-		    parent->children.op == OP_STOP ? node->links.prev : node->links.next;
+	if (children_of(parent)->cursor == node_slot(core, node))
+		children_of(parent)->cursor = children_of(parent)->op == OP_STOP
+		                                  ? node->links.prev
+		                                  : node->links.next;
 	*(prev != NULL ? &prev->links.next : &parent->links.first) = node->links.next;
 	*(next != NULL ? &next->links.prev : &parent->links.last) = node->links.prev;
 	node->links.prev = node->links.next = NONE;
@@ -133,6 +133,7 @@ add_node(struct core *core, struct node *parent, struct node *before,
 {
 	struct node *node = take_slot(core);
 
+	pool_take_children(core, node, spec->kind, &core->no_children);
 	if (parent != NULL) {
 		node->links.parent = node_slot(core, parent);
 		node->links.depth = parent->links.depth + 1;
@@ -164,6 +165,7 @@ core_init(void *memory, const struct core_size *size, uint64_t seed)
 	core->vacant = NONE;
 	core->tick = 1;
 	rng_seed(&core->rng, seed);
+	core->no_children.cursor = core->no_children.group_leader = NONE;
 	wait_init(core);
 	watch_init(core);
 	spec_default(&root, NODE_SUPERVISOR);
@@ -243,16 +245,16 @@ behind_others(const struct core *core, const struct node *supervisor, struct ref
 void
 node_join(struct core *core, struct node *supervisor, struct node *node)
 {
-	if (supervisor->children.are != CHILDREN_DOWN) {
+	if (children_of(supervisor)->are != CHILDREN_DOWN) {
 		/* A group is on its way down: it comes up together with it. */
 		if (strategy_joins(core, node))
 			part_join(core, node);
 		goal_join(node);
-		if (node->goal == GOAL_UP && supervisor->children.op == OP_START) {
+		if (node->goal == GOAL_UP && children_of(supervisor)->op == OP_START) {
 			/* In a sequence the node waits for its elder siblings. */
 			state_set(core, node, STATE_WAITING);
 			part_line_up(core, node, true);
-			supervisor->children.cursor = supervisor->links.first;
+			children_of(supervisor)->cursor = supervisor->links.first;
 			queue_node(core, supervisor);
 		}
 		queue_node(core, node);
@@ -345,10 +347,10 @@ core_place_before(struct core *core, struct ref ref, struct ref before)
 	unlink_child(core, node);
 	link_child(core, parent, node, sibling);
 	/* An operation under way looks at all children again. */
-	if (parent->children.op == OP_STOP)
-		parent->children.cursor = parent->links.last;
-	else if (parent->children.op == OP_START)
-		parent->children.cursor = parent->links.first;
+	if (children_of(parent)->op == OP_STOP)
+		children_of(parent)->cursor = parent->links.last;
+	else if (children_of(parent)->op == OP_START)
+		children_of(parent)->cursor = parent->links.first;
 	queue_node(core, parent);
 }
 
@@ -440,10 +442,10 @@ node_free(struct turn *turn, struct node *node)
 		deadline_clear(core, node, (enum node_timer)timer);
 	state_count_failed(core, node, -(node->state == STATE_FAILED));
 	unlink_child(core, node);
-	if (parent->children.group_leader == node_slot(core, node))
-		parent->children.group_leader = NONE;
+	if (children_of(parent)->group_leader == node_slot(core, node))
+		children_of(parent)->group_leader = NONE;
 	parent->links.n_children--;
-	parent->children.n_added -= node_is_added(node);
+	children_of(parent)->n_added -= node_is_added(node);
 	queue_node(core, parent);
 	pool_drop_spec(core, node);
 	node->used = false;

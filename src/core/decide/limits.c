@@ -29,14 +29,14 @@ static bool
 admit_intensity(struct turn *turn, struct node *supervisor)
 {
 	const struct intensity_spec *spec = &spec_of(supervisor)->policy.intensity;
-	uint64_t *stamps = pool_stamps(turn->core, &supervisor->limits.intensity);
+	uint64_t *stamps = pool_stamps(turn->core, &children_of(supervisor)->intensity);
 
 	if (spec->unlimited)
 		return true;
-	if (!window_admits(&supervisor->limits.intensity, stamps, spec->within_ms,
+	if (!window_admits(&children_of(supervisor)->intensity, stamps, spec->within_ms,
 	                   turn->now_ms))
 		return false;
-	window_count(&supervisor->limits.intensity, stamps, turn->now_ms);
+	window_count(&children_of(supervisor)->intensity, stamps, turn->now_ms);
 	return true;
 }
 
@@ -46,8 +46,8 @@ limits_in_use(const struct core *core, const struct node *supervisor, uint64_t n
 {
 	if (spec_of(supervisor)->policy.intensity.unlimited)
 		return 0;
-	return window_in_use(&supervisor->limits.intensity,
-	                     pool_stamps(core, &supervisor->limits.intensity),
+	return window_in_use(&children_of(supervisor)->intensity,
+	                     pool_stamps(core, &children_of(supervisor)->intensity),
 	                     spec_of(supervisor)->policy.intensity.within_ms, now_ms);
 }
 

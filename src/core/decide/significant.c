@@ -75,17 +75,18 @@ void
 significant_group_stopped(struct turn *turn, struct node *supervisor)
 {
 	const struct node *leader =
-	    node_at(turn->core, supervisor->children.group_leader);
+	    node_at(turn->core, children_of(supervisor)->group_leader);
 
 	if (leader == NULL || leader->failed == FAILED_NOT ||
 	    !children_are_down(supervisor) || failure_is_moot(turn, supervisor))
 		return;
 	if (spec_of(supervisor)->policy.when_empty == WHEN_EMPTY_ESCALATE) {
-		failure_escalate(turn, supervisor, &leader->failure.cause,
-		                 node_at(turn->core, supervisor->children.group_leader),
-		                 &(const struct decision){.directive = DIRECTIVE_ESCALATE,
-		                                          .preset = PRESET_LIST,
-		                                          .reason = DECIDED_EMPTY});
+		failure_escalate(
+		    turn, supervisor, &leader->failure.cause,
+		    node_at(turn->core, children_of(supervisor)->group_leader),
+		    &(const struct decision){.directive = DIRECTIVE_ESCALATE,
+		                             .preset = PRESET_LIST,
+		                             .reason = DECIDED_EMPTY});
 	} else if (spec_of(supervisor)->policy.when_empty == WHEN_EMPTY_STOP) {
 		failure_inherit(supervisor, leader);
 		goal_down_as(supervisor, STATE_FAILED);

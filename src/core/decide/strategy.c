@@ -40,7 +40,7 @@ join_group(struct turn *turn, struct node *member)
 	goal_leave_sequence(member);
 	gate_end_standby(member);
 	if (member->goal == GOAL_DOWN && node_is_pending(member) &&
-	    member->children.are != CHILDREN_DOWN)
+	    children_of(member)->are != CHILDREN_DOWN)
 		down_wait_turn(turn->core, member);
 	part_join(turn->core, member);
 	if (member->goal != GOAL_DOWN && node_is_pending(member)) {
@@ -59,7 +59,7 @@ others_wait(const struct core *core, const struct node *node)
 {
 	const struct node *supervisor = node_supervisor(core, node);
 
-	if (supervisor->children.group_delay_ms == DURATION_INFINITE)
+	if (children_of(supervisor)->group_delay_ms == DURATION_INFINITE)
 		return false;
 	CHILDREN_FOREACH (core, supervisor, member)
 		if (member->part.grouped && member->goal != GOAL_DOWN &&
@@ -75,8 +75,8 @@ begin_group(struct turn *turn, struct node *supervisor, struct node *leader,
 	struct core *core = turn->core;
 
 	deadline_clear(core, supervisor, TIMER_GROUP);
-	supervisor->children.group_delay_ms = delay_ms;
-	supervisor->children.group_leader = node_slot(core, leader);
+	children_of(supervisor)->group_delay_ms = delay_ms;
+	children_of(supervisor)->group_leader = node_slot(core, leader);
 	children_begin(core, supervisor, OP_STOP);
 	/* A dead leader is down already, or has leftovers that can go at once. */
 	if (node_is_ending(leader) ||
@@ -106,10 +106,10 @@ strategy_restart(struct turn *turn, struct node *node, uint64_t delay_ms)
 		return;
 	}
 	if (!others_wait(core, node))
-		supervisor->children.group_index = node->links.index;
-	else if (delay_ms < supervisor->children.group_delay_ms)
-		delay_ms = supervisor->children.group_delay_ms;
-	supervisor->children.group_leader = node_slot(core, node);
+		children_of(supervisor)->group_index = node->links.index;
+	else if (delay_ms < children_of(supervisor)->group_delay_ms)
+		delay_ms = children_of(supervisor)->group_delay_ms;
+	children_of(supervisor)->group_leader = node_slot(core, node);
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;
@@ -154,7 +154,7 @@ strategy_stop(struct turn *turn, struct node *node)
 		down_bring(turn, node);
 		return;
 	}
-	supervisor->children.group_index = node->links.index;
+	children_of(supervisor)->group_index = node->links.index;
 	CHILDREN_FOREACH (core, supervisor, member) {
 		if (!strategy_in_scope(core, node, member))
 			continue;
@@ -169,12 +169,12 @@ strategy_stop(struct turn *turn, struct node *node)
 	core->look_early = true;
 	/* Other members may wait for a delay to come up again: that delay goes on. */
 	bool awaited = group_is_awaited(core, supervisor);
-	uint32_t leader = supervisor->children.group_leader;
-	uint64_t delay_ms = supervisor->children.group_delay_ms;
+	uint32_t leader = children_of(supervisor)->group_leader;
+	uint64_t delay_ms = children_of(supervisor)->group_delay_ms;
 	begin_group(turn, supervisor, node, DURATION_INFINITE);
 	if (awaited) {
-		supervisor->children.group_leader = leader;
-		supervisor->children.group_delay_ms = delay_ms;
+		children_of(supervisor)->group_leader = leader;
+		children_of(supervisor)->group_delay_ms = delay_ms;
 	}
 }
 
@@ -187,31 +187,32 @@ strategy_joins(const struct core *core, const struct node *node)
 {
 	const struct node *supervisor = node_supervisor(core, node);
 
-	if (supervisor->children.op != OP_STOP && supervisor->children.op != OP_DELAY)
+	if (children_of(supervisor)->op != OP_STOP &&
+	    children_of(supervisor)->op != OP_DELAY)
 		return false;
 	/* Children removed one by one form no group. */
-	return supervisor->children.group_index != NONE &&
+	return children_of(supervisor)->group_index != NONE &&
 	       (spec_of(supervisor)->policy.strategy == STRATEGY_ONE_FOR_ALL ||
-	        node->links.index >= supervisor->children.group_index);
+	        node->links.index >= children_of(supervisor)->group_index);
 }
 
 /* A child came between others, which get new numbers: a group begins where it began. */
 void
 strategy_number(struct core *core, struct node *parent, const struct node *newcomer)
 {
-	const uint32_t group_index = parent->children.group_index;
+	const uint32_t group_index = children_of(parent)->group_index;
 	bool is_found = group_index == NONE;
 	uint32_t index = 0;
 
 	CHILDREN_FOREACH (core, parent, child) {
 		if (!is_found && child != newcomer && child->links.index >= group_index) {
-			parent->children.group_index = index;
+			children_of(parent)->group_index = index;
 			is_found = true;
 		}
 		child->links.index = index++;
 	}
 	if (!is_found)
-		parent->children.group_index = index;
+		children_of(parent)->group_index = index;
 }
 
 /*
@@ -228,10 +229,11 @@ strategy_leave(struct core *core, struct node *node)
 	    supervisor->state == STATE_STOPPING)
 		return;
 	part_join(core, node);
-	if (supervisor->children.op == OP_NONE || supervisor->children.op == OP_START) {
-		supervisor->children.group_delay_ms = DURATION_INFINITE;
-		supervisor->children.group_leader = NONE;
-		supervisor->children.group_index = NONE;
+	if (children_of(supervisor)->op == OP_NONE ||
+	    children_of(supervisor)->op == OP_START) {
+		children_of(supervisor)->group_delay_ms = DURATION_INFINITE;
+		children_of(supervisor)->group_leader = NONE;
+		children_of(supervisor)->group_index = NONE;
 	}
 	deadline_clear(core, supervisor, TIMER_GROUP);
 	children_begin(core, supervisor, OP_STOP);

@@ -24,7 +24,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 	struct core *core = turn->core;
 
 	deadline_clear(core, supervisor, TIMER_GROUP);
-	supervisor->children.are = CHILDREN_DOWN;
+	children_of(supervisor)->are = CHILDREN_DOWN;
 	watch_revoke(core, supervisor);
 	CHILDREN_FOREACH (core, supervisor, child) {
 		if (node_is_hidden(child))
@@ -40,7 +40,7 @@ children_stop(struct turn *turn, struct node *supervisor)
 		/* A stopped child changes no state, so its waiters are told here. */
 		wait_state_changed(core, child);
 		part_pass(core, child);
-		if (node_is_pending(child) && child->children.are != CHILDREN_DOWN)
+		if (node_is_pending(child) && children_of(child)->are != CHILDREN_DOWN)
 			down_wait_turn(core, child);
 		if (node_is_live(child))
 			part_join(core, child);
@@ -55,7 +55,8 @@ children_stop(struct turn *turn, struct node *supervisor)
 bool
 children_are_down(const struct node *supervisor)
 {
-	return supervisor->children.n_live == 0 && supervisor->children.n_pending == 0;
+	return children_of(supervisor)->n_live == 0 &&
+	       children_of(supervisor)->n_pending == 0;
 }
 
 /* Its supervisor starts anew: what was counted and what had ended is forgotten. */
@@ -87,7 +88,7 @@ start_anew(struct core *core, struct node *supervisor)
 		renew_child(core, child, kind);
 		part_line_up(core, child, child->goal == GOAL_UP);
 	}
-	supervisor->children.op = OP_START;
+	children_of(supervisor)->op = OP_START;
 }
 
 static void
@@ -103,7 +104,7 @@ static void
 mark_all(struct core *core, struct node *supervisor)
 {
 	deadline_clear(core, supervisor, TIMER_GROUP);
-	supervisor->children.op = OP_START;
+	children_of(supervisor)->op = OP_START;
 	CHILDREN_FOREACH (core, supervisor, child) {
 		part_leave(core, child);
 		if (node_is_hidden(child) || child->growth.removing ||
@@ -131,8 +132,8 @@ rejoin(struct core *core, struct node *supervisor)
 	if (!node_is_resuming(supervisor) &&
 	    spec_of(supervisor)->policy.keep_children == KEEP_RESTART)
 		mark_all(core, supervisor);
-	if (supervisor->children.op == OP_NONE)
-		supervisor->children.op = OP_START;
+	if (children_of(supervisor)->op == OP_NONE)
+		children_of(supervisor)->op = OP_START;
 	/* A child that is left down does not come up with the supervisor. */
 	core->look_early = true;
 	CHILDREN_FOREACH (core, supervisor, child) {
@@ -175,8 +176,8 @@ wake_all(struct core *core, struct node *supervisor)
 void
 children_close(struct node *supervisor)
 {
-	if (supervisor->children.are == CHILDREN_OPEN)
-		supervisor->children.are = CHILDREN_KEPT;
+	if (children_of(supervisor)->are == CHILDREN_OPEN)
+		children_of(supervisor)->are = CHILDREN_KEPT;
 }
 
 /* Everything before the children is done: the children start, or go on. */
@@ -184,17 +185,17 @@ void
 children_open(struct turn *turn, struct node *supervisor)
 {
 	struct core *core = turn->core;
-	const bool were_kept = supervisor->children.are != CHILDREN_DOWN;
+	const bool were_kept = children_of(supervisor)->are != CHILDREN_DOWN;
 
-	supervisor->children.are = CHILDREN_OPEN;
+	children_of(supervisor)->are = CHILDREN_OPEN;
 	suspend_below_end(core, supervisor);
 	if (were_kept)
 		rejoin(core, supervisor);
 	else
 		start_anew(core, supervisor);
-	supervisor->children.cursor = supervisor->children.op == OP_STOP
-	                                  ? supervisor->links.last
-	                                  : supervisor->links.first;
+	children_of(supervisor)->cursor = children_of(supervisor)->op == OP_STOP
+	                                      ? supervisor->links.last
+	                                      : supervisor->links.first;
 	if (were_kept)
 		wake_all(core, supervisor);
 	watch_restore(core, supervisor);
@@ -207,14 +208,14 @@ children_group_due(struct turn *turn, struct node *supervisor)
 {
 	struct core *core = turn->core;
 
-	if (supervisor->children.op != OP_DELAY)
+	if (children_of(supervisor)->op != OP_DELAY)
 		return;
 	deadline_clear(core, supervisor, TIMER_GROUP);
-	if (supervisor->children.n_grouped > 0) {
+	if (children_of(supervisor)->n_grouped > 0) {
 		/* A member is stopped after all, with children that had outlived it. */
 		children_begin(core, supervisor, OP_STOP);
-		if (supervisor->children.group_delay_ms != DURATION_INFINITE)
-			supervisor->children.group_delay_ms = 0;
+		if (children_of(supervisor)->group_delay_ms != DURATION_INFINITE)
+			children_of(supervisor)->group_delay_ms = 0;
 		return;
 	}
 	CHILDREN_FOREACH (core, supervisor, child) {
@@ -239,27 +240,27 @@ group_is_down(struct turn *turn, struct node *supervisor)
 	if (supervisor->phase == PHASE_DISMISS) {
 		if (!children_are_down(supervisor))
 			return;
-		supervisor->children.op = OP_NONE;
+		children_of(supervisor)->op = OP_NONE;
 		if (node_is_ending(supervisor))
 			failure_give_up(turn, supervisor);
 		else
 			down_step(turn, supervisor);
 		return;
 	}
-	supervisor->children.op = OP_DELAY;
-	if (supervisor->children.group_delay_ms == DURATION_INFINITE) {
+	children_of(supervisor)->op = OP_DELAY;
+	if (children_of(supervisor)->group_delay_ms == DURATION_INFINITE) {
 		children_group_due(turn, supervisor);
-		if (supervisor->children.group_index != NONE)
+		if (children_of(supervisor)->group_index != NONE)
 			significant_group_stopped(turn, supervisor);
 		return;
 	}
 	deadline_arm(core, supervisor, TIMER_GROUP, turn->now_ms,
-	             supervisor->children.group_delay_ms);
+	             children_of(supervisor)->group_delay_ms);
 	/* The child that began the group may be removed from the configuration. */
-	const struct node *leader = node_at(core, supervisor->children.group_leader);
-	if (supervisor->children.group_delay_ms > 0 && leader != NULL)
+	const struct node *leader = node_at(core, children_of(supervisor)->group_leader);
+	if (children_of(supervisor)->group_delay_ms > 0 && leader != NULL)
 		turn_report(turn, REPORT_BACKOFF, leader)->delay_ms =
-		    supervisor->children.group_delay_ms;
+		    children_of(supervisor)->group_delay_ms;
 }
 
 static void
@@ -268,8 +269,8 @@ advance_stop(struct turn *turn, struct node *supervisor)
 	bool parallel =
 	    spec_of(supervisor)->policy.stop_parallel || stop_kills_children(supervisor);
 
-	while (supervisor->children.cursor != NONE) {
-		struct node *child = node_at(turn->core, supervisor->children.cursor);
+	while (children_of(supervisor)->cursor != NONE) {
+		struct node *child = node_at(turn->core, children_of(supervisor)->cursor);
 
 		if (child->part.grouped && node_is_live(child)) {
 			if (!turn_has_room(turn)) {
@@ -280,9 +281,9 @@ advance_stop(struct turn *turn, struct node *supervisor)
 			if (!parallel && node_is_live(child))
 				return;
 		}
-		supervisor->children.cursor = child->links.prev;
+		children_of(supervisor)->cursor = child->links.prev;
 	}
-	if (supervisor->children.n_grouped == 0)
+	if (children_of(supervisor)->n_grouped == 0)
 		group_is_down(turn, supervisor);
 }
 
@@ -298,8 +299,8 @@ is_to_go_down(const struct node *child)
 static void
 advance_start(struct turn *turn, struct node *supervisor)
 {
-	while (supervisor->children.cursor != NONE) {
-		struct node *child = node_at(turn->core, supervisor->children.cursor);
+	while (children_of(supervisor)->cursor != NONE) {
+		struct node *child = node_at(turn->core, children_of(supervisor)->cursor);
 
 		/* One that is to stop only waits to be looked at. */
 		if (child->state == STATE_WAITING && child->goal == GOAL_DOWN)
@@ -322,14 +323,14 @@ advance_start(struct turn *turn, struct node *supervisor)
 		}
 		if (child->part.sequenced && !spec_of(supervisor)->policy.start_parallel)
 			return;
-		supervisor->children.cursor = child->links.next;
+		children_of(supervisor)->cursor = child->links.next;
 	}
-	if (supervisor->children.n_sequenced > 0)
+	if (children_of(supervisor)->n_sequenced > 0)
 		return;
 	/* Below a process that is not there yet the end of the sequence is no news. */
-	if (supervisor->children.are != CHILDREN_OPEN)
+	if (children_of(supervisor)->are != CHILDREN_OPEN)
 		return;
-	supervisor->children.op = OP_NONE;
+	children_of(supervisor)->op = OP_NONE;
 	if (supervisor->phase == PHASE_CHILDREN)
 		up_step(turn, supervisor);
 }
@@ -338,7 +339,7 @@ advance_start(struct turn *turn, struct node *supervisor)
 void
 children_advance(struct turn *turn, struct node *supervisor)
 {
-	switch (supervisor->children.op) {
+	switch (children_of(supervisor)->op) {
 	case OP_STOP:
 		advance_stop(turn, supervisor);
 		break;

@@ -88,7 +88,8 @@ down_pending_state(const struct core *core, const struct node *node)
 	if (node_is_in_sequence(node))
 		return STATE_WAITING;
 	if (node->part.grouped &&
-	    node_supervisor(core, node)->children.group_leader != node_slot(core, node))
+	    children_of(node_supervisor(core, node))->group_leader !=
+	        node_slot(core, node))
 		return STATE_WAITING;
 	return STATE_BACKOFF;
 }
@@ -124,9 +125,9 @@ enter_backoff(struct turn *turn, struct node *node)
 	state_set(core, node, down_pending_state(core, node));
 	run_not_ready(node);
 	if (node_is_in_sequence(node) &&
-	    node_supervisor(core, node)->children.op == OP_START) {
+	    children_of(node_supervisor(core, node))->op == OP_START) {
 		/* Its turn was here, and is again. */
-		node_supervisor(core, node)->children.cursor =
+		children_of(node_supervisor(core, node))->cursor =
 		    node_supervisor(core, node)->links.first;
 	} else if (!node->part.grouped && !node_is_in_sequence(node)) {
 		begin_delay(turn, node);
@@ -146,8 +147,8 @@ finish_stop(struct turn *turn, struct node *node)
 	if (!node_has_process(node))
 		pace_ended(turn, node, false);
 	/* All children are gone, so is the group operation on them. */
-	if (node->children.are == CHILDREN_DOWN) {
-		node->children.op = OP_NONE;
+	if (children_of(node)->are == CHILDREN_DOWN) {
+		children_of(node)->op = OP_NONE;
 		dynamic_forget(turn->core, node);
 	}
 	if (node_comes_back(node))
@@ -215,7 +216,7 @@ run_pre_hook(struct turn *turn, struct node *node)
 {
 	const bool is_there = node_has_process(node)
 	                          ? process_is_main_there(node)
-	                          : node->children.are != CHILDREN_DOWN;
+	                          : children_of(node)->are != CHILDREN_DOWN;
 
 	node->phase = PHASE_PRE_STOP;
 	if (!node_is_ready(node) || node_is_resuming(node) ||
@@ -244,7 +245,7 @@ run_post_hook(struct turn *turn, struct node *node)
 static bool
 dismiss(struct turn *turn, struct node *node)
 {
-	if (node->children.are == CHILDREN_DOWN ||
+	if (children_of(node)->are == CHILDREN_DOWN ||
 	    (node_comes_back(node) && node_keeps_children(node)))
 		return false;
 	node->phase = PHASE_DISMISS;
@@ -309,9 +310,9 @@ is_over(const struct node *node)
 	if (process_is_there(node) || node->hooks.serial != 0)
 		return false;
 	if (node_has_process(node))
-		return node->children.are == CHILDREN_DOWN ||
+		return children_of(node)->are == CHILDREN_DOWN ||
 		       (node_comes_back(node) && node_keeps_children(node));
-	return node_is_dead(node) && node->children.are == CHILDREN_DOWN;
+	return node_is_dead(node) && children_of(node)->are == CHILDREN_DOWN;
 }
 
 static void
@@ -410,7 +411,7 @@ down_bring(struct turn *turn, struct node *node)
 		(void)turn_report(turn, REPORT_STOPPING, node);
 		if (!run_pre_hook(turn, node))
 			down_step(turn, node);
-	} else if (node->phase == PHASE_DISMISS && node->children.op == OP_NONE) {
+	} else if (node->phase == PHASE_DISMISS && children_of(node)->op == OP_NONE) {
 		/* The supervisor gave up, and its failure is decided now. */
 		goal_forget_end(node);
 		if (!run_pre_hook(turn, node))

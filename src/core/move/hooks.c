@@ -52,7 +52,7 @@ static const struct node *
 leader_of(const struct core *core, const struct node *node)
 {
 	const struct node *leader =
-	    node_at(core, node_supervisor(core, node)->children.group_leader);
+	    node_at(core, children_of(node_supervisor(core, node))->group_leader);
 
 	return leader != NULL && leader->failed == FAILED_BRINGS_DOWN &&
 	               (node->part.grouped || node->part.sequenced)

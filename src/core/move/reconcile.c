@@ -48,7 +48,7 @@ static void
 advance_pending(struct turn *turn, struct node *node)
 {
 	if (node->goal == GOAL_DOWN || node->growth.removing) {
-		if (node->children.are == CHILDREN_DOWN) {
+		if (children_of(node)->are == CHILDREN_DOWN) {
 			down_settle(turn, node);
 			return;
 		}

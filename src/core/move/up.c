@@ -28,7 +28,7 @@ begin_start(struct turn *turn, struct node *node)
 	node->process.end = (struct cause){.kind = CAUSE_NORMAL, .code = -1};
 	/* What a supervisor counted is lost when it starts anew (OTP O-31). */
 	if (!node_is_resuming(node))
-		window_clear(&node->limits.intensity);
+		window_clear(&children_of(node)->intensity);
 	pace_begun(turn, node);
 	state_set(core, node, STATE_STARTING);
 	if (begins)

@@ -61,7 +61,7 @@ static struct ref
 leader_of(const struct core *core, const struct node *node)
 {
 	const struct node *leader =
-	    node_at(core, node_parent(core, node)->children.group_leader);
+	    node_at(core, children_of(node_parent(core, node))->group_leader);
 
 	return leader != NULL && leader != node ? node_ref(core, leader) : REF_NONE;
 }
@@ -75,10 +75,10 @@ waits_for(const struct core *core, const struct node *node)
 	if (node->state == STATE_WAITING && parent != NULL && node->part.grouped)
 		return leader_of(core, node);
 	if (node->state != STATE_WAITING || parent == NULL ||
-	    parent->children.op != OP_START || parent->children.cursor == NONE ||
-	    parent->children.cursor == node_slot(core, node))
+	    children_of(parent)->op != OP_START || children_of(parent)->cursor == NONE ||
+	    children_of(parent)->cursor == node_slot(core, node))
 		return REF_NONE;
-	return node_ref(core, node_at(core, parent->children.cursor));
+	return node_ref(core, node_at(core, children_of(parent)->cursor));
 }
 
 static void
@@ -142,7 +142,7 @@ core_view(const struct core *core, struct ref ref, uint64_t now_ms,
 	    .ready = (node_is_ready(node) && node->state != STATE_STOPPING) ||
 	             node_is_on_standby(node),
 	    .held = node->plan.stay == STAY_HELD,
-	    .degraded = node_is_supervisor(node) && node->children.n_failed > 0,
+	    .degraded = node_is_supervisor(node) && children_of(node)->n_failed > 0,
 	    .growth = {.removing = node->growth.removing,
 	               .is_added = node_is_added(node),
 	               .addition_id = node->growth.id,
@@ -207,7 +207,7 @@ check_children(const struct core *core, const struct node *node)
 		n++;
 		live += node_is_live(child);
 		pending += node_is_pending(child);
-		failed += child->children.n_failed;
+		failed += children_of(child)->n_failed;
 		failed += child->state == STATE_FAILED && !node_is_hidden(child);
 		grouped += child->part.grouped && node_is_live(child);
 		sequenced += child->part.sequenced;
@@ -216,15 +216,16 @@ check_children(const struct core *core, const struct node *node)
 		added += node_is_added(child);
 		decided += child->suspend.decided;
 	}
-	if (added != node->children.n_added)
+	if (added != children_of(node)->n_added)
 		return "wrong count of added children";
 	if (n != node->links.n_children || prev != node->links.last)
 		return "wrong number of children";
-	if (live != node->children.n_live || pending != node->children.n_pending)
+	if (live != children_of(node)->n_live || pending != children_of(node)->n_pending)
 		return "wrong count of live or pending children";
-	if (failed != node->children.n_failed || sequenced != node->children.n_sequenced)
+	if (failed != children_of(node)->n_failed ||
+	    sequenced != children_of(node)->n_sequenced)
 		return "wrong count of failed actors or sequenced children";
-	if (grouped != node->children.n_grouped)
+	if (grouped != children_of(node)->n_grouped)
 		return "wrong count of grouped children";
 	if (decided != node->suspend.deciding)
 		return "wrong count of children that others stand still for";
@@ -244,7 +245,7 @@ check_goal(const struct node *node)
 	    node->plan.start_reason > START_BY_COMMAND ||
 	    node->plan.comeback > COMEBACK_IN_SEQUENCE || node->plan.stay > STAY_HELD ||
 	    node->state >= NODE_STATE_MAX || node->phase > PHASE_POST_STOP ||
-	    node->children.op > OP_START || node->gate.waits_for > WAITS_FOR_DEMAND)
+	    children_of(node)->op > OP_START || node->gate.waits_for > WAITS_FOR_DEMAND)
 		return "a goal or a state that does not exist";
 	if (node->state == STATE_SUSPENDED || node->state == STATE_UNKILLABLE)
 		return "an actor in a state that is only shown";
@@ -328,14 +329,14 @@ check_node(const struct core *core, const struct node *node)
 	if (wrong != NULL)
 		return wrong;
 	if ((live || node_is_pending(node)) && parent != NULL && !node_is_live(parent) &&
-	    parent->children.are == CHILDREN_DOWN)
+	    children_of(parent)->are == CHILDREN_DOWN)
 		return "a child that runs below a supervisor that does not";
 	if (node->hooks.serial != 0 && !live)
 		return "a hook of an actor that is down";
-	if (node->children.are == CHILDREN_OPEN &&
+	if (children_of(node)->are == CHILDREN_OPEN &&
 	    (node->state == STATE_STOPPING || !live))
 		return "children may start below a supervisor that does not run";
-	if (node->children.are != CHILDREN_DOWN && !live && !node_is_pending(node))
+	if (children_of(node)->are != CHILDREN_DOWN && !live && !node_is_pending(node))
 		return "children outlive a supervisor that does not come back";
 	if (live != (node->state == STATE_RUNNING || node->phase != PHASE_NONE))
 		return "a start or a stop of an actor that is at rest";
@@ -348,7 +349,7 @@ check_node(const struct core *core, const struct node *node)
 		return "an actor that was added without an addition";
 	if (node->growth.added == ADDED_FRESH && node_is_ready(node))
 		return "an actor that is being added and is there already";
-	if (node->part.sequenced && parent != NULL && parent->children.op == OP_NONE)
+	if (node->part.sequenced && parent != NULL && children_of(parent)->op == OP_NONE)
 		return "a child waits in a sequence while its supervisor is at rest";
 	if ((node->living.sigstopped || node->living.probing != PROBING_NOTHING) &&
 	    !process_is_main_there(node))
@@ -372,6 +373,9 @@ core_check(const struct core *core)
 		if (wrong != NULL)
 			return wrong;
 	}
+	if (core->no_children.are != CHILDREN_DOWN || core->no_children.op != OP_NONE ||
+	    core->no_children.intensity.cap != 0)
+		return "a worker with children";
 	if (watch_check(core) != NULL)
 		return watch_check(core);
 	if (gate_check(core) != NULL)

@@ -40,7 +40,6 @@ struct node {
 	struct failure failure;
 	struct node_suspend suspend;
 	uint32_t waiters; /* first of a list, NONE: wait/wait.c */
-	struct node_children children;
 
 	struct node_gate gate;
 	struct node_watch watch;
@@ -130,6 +129,7 @@ struct core {
 	bool look_early;       /* a node that was coming may not come any more */
 	bool recheck_needs;    /* … nor a node that is needed */
 	uint32_t n_blocked;
+	struct node_children no_children; /* of a worker, and of a supervisor at first */
 
 	struct core_layout at;
 };
@@ -189,6 +189,13 @@ static inline const struct spec *
 spec_of(const struct node *node)
 {
 	return (const void *)((const uint64_t *)(const void *)node + node->pool.spec_at);
+}
+
+/* What a node has as a supervisor; of a worker it is only read. */
+static inline struct node_children *
+children_of(const struct node *node)
+{
+	return (void *)((uint64_t *)(uintptr_t)node + node->pool.children_at);
 }
 
 /* True if a process of this node runs, or its children may run. */

@@ -14,7 +14,7 @@ void
 part_join(struct core *core, struct node *child)
 {
 	if (!child->part.grouped && node_is_live(child))
-		node_supervisor(core, child)->children.n_grouped++;
+		children_of(node_supervisor(core, child))->n_grouped++;
 	child->part.grouped = true;
 }
 
@@ -23,7 +23,7 @@ void
 part_leave(struct core *core, struct node *child)
 {
 	if (child->part.grouped && node_is_live(child))
-		node_supervisor(core, child)->children.n_grouped--;
+		children_of(node_supervisor(core, child))->n_grouped--;
 	child->part.grouped = false;
 }
 
@@ -31,7 +31,7 @@ part_leave(struct core *core, struct node *child)
 void
 part_line_up(struct core *core, struct node *child, bool is_sequenced)
 {
-	node_supervisor(core, child)->children.n_sequenced +=
+	children_of(node_supervisor(core, child))->n_sequenced +=
 	    (uint32_t)is_sequenced - (uint32_t)child->part.sequenced;
 	child->part.sequenced = is_sequenced;
 }
@@ -44,7 +44,7 @@ part_pass(struct core *core, struct node *child)
 
 	if (!child->part.sequenced)
 		return;
-	ASSERT(supervisor->children.n_sequenced > 0);
+	ASSERT(children_of(supervisor)->n_sequenced > 0);
 	part_line_up(core, child, false);
 	queue_node(core, supervisor);
 }

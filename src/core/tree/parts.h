@@ -80,7 +80,8 @@ struct node_growth {
 
 /* The parts of the node that lie in the pool of the core: tree/pool.c. */
 struct node_pool {
-	uint32_t spec_at; /* so many times 8 bytes behind the node, in any memory */
+	/* so many times 8 bytes behind the node, in any memory */
+	int32_t spec_at, children_at;
 	uint32_t rules_at, on_failure_at, needs_at;
 };
 
@@ -216,8 +217,7 @@ struct node_pace {
 
 /* Restarts and resumes that count: decide/limits.c. */
 struct node_limits {
-	struct window intensity; /* supervisors */
-	struct window own;       /* as the supervisor's `limit` has it for this child */
+	struct window own; /* as the supervisor's `limit` has it for this child */
 	uint64_t guard_ms[RESUME_GUARD];
 	uint32_t guard_n;
 };
@@ -252,7 +252,8 @@ enum children_are {
 } ONE_BYTE;
 
 /* As a supervisor, its children and the operation on them: move/children.c,
- * decide/strategy.c; the counts: wait/node_state.c, tree/part.c. */
+ * decide/strategy.c; the counts: wait/node_state.c, tree/part.c.  It lies in the pool;
+ * all workers share one that stays empty. */
 struct node_children {
 	enum children_are are;
 	enum operation op;
@@ -266,6 +267,7 @@ struct node_children {
 	uint64_t group_delay_ms;
 	uint32_t group_leader; /* the failed child that began the operation; NONE: gone */
 	uint32_t group_index;  /* where rest_for_one begins; NONE: no strategy began it */
+	struct window intensity; /* their restarts that count: decide/limits.c */
 };
 
 /* As a supervisor, its own end: tree/goal.c; the work: decide/significant.c. */

@@ -18,7 +18,17 @@ pool_stamps(const struct core *core, const struct window *window)
 	return core_block(core, core->at.pool + window->at);
 }
 
-/* How much of the pool a node takes at most: its spec, its rules and its windows. */
+/* How many restarts of its children the intensity of a node has to remember. */
+static uint32_t
+intensity_stamps(const struct spec *spec)
+{
+	return spec->kind == NODE_WORKER || spec->policy.intensity.unlimited
+	           ? 0
+	           : spec->policy.intensity.restarts;
+}
+
+/* How much of the pool a node takes at most: its spec, its rules and its windows, and as
+ * a supervisor what it knows of its children. */
 uint32_t
 core_spec_bytes(const struct spec *spec, const struct spec *parent)
 {
@@ -27,8 +37,9 @@ core_spec_bytes(const struct spec *spec, const struct spec *parent)
 
 	bytes += sizeof(struct rule) *
 	         (spec->policy.decider.n_rules + spec->on_failure.n_rules);
-	if (!spec->policy.intensity.unlimited)
-		bytes += sizeof(uint64_t) * spec->policy.intensity.restarts;
+	bytes += sizeof(uint64_t) * intensity_stamps(spec);
+	if (spec->kind != NODE_WORKER)
+		bytes += sizeof(struct node_children);
 	if (parent != NULL && parent->policy.limit.on && !parent->policy.limit.fixed)
 		bytes += sizeof(uint64_t) * parent->policy.limit.restarts;
 	ASSERT(bytes < UINT32_MAX);
@@ -81,6 +92,21 @@ core_pool_in_use(const struct core *core)
 			    sizeof(struct shared_spec);
 	}
 	return (uint32_t)bytes;
+}
+
+/* Give a node of this kind a part for its children, as it is in another node, or core. */
+void
+pool_take_children(struct core *core, struct node *node, enum node_kind kind,
+                   const struct node_children *children)
+{
+	struct node_children *part = &core->no_children;
+	uint32_t at;
+
+	if (kind != NODE_WORKER)
+		part = pool_take(core, sizeof(*part), &at);
+	*part = *children;
+	node->pool.children_at =
+	    (int32_t)((uint64_t *)(void *)part - (uint64_t *)(void *)node);
 }
 
 /* ---- specs ------------------------------------------------------------------------- */
@@ -183,7 +209,7 @@ take_spec(struct core *core, struct node *node, const struct spec *spec)
 	if (node->pool.spec_at != 0)
 		pool_drop_spec(core, node);
 	node->pool.spec_at =
-	    (uint32_t)((const uint64_t *)(const void *)shared - (uint64_t *)(void *)node);
+	    (int32_t)((const uint64_t *)(const void *)shared - (uint64_t *)(void *)node);
 }
 
 /* ---- rules and windows ------------------------------------------------------------- */
@@ -228,30 +254,33 @@ take_rules(struct core *core, struct node *node, const struct rule *decider,
 void
 pool_take_rules(struct core *core, struct node *node, const struct spec *spec)
 {
-	const uint64_t *stamps = pool_stamps(core, &node->limits.intensity);
-	uint32_t cap =
-	    spec->policy.intensity.unlimited ? 0 : spec->policy.intensity.restarts;
+	struct window *intensity = &children_of(node)->intensity;
+	const uint64_t *stamps = pool_stamps(core, intensity);
 
 	take_spec(core, node, spec);
 	take_rules(core, node, spec->policy.decider.rules, spec->on_failure.rules);
-	if (node->limits.intensity.cap != cap)
-		pool_resize(core, &node->limits.intensity, stamps, cap);
+	if (intensity->cap != intensity_stamps(spec))
+		pool_resize(core, intensity, stamps, intensity_stamps(spec));
 }
 
 /* Copy a node's part of the pool into the new core, without what is not used any more. */
 void
 pool_move(struct core *core, struct node *node, const struct core *old)
 {
-	const struct spec *spec = spec_of(node_in(old, node_slot(core, node)));
+	const struct node *was = node_in(old, node_slot(core, node));
+	const struct spec *spec = spec_of(was);
 	const struct node *parent = node_at(old, node->links.parent);
-	const uint64_t *intensity = pool_stamps(old, &node->limits.intensity);
 	const uint64_t *limit = pool_stamps(old, &node->limits.own);
 
 	node->pool.spec_at = 0;
 	take_spec(core, node, spec);
+	pool_take_children(core, node, spec->kind, children_of(was));
 	take_rules(core, node, pool_rules(old, node->pool.rules_at),
 	           pool_rules(old, node->pool.on_failure_at));
-	pool_resize(core, &node->limits.intensity, intensity, node->limits.intensity.cap);
+	if (spec->kind != NODE_WORKER)
+		pool_resize(core, &children_of(node)->intensity,
+		            pool_stamps(old, &children_of(was)->intensity),
+		            children_of(was)->intensity.cap);
 	if (parent != NULL && !spec_of(parent)->policy.limit.fixed)
 		pool_resize(core, &node->limits.own, limit, node->limits.own.cap);
 }

@@ -43,8 +43,8 @@ struct node *queue_take(struct core *core);
 static inline void
 children_begin(struct core *core, struct node *supervisor, enum operation op)
 {
-	supervisor->children.op = op;
-	supervisor->children.cursor =
+	children_of(supervisor)->op = op;
+	children_of(supervisor)->cursor =
 	    op == OP_STOP ? supervisor->links.last : supervisor->links.first;
 	queue_node(core, supervisor);
 }
@@ -72,6 +72,8 @@ void pool_copy(struct core *core, const void *source, uint64_t bytes, uint32_t *
 const struct rule *pool_rules(const struct core *core, uint32_t at);
 bool pool_has_spec(struct node *node, const struct spec *spec);
 void pool_drop_spec(struct core *core, struct node *node);
+void pool_take_children(struct core *core, struct node *node, enum node_kind kind,
+                        const struct node_children *children);
 void pool_take_rules(struct core *core, struct node *node, const struct spec *spec);
 uint32_t pool_limit_stamps(const struct node *parent);
 void pool_resize(struct core *core, struct window *window, const uint64_t *old,

@@ -144,7 +144,7 @@ node_takes_starts(const struct core *core, const struct node *node)
 	if (core->shutting_down && node_slot(core, node) == CORE_USER)
 		return false;
 	for (; above != NULL; above = node_parent(core, above))
-		if (above->children.are != CHILDREN_OPEN || above->goal != GOAL_UP)
+		if (children_of(above)->are != CHILDREN_OPEN || above->goal != GOAL_UP)
 			return false;
 	return true;
 }
@@ -160,12 +160,12 @@ node_is_doomed(const struct core *core, const struct node *node)
 	const struct node *above = node_parent(core, node);
 
 	for (; above != NULL; above = node_parent(core, above)) {
-		if (above->children.are == CHILDREN_OPEN && above->goal == GOAL_UP)
+		if (children_of(above)->are == CHILDREN_OPEN && above->goal == GOAL_UP)
 			continue;
-		if (above->goal == GOAL_DOWN || above->children.are == CHILDREN_DOWN)
+		if (above->goal == GOAL_DOWN || children_of(above)->are == CHILDREN_DOWN)
 			return true;
 		/* A supervisor that has gone further has kept its children already. */
-		if ((above->children.are == CHILDREN_OPEN ||
+		if ((children_of(above)->are == CHILDREN_OPEN ||
 		     above->phase == PHASE_PRE_STOP) &&
 		    !node_keeps_children(above))
 			return true;

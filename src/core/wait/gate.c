@@ -321,12 +321,12 @@ gate_is_next(const struct core *core, const struct node *node)
 {
 	const struct node *parent = node_parent(core, node);
 	const struct node *turn =
-	    parent == NULL ? NULL : node_at(core, parent->children.cursor);
+	    parent == NULL ? NULL : node_at(core, children_of(parent)->cursor);
 
 	if (!node_is_blocked(node) || node->part.grouped || parent == NULL)
 		return false;
 	if (node->part.sequenced &&
-	    (parent->children.op != OP_START ||
+	    (children_of(parent)->op != OP_START ||
 	     (turn != NULL && turn->links.index < node->links.index)))
 		return false;
 	return node_takes_starts(core, node);

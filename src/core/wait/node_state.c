@@ -15,7 +15,7 @@ state_count_failed(struct core *core, const struct node *node, int change)
 		return;
 	for (struct node *at = node_parent(core, node); at != NULL;
 	     at = node_parent(core, at))
-		at->children.n_failed += (uint32_t)change;
+		children_of(at)->n_failed += (uint32_t)change;
 }
 
 /*
@@ -37,9 +37,9 @@ state_set(struct core *core, struct node *node, enum node_state state)
 		deadline_clear(core, node, TIMER_HEALTH);
 	}
 	if (parent != NULL) {
-		parent->children.n_live -= was_live;
-		parent->children.n_pending -= node_is_pending(node);
-		parent->children.n_grouped -= was_live && node->part.grouped;
+		children_of(parent)->n_live -= was_live;
+		children_of(parent)->n_pending -= node_is_pending(node);
+		children_of(parent)->n_grouped -= was_live && node->part.grouped;
 	}
 	if (state != node->state)
 		node->since_ms = core->now_ms;
@@ -48,9 +48,10 @@ state_set(struct core *core, struct node *node, enum node_state state)
 	node->state = state;
 	gate_end_standby(node);
 	if (parent != NULL) {
-		parent->children.n_live += node_is_live(node);
-		parent->children.n_pending += node_is_pending(node);
-		parent->children.n_grouped += node_is_live(node) && node->part.grouped;
+		children_of(parent)->n_live += node_is_live(node);
+		children_of(parent)->n_pending += node_is_pending(node);
+		children_of(parent)->n_grouped +=
+		    node_is_live(node) && node->part.grouped;
 	}
 	wait_state_changed(core, node);
 	watch_state_changed(core, node);

@@ -62,7 +62,8 @@ watch_arm(struct core *core, struct watch *watch)
 	const struct node *watcher = node_in(core, watch->watcher);
 
 	/* As in watch_revoke(), for a watch that is bound to its target only now. */
-	if (watcher->state == STATE_STOPPING && watcher->children.are == CHILDREN_DOWN &&
+	if (watcher->state == STATE_STOPPING &&
+	    children_of(watcher)->are == CHILDREN_DOWN &&
 	    is_below(core, node_at(core, watch->target), watcher)) {
 		revoke(core, watch);
 		return;
@@ -102,9 +103,9 @@ static bool
 is_about_to_open(const struct node *supervisor, const struct node *child)
 {
 	if (supervisor->state != STATE_STARTING ||
-	    supervisor->children.are == CHILDREN_OPEN || child->plan.stay != STAY_NOT)
+	    children_of(supervisor)->are == CHILDREN_OPEN || child->plan.stay != STAY_NOT)
 		return false;
-	return supervisor->children.are == CHILDREN_DOWN ||
+	return children_of(supervisor)->are == CHILDREN_DOWN ||
 	       (!node_is_resuming(supervisor) &&
 	        spec_of(supervisor)->policy.keep_children == KEEP_RESTART &&
 	        node_revives(child));
