@@ -221,18 +221,6 @@ say_timeout(const struct ctl *ctl, const char *name, const json_t *parameters)
 }
 
 static void
-say_exists(const struct ctl *ctl, const char *name, const json_t *parameters UNUSED)
-{
-	complain(ctl, name, "exists already");
-}
-
-static void
-say_runs(const struct ctl *ctl, const char *name, const json_t *parameters UNUSED)
-{
-	complain(ctl, name, "runs already");
-}
-
-static void
 say_limit(const struct ctl *ctl, const char *name, const json_t *parameters)
 {
 	const json_int_t limit = json_integer_value(json_object_get(parameters, "limit"));
@@ -336,44 +324,33 @@ say_bad_parameter(const struct ctl *ctl, const char *name, const json_t *paramet
 	         parameter, form);
 }
 
-static void
-say_unknown_method(const struct ctl *ctl, const char *name,
-                   const json_t *parameters UNUSED)
-{
-	complain(ctl, name[0] != '\0' ? name : NULL,
-	         "the running supd does not know this method (it is of another version)");
-}
-
-static void
-say_unknown_outcome(const struct ctl *ctl, const char *name,
-                    const json_t *parameters UNUSED)
-{
-	complain(ctl, name[0] != '\0' ? name : NULL,
-	         "supd died while it carried this out: the outcome is not known");
-}
+#define OF_ANOTHER_VERSION \
+	"the running supd does not know this method (it is of another version)"
 
 struct refusal {
 	const char *error;
 	enum exit_status status;
 	void (*say)(const struct ctl *ctl, const char *name, const json_t *parameters);
+	const char *sentence; /* where `say` is NULL */
 };
 
 static const struct refusal refusals[] = {
-    {"io.supd.Control.NoSuchActor", CTL_NO_SUCH_ACTOR, say_no_such_actor},
-    {"io.supd.Control.InvalidState", CTL_WRONG_STATE, say_invalid_state},
-    {"io.supd.Control.AlreadyPresent", CTL_WRONG_STATE, say_exists},
-    {"io.supd.Control.AlreadyStarted", CTL_WRONG_STATE, say_runs},
-    {"io.supd.Control.StartFailed", CTL_FAILED, say_start_failed},
-    {"io.supd.Control.LimitReached", CTL_FAILED, say_limit},
-    {"io.supd.Control.ConfigInvalid", CTL_FAILED, say_config_invalid},
-    {"io.supd.Control.Timeout", CTL_TIMED_OUT, say_timeout},
-    {"io.supd.Control.SlowConsumer", CTL_FAILED, say_slow},
-    {"io.supd.Control.OutcomeUnknown", CTL_FAILED, say_unknown_outcome},
-    {"org.varlink.service.PermissionDenied", CTL_DENIED, say_denied},
-    {"org.varlink.service.InvalidParameter", CTL_USAGE, say_bad_parameter},
-    {"org.varlink.service.MethodNotFound", CTL_FAILED, say_unknown_method},
-    {"org.varlink.service.MethodNotImplemented", CTL_FAILED, say_unknown_method},
-    {"org.varlink.service.InterfaceNotFound", CTL_FAILED, say_unknown_method},
+    {"io.supd.Control.NoSuchActor", CTL_NO_SUCH_ACTOR, say_no_such_actor, NULL},
+    {"io.supd.Control.InvalidState", CTL_WRONG_STATE, say_invalid_state, NULL},
+    {"io.supd.Control.AlreadyPresent", CTL_WRONG_STATE, NULL, "exists already"},
+    {"io.supd.Control.AlreadyStarted", CTL_WRONG_STATE, NULL, "runs already"},
+    {"io.supd.Control.StartFailed", CTL_FAILED, say_start_failed, NULL},
+    {"io.supd.Control.LimitReached", CTL_FAILED, say_limit, NULL},
+    {"io.supd.Control.ConfigInvalid", CTL_FAILED, say_config_invalid, NULL},
+    {"io.supd.Control.Timeout", CTL_TIMED_OUT, say_timeout, NULL},
+    {"io.supd.Control.SlowConsumer", CTL_FAILED, say_slow, NULL},
+    {"io.supd.Control.OutcomeUnknown", CTL_FAILED, NULL,
+     "supd died while it carried this out: the outcome is not known"},
+    {"org.varlink.service.PermissionDenied", CTL_DENIED, say_denied, NULL},
+    {"org.varlink.service.InvalidParameter", CTL_USAGE, say_bad_parameter, NULL},
+    {"org.varlink.service.MethodNotFound", CTL_FAILED, NULL, OF_ANOTHER_VERSION},
+    {"org.varlink.service.MethodNotImplemented", CTL_FAILED, NULL, OF_ANOTHER_VERSION},
+    {"org.varlink.service.InterfaceNotFound", CTL_FAILED, NULL, OF_ANOTHER_VERSION},
 };
 
 /* Say why supd refuses; the exit status that this error has. */
@@ -390,7 +367,11 @@ complain_refusal(const struct ctl *ctl, const struct call *call,
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
 		if (!span_is(reply->error, refusals[i].error))
 			continue;
-		refusals[i].say(ctl, name, parameters);
+		if (refusals[i].say != NULL)
+			refusals[i].say(ctl, name, parameters);
+		else
+			complain(ctl, name[0] != '\0' ? name : NULL, "%s",
+			         refusals[i].sentence);
 		return (int)refusals[i].status;
 	}
 	return complain_of(ctl, CTL_FAILED, call->target, "supd refuses: %.*s",
