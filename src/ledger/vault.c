@@ -72,12 +72,16 @@ grow(struct vault *vault)
 {
 	const struct vault_slot *old = vault->slots;
 	const size_t size = vault->mask + 1;
+	const size_t before = (2 * size - SIZE_MIN) * sizeof(*old);
 
 	vault->slots += size;
 	vault->mask = 2 * size - 1;
 	for (size_t i = 0; i < size; i++)
 		if (old[i].fd != 0)
 			vault->slots[find_slot(vault, old[i].key)] = old[i];
+	/* The memory of the smaller tables is given back, as far as it is whole pages. */
+	(void)madvise((char *)vault->slots - before,
+	              before - before % (size_t)sysconf(_SC_PAGESIZE), MADV_DONTNEED);
 }
 
 /* Give the waiting descriptors to a child that closes them, if there is a child now. */
