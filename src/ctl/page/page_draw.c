@@ -233,8 +233,10 @@ put_summary(const struct page *page)
 	CLEANUP(strbuf_done) struct strbuf sb = STRBUF(1024);
 
 	for (size_t i = 0; i < now->n; i++) {
-		cpu += now->rows[i].cpu_milli > 0 ? now->rows[i].cpu_milli : 0;
-		memory += now->rows[i].memory > 0 ? now->rows[i].memory : 0;
+		const int64_t *figures = now->rows[i].figures;
+
+		cpu += figures[FIGURE_CPU] > 0 ? figures[FIGURE_CPU] : 0;
+		memory += figures[FIGURE_MEMORY] > 0 ? figures[FIGURE_MEMORY] : 0;
 	}
 	if (page->away_ms != 0) {
 		strbuf_adds(&sb, "supd does not answer since ");

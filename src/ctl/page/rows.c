@@ -25,33 +25,11 @@ rows_add_share(struct strbuf *sb, int64_t milli)
 	strbuf_addf(sb, "%lld.%lld%%", (long long)milli / 10, (long long)milli % 10);
 }
 
-static int64_t
-figure_of(const struct row *row, enum figure figure)
-{
-	switch (figure) {
-	case FIGURE_PID:
-		return row->pid > 0 ? row->pid : -1;
-	case FIGURE_CPU:
-		return row->cpu_milli;
-	case FIGURE_MEMORY:
-		return row->memory;
-	case FIGURE_PROCS:
-		return row->processes;
-	case FIGURE_UPTIME:
-		return row->uptime_ms;
-	case FIGURE_RESTARTS:
-		return row->restarts;
-	case FIGURE_NONE:
-		break;
-	}
-	return -1;
-}
-
 /* A figure of a row, as its column has it. */
 void
 rows_add_figure(struct strbuf *sb, const struct row *row, enum figure figure)
 {
-	const int64_t n = figure_of(row, figure);
+	const int64_t n = row->figures[figure];
 
 	if (n < 0)
 		strbuf_addc(sb, '-');
@@ -108,7 +86,9 @@ compare_pids(const void *a, const void *b)
 {
 	const struct row *left = a, *right = b;
 
-	return left->pid < right->pid ? -1 : left->pid > right->pid;
+	const int64_t l = left->figures[FIGURE_PID], r = right->figures[FIGURE_PID];
+
+	return l < r ? -1 : l > r;
 }
 
 /* Of the same process: what it took since the last look; else since it was started. */
@@ -117,10 +97,10 @@ share_of_time(const struct top *top, const struct row *row)
 {
 	const struct snapshot *before = &top->before;
 	const struct row *same =
-	    before->n == 0 || row->pid <= 0
+	    before->n == 0 || row->figures[FIGURE_PID] < 0
 	        ? NULL
 	        : bsearch(row, before->rows, before->n, sizeof(*row), compare_pids);
-	int64_t usec = row->cpu_usec, ms = row->uptime_ms;
+	int64_t usec = row->cpu_usec, ms = row->figures[FIGURE_UPTIME];
 
 	if (row->cpu_usec < 0)
 		return -1;
@@ -146,6 +126,7 @@ on_actor_seen(void *user, const struct actor_view *actor)
 		seen->failed = true;
 		return;
 	}
+	const struct resources_view *resources = &actor->resources;
 	struct row *row = &seen->rows[seen->n];
 	*row = (struct row){
 	    .path = snapshot_keep_text(seen, actor->path),
@@ -153,15 +134,19 @@ on_actor_seen(void *user, const struct actor_view *actor)
 	    .remark = snapshot_keep_remark(seen, actor),
 	    .order = (uint32_t)seen->n,
 	    .depth = (uint32_t)roster_path_depth(actor->path),
-	    .pid = actor->pid,
-	    .cpu_usec = actor->resources.is_there ? actor->resources.cpu_usec : -1,
-	    .memory = actor->resources.is_there ? actor->resources.memory_bytes : -1,
-	    .processes = actor->resources.is_there ? actor->resources.processes : -1,
-	    .uptime_ms = actor->uptime_ms,
-	    .restarts = actor->restarts,
+	    .figures =
+	        {
+	            [FIGURE_NONE] = -1,
+	            [FIGURE_PID] = actor->pid > 0 ? actor->pid : -1,
+	            [FIGURE_MEMORY] = resources->is_there ? resources->memory_bytes : -1,
+	            [FIGURE_PROCS] = resources->is_there ? resources->processes : -1,
+	            [FIGURE_UPTIME] = actor->uptime_ms,
+	            [FIGURE_RESTARTS] = actor->restarts,
+	        },
+	    .cpu_usec = resources->is_there ? resources->cpu_usec : -1,
 	    .generation = actor->generation,
 	};
-	row->cpu_milli = share_of_time(top, row);
+	row->figures[FIGURE_CPU] = share_of_time(top, row);
 	seen->running += span_is(actor->state, "running");
 	seen->down += span_is(actor->state, "failed");
 	seen->n++;
@@ -179,8 +164,8 @@ compare_rows(const void *a, const void *b, void *user)
 	};
 	const struct top *top = user;
 	const struct row *left = a, *right = b;
-	const int64_t l = figure_of(left, figures[top->sort]);
-	const int64_t r = figure_of(right, figures[top->sort]);
+	const int64_t l = left->figures[figures[top->sort]];
+	const int64_t r = right->figures[figures[top->sort]];
 
 	if (l != r)
 		return l > r ? -1 : 1;

@@ -18,6 +18,7 @@ enum figure {
 	FIGURE_PROCS,
 	FIGURE_UPTIME,
 	FIGURE_RESTARTS,
+	FIGURE_MAX,
 };
 
 enum sort_key { SORT_CPU, SORT_MEMORY, SORT_RESTARTS, SORT_UPTIME, SORT_PATH, SORT_MAX };
@@ -27,10 +28,9 @@ struct row {
 	uint32_t state, remark;
 	uint32_t order; /* as supd told them */
 	uint32_t depth; /* parts of the path */
-	int64_t pid;
-	int64_t cpu_usec;  /* -1: not known, as for the others */
-	int64_t cpu_milli; /* of one processor, in thousandths */
-	int64_t memory, processes, uptime_ms, restarts, generation;
+	/* -1: not known.  The share of time is of one processor, in thousandths. */
+	int64_t figures[FIGURE_MAX];
+	int64_t cpu_usec, generation;
 };
 
 /* The figures of all actors at one moment. */
