@@ -114,7 +114,9 @@ mix_node(uint64_t hash, const struct core *core, const struct node *node)
 	copy.living.probed_ms = 0;
 	copy.waiters = 0;
 	memset(copy.deadlines, 0, sizeof(copy.deadlines));
-	memset(copy.limits.guard_ms, 0, sizeof(copy.limits.guard_ms));
+	copy.limits.resumed_ms = copy.limits.resumed_ms != 0;
+	for (int i = 0; i < RESUME_GUARD - 1; i++)
+		copy.limits.closer_ms[i] = copy.limits.closer_ms[i] != 0;
 	memset(&children.intensity, 0, sizeof(children.intensity));
 	memset(&copy.limits.own, 0, sizeof(copy.limits.own));
 	copy.pool.spec_at = copy.pool.children_at = 0;

@@ -4,6 +4,8 @@
 
 #include "core/decide/limits.h"
 
+#include <string.h>
+
 #include "core/pure.h"
 
 /* True if this child may be restarted once more, as far as its own `limit` goes.  Counts
@@ -58,16 +60,21 @@ limits_in_use(const struct core *core, const struct node *supervisor, uint64_t n
 bool
 limits_admit_resume(struct node *node, uint64_t now_ms)
 {
-	uint32_t at = node->limits.guard_n % RESUME_GUARD;
+	struct node_limits *limits = &node->limits;
+	const uint64_t since_ms =
+	    limits->resumed_ms == 0 ? UINT16_MAX : now_ms - limits->resumed_ms;
+	uint64_t all_ms = since_ms;
 
-	if (node->limits.guard_n >= RESUME_GUARD &&
-	    now_ms - node->limits.guard_ms[at] <= RESUME_MS)
+	_Static_assert(RESUME_MS < UINT16_MAX, "what is not closer is long ago");
+	for (int i = 0; i < RESUME_GUARD - 1; i++)
+		all_ms += UINT16_MAX - limits->closer_ms[i];
+	if (all_ms <= RESUME_MS)
 		return false;
-	node->limits.guard_ms[at] = now_ms;
-	/* Wraps after RESUME_GUARD times a lot, to a value that still says "full". */
-	node->limits.guard_n = node->limits.guard_n == 2 * RESUME_GUARD - 1
-	                           ? RESUME_GUARD
-	                           : node->limits.guard_n + 1;
+	memmove(limits->closer_ms + 1, limits->closer_ms,
+	        sizeof(limits->closer_ms) - sizeof(limits->closer_ms[0]));
+	limits->closer_ms[0] =
+	    since_ms < UINT16_MAX ? (uint16_t)(UINT16_MAX - since_ms) : 0;
+	limits->resumed_ms = now_ms;
 	return true;
 }
 

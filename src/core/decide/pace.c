@@ -118,7 +118,7 @@ void
 pace_forget(struct core *core, struct node *node)
 {
 	pace_reset(core, node);
-	node->limits.guard_n = 0;
+	node->limits.resumed_ms = 0;
 	window_clear(&node->limits.own);
 }
 

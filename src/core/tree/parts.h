@@ -217,9 +217,11 @@ struct node_pace {
 
 /* Restarts and resumes that count: decide/limits.c. */
 struct node_limits {
-	struct window own; /* as the supervisor's `limit` has it for this child */
-	uint64_t guard_ms[RESUME_GUARD];
-	uint32_t guard_n;
+	struct window own;   /* as the supervisor's `limit` has it for this child */
+	uint64_t resumed_ms; /* when its dead process was last resumed; 0: never */
+	/* How much closer than UINT16_MAX that was to the resume before, and so on back;
+	 * 0: not closer. */
+	uint16_t closer_ms[RESUME_GUARD - 1];
 };
 
 /* The newest failure: decide/failure_report.c. */
