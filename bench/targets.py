@@ -91,7 +91,7 @@ ROWS = {
     "metrics wall": Row("metrics of {many:,}, `supctl metrics`", "{:.0f} ms", 250, 250),
     **{f"ping {act}": Row(f"longest Ping of {{many:,}} during {title}", "{:.1f} ms", 20, 20)
        for act, title in ACTS.items()},
-    "each": Row("memory an actor (PSS), from 100 to 1,000", "{:.2f} KiB", 5, 5),
+    "each": Row("memory an actor (PSS), from 100 to 1,000", "{:.2f} KiB", 3, 3),
     "fixed": Row("… without actors", "{:.0f} KiB", 3584, 3584),
     "whole each": Row("… an actor, memory files as a whole", "{:.2f} KiB"),
     "whole fixed": Row("… without actors, memory files as a whole", "{:.0f} KiB"),

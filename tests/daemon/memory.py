@@ -14,8 +14,8 @@ from harness import INSTRUMENTED, Skip, check, comment, main, test
 from taken import mapped_kib, memory_files_kib
 
 FEW, MANY = 300, 900
-MAPPED_KIB, WHOLE_KIB = 5.3, 6.0   # an actor takes at most
-FIXED_KIB = 2300                    # the rest of supd, programs and libraries left out: 1940 to 2100
+MAPPED_KIB, WHOLE_KIB = 3.4, 3.9   # an actor takes at most
+FIXED_KIB = 2200                    # the rest of supd, programs and libraries left out: 1920 to 2000
 SLACK_KIB = 512                     # of the ring of events more is mapped as it is written
 
 
