@@ -284,7 +284,8 @@ struct action_list {
 struct core_size {
 	uint32_t nodes; /* "/" and /user included */
 	uint32_t
-	    pool_bytes; /* specs, rules and windows: core_spec_bytes() of each node, less
+	    pool_bytes; /* specs, rules and windows: core_root_bytes(), and
+	                   core_spec_bytes() of each other node, less
 	                   core_shared_bytes() where another node has the same spec */
 	uint32_t waiters;
 	uint32_t watches; /* of all actors together */
@@ -309,6 +310,7 @@ extern const char *const hook_reason_names[];
 size_t core_bytes(const struct core_size *size);
 size_t core_sure_bytes(const struct core_size *size);
 uint32_t core_spec_bytes(const struct spec *spec, const struct spec *parent);
+uint32_t core_root_bytes(void);
 uint32_t core_shared_bytes(void);
 bool core_spec_is_shared(const struct spec *a, const struct spec *b);
 uint64_t core_limit_bytes(const struct core *core, struct ref ref,

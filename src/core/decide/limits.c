@@ -60,21 +60,19 @@ limits_in_use(const struct core *core, const struct node *supervisor, uint64_t n
 bool
 limits_admit_resume(struct node *node, uint64_t now_ms)
 {
-	struct node_limits *limits = &node->limits;
+	uint16_t *closer_ms = node->limits.closer_ms;
 	const uint64_t since_ms =
-	    limits->resumed_ms == 0 ? UINT16_MAX : now_ms - limits->resumed_ms;
+	    node->limits.resumed_ms == 0 ? UINT16_MAX : now_ms - node->limits.resumed_ms;
 	uint64_t all_ms = since_ms;
 
-	_Static_assert(RESUME_MS < UINT16_MAX, "what is not closer is long ago");
 	for (int i = 0; i < RESUME_GUARD - 1; i++)
-		all_ms += UINT16_MAX - limits->closer_ms[i];
+		all_ms += UINT16_MAX - closer_ms[i];
 	if (all_ms <= RESUME_MS)
 		return false;
-	memmove(limits->closer_ms + 1, limits->closer_ms,
-	        sizeof(limits->closer_ms) - sizeof(limits->closer_ms[0]));
-	limits->closer_ms[0] =
-	    since_ms < UINT16_MAX ? (uint16_t)(UINT16_MAX - since_ms) : 0;
-	limits->resumed_ms = now_ms;
+	memmove(closer_ms + 1, closer_ms,
+	        sizeof(node->limits.closer_ms) - sizeof(*closer_ms));
+	closer_ms[0] = since_ms < UINT16_MAX ? (uint16_t)(UINT16_MAX - since_ms) : 0;
+	node->limits.resumed_ms = now_ms;
 	return true;
 }
 

@@ -11,7 +11,7 @@
 #include "core/tree/parts.h"
 
 #define NONE         UINT32_MAX
-#define RESUME_MS    60000 /* … within so long are resumes */
+#define RESUME_MS    60000 /* … within so long are resumes; below UINT16_MAX */
 #define SUSPENDS_MAX 1000000
 
 struct node {

@@ -122,6 +122,13 @@ make_shared(const struct spec *spec, struct spec *ret)
 	ret->policy.decider.rules = ret->on_failure.rules = NULL;
 }
 
+/* How much of the pool the root takes, which no configuration has. */
+uint32_t
+core_root_bytes(void)
+{
+	return sizeof(struct shared_spec) + sizeof(struct node_children);
+}
+
 /* How much of the pool a node takes less if another has the same spec. */
 uint32_t
 core_shared_bytes(void)

@@ -37,7 +37,7 @@ model_init(struct model *model, const struct conf *conf, uint64_t seed)
 {
 	struct core_size size = {.nodes = 1 + conf->n_actors};
 
-	size.pool_bytes = core_shared_bytes() + (uint32_t)reload_pool_bytes(conf);
+	size.pool_bytes = core_root_bytes() + (uint32_t)reload_pool_bytes(conf);
 	size.watches = reload_watches(conf);
 	void *memory = malloc(core_bytes(&size));
 	*model = (struct model){.conf = conf};

@@ -81,7 +81,7 @@ size_core(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
 	struct core_size size = {.nodes = 1 + SYSTEM_ACTORS + n_added,
 	                         .waiters = WAITERS_MAX,
 	                         .watches = reload_watches(conf)};
-	uint64_t bytes = core_shared_bytes() + reload_pool_bytes(conf) +
+	uint64_t bytes = core_root_bytes() + reload_pool_bytes(conf) +
 	                 reload_pool_bytes(system_conf(reloader->system));
 	struct core_size used, room;
 

@@ -31,11 +31,13 @@ proc_mark_text(const struct proc_mark *mark)
 
 	if (mark->secret == NULL)
 		return ret;
-	strbuf_borrow(&text, ret.text, sizeof(ret.text));
+	/* Twice for each restart: the digits are put down without a call each. */
 	for (unsigned int i = 0; i < 2 * HEX_DIGITS; i++)
-		strbuf_addc(&text, "0123456789abcdef"[mark->secret[i / HEX_DIGITS] >>
-		                                          (60 - 4 * (i % HEX_DIGITS)) &
-		                                      15]);
+		ret.text[i] = "0123456789abcdef"[mark->secret[i / HEX_DIGITS] >>
+		                                     (60 - 4 * (i % HEX_DIGITS)) &
+		                                 15];
+	strbuf_borrow(&text, ret.text + 2 * HEX_DIGITS,
+	              sizeof(ret.text) - 2 * HEX_DIGITS);
 	strbuf_addc(&text, '-');
 	if (mark->slot == PROC_MARK_TASK)
 		strbuf_adds(&text, "task");
