@@ -192,6 +192,21 @@ def test_apply_waits_until_what_it_starts_lives_and_what_it_removes_is_gone():
     check([c[0] for c in calls] == ["Apply"] + 4 * ["Status"], calls)
 
 
+def test_a_restart_by_apply_that_is_seen_between_two_processes_is_no_failure():
+    plan = [change("/user/web", "restarted", "restart")]
+    between = actor("/user/web", state="backoff", uptime_ms=None, pid=None)
+    due = dict(between, backoff={"failures": 1, "delay_ms": 200, "due_in_ms": 0})
+
+    looks = [between, due, actor("/user/web", generation=2, uptime_ms=0),
+             actor("/user/web", generation=2, uptime_ms=70000)]
+
+    def status(parameters, supd):
+        n = len(supd.called("Status"))
+        return stream([looks[min(n, len(looks)) - 1]])
+    calls = one(Supd(Apply=lambda p, s: [Reply({"plan": plan})], Status=status), "apply")
+    check([c[0] for c in calls] == ["Apply"] + 4 * ["Status"], calls)
+
+
 def fails_after(first, *later, **answers):
     """A supd that starts /user/web as `first`; how it is at each look after that."""
     def status(parameters, supd):

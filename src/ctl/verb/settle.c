@@ -176,10 +176,13 @@ mark_failed(struct settle_entry *entry, const struct actor_view *actor)
 		entry->why = span_copy(actor->failure.cause.text);
 }
 
+/* True if it comes up or goes down; a restart by the command has a backoff without a
+ * delay in between. */
 static bool
-is_moving(struct span state)
+is_moving(const struct actor_view *actor)
 {
-	return span_is(state, "starting") || span_is(state, "stopping");
+	return span_is(actor->state, "starting") || span_is(actor->state, "stopping") ||
+	       (span_is(actor->state, "backoff") && actor->backoff.due_in_ms <= 0);
 }
 
 /* True if the process, or the supervisor, was started after the command was given. */
@@ -199,7 +202,7 @@ look_at(struct settle *settle, struct settle_entry *entry, const struct actor_vi
 		return;
 	}
 	if (has_failed_since(settle, actor) ||
-	    (span_is(actor->state, "backoff") &&
+	    (span_is(actor->state, "backoff") && !is_moving(actor) &&
 	     (entry->generation >= 0 || entry->is_expected)) ||
 	    (entry->generation >= 0 && actor->generation > entry->generation)) {
 		mark_failed(entry, actor);
@@ -209,7 +212,7 @@ look_at(struct settle *settle, struct settle_entry *entry, const struct actor_vi
 		entry->generation = actor->generation;
 		entry->is_expected = false;
 	}
-	if (is_moving(actor->state) ||
+	if (is_moving(actor) ||
 	    (span_is(actor->state, "running") && (entry->is_expected || !actor->ready)))
 		wait_for(settle, PAUSE_MS);
 	else if (!is_settled(settle, actor))
