@@ -86,8 +86,7 @@ uint64_t layout_shape(void);
 void journal_number_on(struct ledger *ledger, const struct ledger *old);
 
 /* record.c */
-bool record_put_in_place(struct ledger *ledger);
-bool records_are_possible(const struct ledger *ledger);
+bool records_are_possible(struct ledger *ledger);
 
 /* past.c */
 int past_index(struct ledger *ledger);

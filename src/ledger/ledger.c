@@ -233,7 +233,7 @@ check_header(const struct header *header, size_t bytes, struct err *err)
 
 /*
  * The ledger of another process, in fd, which is the ledger's from now on, or closed.
- * Changes nothing in it, but for completing what a guardian was writing when it died.
+ * Changes nothing in it: its guardian may run, and write to it.
  *
  * NULL: it cannot be read by this supd, and the sentence says why.  What is in it is
  * looked at when it is asked for: see ledger_restore(), ledger_read().
@@ -258,9 +258,6 @@ ledger_open(int take_fd, struct err *err)
 		if (ledger->layout.bytes != bytes)
 			err_set(err, 0, "the ledger's parts do not have its %zu bytes",
 			        bytes);
-		else if (!record_put_in_place(ledger))
-			err_set(err, 0,
-			        "the ledger is damaged: a wrong place to write to");
 		else if (past_index(ledger) < 0)
 			err_set(err, ENOMEM, "index of the ledger");
 		else

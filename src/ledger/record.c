@@ -21,7 +21,7 @@ set_pending(struct header *header, uint64_t at)
 }
 
 /* Death before the bytes are pending leaves the old ones; after it the next guardian
- * completes the new ones, by record_put_in_place(). */
+ * completes the new ones, by put_in_place(). */
 static void
 write_whole(struct ledger *ledger, size_t at, const void *data, size_t bytes)
 {
@@ -32,10 +32,10 @@ write_whole(struct ledger *ledger, size_t at, const void *data, size_t bytes)
 	set_pending(ledger->header, 0);
 }
 
-/* In a ledger that was found: complete the write in which a guardian died.  False: no
+/* In the ledger of a guardian that died: complete the write in which it died.  False: no
  * guardian can have written there. */
-bool
-record_put_in_place(struct ledger *ledger)
+static bool
+put_in_place(struct ledger *ledger)
 {
 	struct header *header = ledger->header;
 	const uint64_t at = atomic_load(&header->pending_at),
@@ -129,13 +129,15 @@ ledger_read_task(const struct ledger *ledger, uint32_t place, struct ledger_task
 	                                       : -EBADMSG;
 }
 
-/* True if a guardian can have written all records. */
+/* True if a guardian can have written all records, of which the last is completed. */
 bool
-records_are_possible(const struct ledger *ledger)
+records_are_possible(struct ledger *ledger)
 {
 	struct ledger_record record;
 	struct ledger_task task;
 
+	if (!put_in_place(ledger))
+		return false;
 	for (uint32_t slot = 0; slot < ledger->header->slots; slot++)
 		if (ledger_read(ledger, slot, &record) == -EBADMSG)
 			return false;

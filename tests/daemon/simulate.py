@@ -203,12 +203,15 @@ def of_a_file(box):
     good = box.path("good.yaml")
     with open(good, "w", encoding="utf8") as file:
         file.write("children:\n  a: {command: [sleep, '9']}\n"
+                   "  bare: {command: [sleep, '9'], backoff: none,\n"
+                   "         on_failure: [{when: any, then: resume}]}\n"
                    "  s: {intensity: {restarts: 0, within: 1s}, children: "
                    "{b: {command: [sleep, '9']}}}\n")
     done = subprocess.run([SUPD, "--simulate", "-c", good], capture_output=True, text=True,
                           timeout=20)
     equal(done.returncode, 0, "the exit status")
     has(done.stdout, "/user/a", "the first")
+    has(done.stdout, r"summary +/user/bare  after 10 failures in .* it runs again", "without a delay")
     has(done.stdout, "gives up: more than 0 restarts within 1s", "the giving up")
     has(done.stdout.splitlines()[-1], "summary     /user/s/b  after 10 failures", "the sum")
     with open(good, "w", encoding="utf8") as file:

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ledger/layout.h"
 #include "tests/ledger/steps.h"
 #include "tests/ledger/suites.h"
 
@@ -44,7 +45,7 @@ static enum phase
 look_for_first_record(struct ledger *found)
 {
 	struct ledger_record record;
-	int r = ledger_read(found, 3, &record);
+	int r = ledger_restore(found) == 0 ? ledger_read(found, 3, &record) : -EBADMSG;
 
 	if (r == -ENOENT)
 		return BEFORE;
@@ -56,7 +57,7 @@ look_for_fifth_record(struct ledger *found)
 {
 	struct ledger_record record;
 
-	if (ledger_read(found, 3, &record) != 0)
+	if (ledger_restore(found) != 0 || ledger_read(found, 3, &record) != 0)
 		return TORN;
 	if (record_is(&record, 4))
 		return BEFORE;
@@ -83,6 +84,7 @@ write_in_part(struct ledger *found)
 	while (step(pid)) {
 		struct ledger *again = open_again(found);
 
+		ck_assert_int_eq(ledger_restore(again), 0);
 		ck_assert_int_eq(ledger_read(again, 3, &record), 0);
 		ck_assert(record_is(&record, 5) || record_is(&record, 6));
 		ledger_free(again);
@@ -172,6 +174,8 @@ facts_are(const struct ledger *ledger, uint64_t n)
 static enum phase
 look_for_facts(struct ledger *found)
 {
+	if (ledger_restore(found) != 0)
+		return TORN;
 	if (facts_are(found, 2))
 		return BEFORE;
 	return facts_are(found, 3) ? AFTER : TORN;
@@ -183,6 +187,23 @@ fourth_facts(struct ledger *found)
 	write_facts(found, 4);
 	ck_assert(facts_are(found, 4));
 }
+
+/* As the candidate of an upgrade opens the ledger of the guardian that runs. */
+START_TEST(a_write_under_way_is_left_to_the_guardian_when_its_ledger_is_opened)
+{
+	struct ledger *ledger = new_ledger();
+	struct ledger *before = new_ledger();
+
+	write_record(ledger, 1);
+	ledger->header->pending.record = record_of(3, 2);
+	atomic_store(&ledger->header->pending_at, ledger->layout.records);
+	replicate(before, ledger);
+	ledger_free(open_again(ledger));
+	ck_assert_mem_eq(ledger->header, before->header, ledger->layout.tokens);
+	ledger_free(before);
+	ledger_free(ledger);
+}
+END_TEST
 
 START_TEST(facts_are_the_old_ones_or_the_new_ones)
 {
@@ -317,6 +338,8 @@ record_steps_suite(void)
 	tcase_add_test(tcase, the_first_record_is_whole_or_was_never_written);
 	tcase_add_test(tcase, a_record_is_the_old_one_or_the_new_one);
 	tcase_add_test(tcase, what_a_successor_has_read_its_own_death_does_not_undo);
+	tcase_add_test(
+	    tcase, a_write_under_way_is_left_to_the_guardian_when_its_ledger_is_opened);
 	tcase_add_test(tcase, facts_are_the_old_ones_or_the_new_ones);
 	tcase_add_test(tcase, a_text_is_whole_or_empty);
 	tcase_add_test(tcase, a_new_name_costs_the_oldest_at_most);

@@ -100,7 +100,8 @@ print_worker(const struct simulation *simulation, const struct model *model, uin
 static int
 print_all(const struct model *model)
 {
-	struct forecast *booted = forecast_new(model->core, 0);
+	/* Not at 0: what is due at once has a time before. */
+	struct forecast *booted = forecast_new(model->core, 1);
 	struct simulation simulation = {
 	    .conf = model->conf,
 	    .times = SIMULATE_TIMES,

@@ -41,10 +41,10 @@ static int
 check_ledger(struct ledger *ledger, struct ledger_facts *ret, struct err *err)
 {
 	const char *wrong = "a part of it is not what a guardian writes";
-	int r = ledger_facts(ledger, ret);
+	int r = ledger_restore(ledger);
 
 	if (r == 0)
-		r = ledger_restore(ledger);
+		r = ledger_facts(ledger, ret);
 	if (r == 0)
 		wrong = core_check(ledger_core(ledger));
 	if (wrong != NULL)
