@@ -109,16 +109,20 @@ def lean(box):
     count(box, 36500, containment="session", output="inherit")
 
 
-@test("of an actor that has failed the figures take at most 38,500 instructions, a line 3,500", timeout=120)
+@test("of an actor that has failed the figures take at most 36,500 instructions, a line 3,500", timeout=120)
 def answers(box):
     s, guardian = begin(box)
     fail_all(s)
-    for k, (method, parameters, most) in enumerate((("Metrics", {}, 38500),
+    for k, (method, parameters, most) in enumerate((("Metrics", {}, 36500),
                                                     ("Status", {"brief": True}, 3500))):
         dump(box, guardian, 2 * k + 1)
         for _ in range(10):
             s.call(method, **parameters)
-        each = dump(box, guardian, 2 * k + 2)["all"][1] // (10 * len(NAMES))
+        found = dump(box, guardian, 2 * k + 2)
+        # Figures that the readers have no time for the guardian reads, more on a busy machine;
+        # and a text is copied as it grows, or is not, as the heap has room behind it.
+        by_chance = sum(found.get(name, (0, 0))[1] for name in ("usage_read", "realloc"))
+        each = (found["all"][1] - by_chance) // (10 * len(NAMES))
         comment(f"{each} instructions in the guardian for an actor by {method}")
         check(each <= most, f"{each} instructions for an actor by {method}")
 
