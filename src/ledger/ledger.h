@@ -16,11 +16,11 @@
  * whatever became of the live copy.  A successor restores the checkpoint, replays the
  * journal, performs what was not performed, and compares the records with the core.
  *
- * Whatever can be torn is there twice until it is whole, and switched by one store: death
- * at any instruction leaves the one or the other.  A header, a core, a journal or a
- *record that no guardian can have written is reported (-EBADMSG), and the ledger with it
- *is given up: see DECISIONS 9.  Nothing here allocates after ledger_new() and
- *ledger_open().  One process writes at a time.
+ * Whatever can be torn is there twice until it is whole, and switched by one store:
+ * death at any instruction leaves the one or the other.  A header, a core, a journal or
+ * a record that no guardian can have written is reported (-EBADMSG), and the ledger with
+ * it is given up: see DECISIONS 9.  Nothing here allocates after ledger_new() and
+ * ledger_open().  One process writes at a time.
  */
 #ifndef LEDGER_LEDGER_H
 #define LEDGER_LEDGER_H

@@ -94,7 +94,8 @@ core_pool_in_use(const struct core *core)
 	return (uint32_t)bytes;
 }
 
-/* Give a node of this kind a part for its children, as it is in another node, or core. */
+/* Give the node its part for children: as a supervisor a copy of this part in the pool,
+ * as a worker the part that all workers share. */
 void
 pool_take_children(struct core *core, struct node *node, enum node_kind kind,
                    const struct node_children *children)
