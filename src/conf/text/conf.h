@@ -258,8 +258,9 @@ enum change_kind { CHANGE_MAP(AS_ENUM) CHANGE_MAX };
  * `restarted`: at least one needs a new process.  Besides the keys of the file there are
  *
  *	order   it changed places with siblings that are there before and after; given to
- *		the fewest of them, and by itself an update (it has a say at the next
- *start) kind    a worker became a supervisor or the other way round.  That is another
+ *		the fewest of them, and by itself an update (it has a say at the
+ *		next start)
+ *	kind    a worker became a supervisor or the other way round.  That is another
  *		actor: one change `removed` and one `added` of the same path.
  *
  * /user itself is never added or removed.  What stands under `control`, `log` and

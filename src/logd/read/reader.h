@@ -33,9 +33,10 @@
  * on there, with nothing left out and nothing twice.  READER_END as position: only what
  * comes from now on.
  *
- * The format journal goes on with a blank and the SUPD_SOCKET of its entries.  It is told
- *of by one more answer, with the stream "journal" and that as its text: the client reads
- *the journal with its own rights.  With no text there is no journal on this machine.
+ * The format journal goes on with a blank and the SUPD_SOCKET of its entries.  It is
+ * told of by one more answer, with the stream "journal" and that as its text: the client
+ * reads the journal with its own rights.  With no text there is no journal on this
+ * machine.
  *
  * Sources of one actor stand together; their places are one text.
  */
