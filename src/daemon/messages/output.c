@@ -103,7 +103,7 @@ output_enter(struct output *output, const char *path, unsigned int name, int fd,
 	output->n_named[name]++;
 	*ret = &output->pipes[output->n++];
 	**ret = (struct output_pipe){
-	    .stream = {.key = key, .pipe_fd = fd, .entry = STATE_NONE},
+	    .stream = {.key = key, .pipe_fd = fd, .entry = (uint32_t)(output->n - 1)},
 	    .path = copy,
 	    .name = (uint8_t)name,
 	};

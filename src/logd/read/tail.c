@@ -54,9 +54,9 @@ is_at(const struct tail *tail, uint32_t entry, uint64_t key)
 	return __atomic_load_n(&tail->entries[entry].key, __ATOMIC_ACQUIRE) == key;
 }
 
-/* The entry of a stream, or NULL.  A stream without a known entry is looked for in all of
- * them, from behind the one that was found last: where all actors end, the entry of the
- * next one is often there. */
+/* The entry of a stream, or NULL.  Where it is not known, streams that were named one
+ * after the other have entries beside each other: it is looked for as far from the guess
+ * as the stream before was from its own, and then further away on both sides. */
 static const struct state_entry *
 find_entry(struct tail *tail, struct tail_stream *stream)
 {
@@ -66,10 +66,15 @@ find_entry(struct tail *tail, struct tail_stream *stream)
 	if (used > STATE_STREAMS_MAX)
 		return NULL;
 	for (uint32_t i = 0; i <= used; i++) {
-		const uint32_t at = i == 0 ? stream->entry : (tail->found + i) % used;
+		const uint32_t aside = i % 2 != 0 ? i / 2 : used - i / 2;
+		const uint32_t at =
+		    i == 0 ? stream->entry
+		           : ((stream->entry + tail->shift) % used + aside) % used;
 
 		if (at < used && is_at(tail, at, stream->key)) {
-			tail->found = stream->entry = at;
+			if (i > 0)
+				tail->shift = at - stream->entry;
+			stream->entry = at;
 			return &tail->entries[at];
 		}
 	}

@@ -18,7 +18,7 @@ struct tail {
 	int fd;                        /* the state: the caller's */
 	const struct state_head *head; /* NULL: nothing is known but what is in pipes */
 	const struct state_entry *entries;
-	uint32_t found; /* the entry that was looked at last */
+	uint32_t shift; /* from the guess of a stream to its entry, the last time */
 	int copy[2];    /* an empty pipe that takes copies of what is in others */
 };
 
@@ -26,7 +26,7 @@ struct tail {
 struct tail_stream {
 	uint64_t key;
 	int pipe_fd;    /* either end of its pipe, or -1 */
-	uint32_t entry; /* STATE_NONE at first: remembers where it was found */
+	uint32_t entry; /* a guess at first: remembers where it was found */
 	uint64_t begun; /* the total when what is of interest began */
 };
 
