@@ -149,6 +149,37 @@ def growth(box):
     equal(warnings(s), [], "warnings")
 
 
+@test("pipes stay with the guardian as far as there is room, those that were used last", timeout=90)
+def kept_pipes(box):
+    limit = 1000
+    n = 210
+    s = box.supd(tree(n), before=allow(limit))
+    all_run(s, n)
+    held = pipes(s.guardian())
+    check(50 < held < n, f"{held} pipes in the guardian")
+    # As often as half of them are used, so that no other is closed meanwhile.
+    names = [f"a{i}" for i in range(held // 3)]
+    for _ in range(2):
+        before = pids(s)
+        for name in names:
+            os.kill(before["/user/" + name], signal.SIGKILL)
+        s.until(lambda: not {before["/user/" + name] for name in names} & set(pids(s).values()),
+                "their ends", 30)
+        all_run(s, n)
+    check(abs(pipes(s.guardian()) - held) <= 32, f"{held}, then {pipes(s.guardian())} pipes in the guardian")
+    # The walker is not asked for the pipes of these.
+    os.kill(s.pid, signal.SIGSTOP)
+    try:
+        pid = s.actor("a0")["pid"]
+        os.kill(pid, signal.SIGKILL)
+        s.until(lambda: s.actor("a0")["pid"] not in (None, pid), "the next process of a0")
+    finally:
+        os.kill(s.pid, signal.SIGCONT)
+    for i in range(SPEAKERS):
+        slay(s, f"s{i}")
+    equal(warnings(s), [], "warnings")
+
+
 @test("cgroups stay open for the next start as far as there is room, and give way to actors",
       timeout=60)
 def kept_leaves(box):

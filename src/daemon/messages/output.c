@@ -177,6 +177,7 @@ output_new(const struct messages *messages, struct err *err)
 	                          .state = -1,
 	                          .staging = {-1, -1},
 	                          .cursor = IDLE,
+	                          .spare_max = SIZE_MAX,
 	                          .io.data = output,
 	                          .again.data = output};
 	tail_init(&output->tail);

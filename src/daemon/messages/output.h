@@ -25,8 +25,8 @@
  * begin. */
 #define OUTPUT_LAST_BYTES (WORDS_BYTES_MAX + 1024)
 
-/* How many pipes for output are held where descriptors are scarce. */
-#define OUTPUT_HELD_MAX 32
+/* So many pipes for output are held at least, however scarce descriptors are. */
+#define OUTPUT_HELD_MIN 32
 
 /* The last that a process said on a stream. */
 struct output_last {
@@ -45,7 +45,7 @@ uint32_t output_look(const struct supd_options *options, const struct conf *conf
 int output_configure(struct output *output);
 int output_open(struct output *output, const struct actor *actor, bool is_task,
                 enum feed_stream name);
-void output_spare(struct output *output, bool is_sparing);
+void output_spare(struct output *output, size_t max);
 void output_prepare(struct output *output, const struct actor *const *actors, size_t n);
 int output_open_input(struct output *output, const char *path, bool for_reader);
 void output_begun(const struct output *output, const struct actor *actor,

@@ -58,6 +58,7 @@ drop_pipe(struct output *output, struct output_pipe *pipe)
 	keeper_release(output->messages->keeper, pipe->stream.key);
 	map_remove(&output->by_key, pipe->stream.key);
 	output->n_named[pipe->name]--;
+	output->n_spare -= pipe->used != 0;
 	fd_close(&pipe->stream.pipe_fd);
 	free(pipe->path);
 	if (pipe != last) {

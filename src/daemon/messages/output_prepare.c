@@ -31,6 +31,7 @@ keep_batch(struct output *output, struct output_batch *batch)
 		output_name_one(output, pipe, true, batch->ends[i].reader);
 		fd_close(&batch->ends[i].reader);
 		(void)output_become_writer(pipe, batch->ends[i].writer);
+		output_let_go(output, pipe);
 	}
 	batch->n = 0;
 }
@@ -76,9 +77,10 @@ output_prepare(struct output *output, const struct actor *const *actors, size_t 
 {
 	struct output_batch batch = {.n = 0};
 
-	/* The walker may have some of them yet; and only what is needed at once is opened
-	 * where descriptors are scarce. */
-	if (keeper_handover(output->messages->keeper) != NULL || output->is_sparing)
+	/* The walker may have some of them yet.  Where descriptors are scarce there may
+	 * be no room for all, two for each. */
+	if (keeper_handover(output->messages->keeper) != NULL ||
+	    output->n_spare + 2 * n > output->spare_max)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		const bool is_one = actors[i]->conf->process->output.out_is_err;

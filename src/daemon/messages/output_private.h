@@ -31,6 +31,8 @@ struct output_pipe {
 	/* a sum of what the log process was told of it that only a configuration
 	 * changes; 0: it does not know it */
 	uint64_t told;
+	/* when it was used last, of all uses of pipes; 0: since then it was closed */
+	uint64_t used;
 	uint8_t name; /* enum feed_stream or PIPE_INPUT */
 	bool is_writer;
 	bool is_kept;     /* the walker has it for certain */
@@ -60,19 +62,20 @@ struct output {
 	size_t n_named[PIPE_INPUT + 1]; /* of the pipes */
 	struct map by_key;
 	struct log_pace trouble; /* of the lines about files that cannot be written */
-	uint64_t spare[OUTPUT_HELD_MAX]; /* keys of pipes, the next to be let go first */
-	size_t n_spare;
-	uint64_t instance; /* of the log process, 0: it said nothing yet */
-	size_t cursor;     /* the stream that is named next */
+	uint64_t n_used;         /* how often pipes were used */
+	size_t n_spare;          /* pipes that are held, but for inputs */
+	size_t spare_max;        /* SIZE_MAX: descriptors are not scarce */
+	size_t hand;             /* where the next pipe to close is looked for */
+	uint64_t instance;       /* of the log process, 0: it said nothing yet */
+	size_t cursor;           /* the stream that is named next */
 	bool begun;
 	bool only_changes; /* unchanged streams are left out */
 	/* a file could not be written since the log process keeps its state: until then
 	 * no actor's files are asked about */
 	bool was_troubled;
-	bool is_sparing; /* descriptors are scarce */
-	bool shows_all;  /* also what has no `stdout` in `output` */
-	uint32_t look;   /* set of enum feed_look; 0: nothing is shown */
-	uint32_t width;  /* columns of the longest name that is shown */
+	bool shows_all; /* also what has no `stdout` in `output` */
+	uint32_t look;  /* set of enum feed_look; 0: nothing is shown */
+	uint32_t width; /* columns of the longest name that is shown */
 	struct feed_message message;
 	struct feed_message saying; /* said in the midst of others */
 };

@@ -25,10 +25,8 @@ output_hold(struct output *output, struct output_pipe *pipe)
 	if (pipe->stream.pipe_fd >= 0)
 		return 0;
 	int r = keeper_fetch(output->messages->keeper, &pipe->stream.key, 1, &fd);
-	if (r == 0 && fd < 0)
-		r = -ENOENT;
-	if (r < 0)
-		return r;
+	if (r < 0 || fd < 0)
+		return r < 0 ? r : -ENOENT;
 	pipe->stream.pipe_fd = fd;
 	pipe->is_writer = false;
 	pipe->is_kept = true;
@@ -53,62 +51,52 @@ ask(struct output *output, struct output_pipe *const *pipes, size_t n)
 	}
 }
 
-/* Take `n` pipes from this place on out of the list of spare pipes. */
-static void
-take_out(struct output *output, size_t at, size_t n)
-{
-	output->n_spare -= n;
-	memmove(output->spare + at, output->spare + at + n,
-	        (output->n_spare - at) * sizeof(output->spare[0]));
-}
-
-/* Close ours of those that were used the longest time ago, if the walker has them. */
+/* Close ours of some that were not used for long, if the walker has them.  What the start
+ * that is being prepared has got was used just now. */
 static void
 close_some(struct output *output)
 {
 	struct output_pipe *pipes[LINK_STORE_MAX], *asked[LINK_STORE_MAX];
 	size_t n = 0, n_asked = 0;
-	uint32_t at;
 
-	for (size_t i = 0; i < LINK_STORE_MAX; i++) {
-		if (!map_get(&output->by_key, output->spare[i], &at))
+	for (size_t k = 0; k < output->n && n < LINK_STORE_MAX; k++) {
+		struct output_pipe *pipe = &output->pipes[output->hand++ % output->n];
+
+		if (pipe->used == 0 ||
+		    output->n_used - pipe->used < output->spare_max / 2)
 			continue;
-		pipes[n] = &output->pipes[at];
-		if (!pipes[n]->is_kept)
-			asked[n_asked++] = pipes[n];
-		n++;
+		if (!pipe->is_kept)
+			asked[n_asked++] = pipe;
+		pipes[n++] = pipe;
 	}
 	ask(output, asked, n_asked);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		if (pipes[i]->is_kept)
 			fd_close(&pipes[i]->stream.pipe_fd);
-	take_out(output, 0, LINK_STORE_MAX);
+		pipes[i]->used = 0;
+	}
+	output->n_spare -= n;
 }
 
-/* It was used just now: it stays open while fewer than OUTPUT_HELD_MAX - LINK_STORE_MAX
- * others are used.  Others open the pipes between actors at any time. */
+/* It was used just now: it stays open while there is room for all, and else at least
+ * until as many uses of others as half of those that there is room for.  Pipes between
+ * actors are not among them: other actors open them at any time. */
 void
 output_let_go(struct output *output, struct output_pipe *pipe)
 {
-	size_t at = 0;
-
-	if (!output->is_sparing || pipe->name == PIPE_INPUT || pipe->stream.pipe_fd < 0)
+	if (pipe->name == PIPE_INPUT || pipe->stream.pipe_fd < 0)
 		return;
-	while (at < output->n_spare && output->spare[at] != pipe->stream.key)
-		at++;
-	if (at < output->n_spare)
-		take_out(output, at, 1);
-	else if (output->n_spare == OUTPUT_HELD_MAX)
+	output->n_spare += pipe->used == 0;
+	pipe->used = ++output->n_used;
+	if (output->n_spare > output->spare_max)
 		close_some(output);
-	output->spare[output->n_spare++] = pipe->stream.key;
 }
 
-/* Descriptors are scarce, or no longer: then each pipe is had again from the next start
- * of its actor on. */
+/* Hold so many pipes at most; SIZE_MAX: all, each from the next start of its actor on. */
 void
-output_spare(struct output *output, bool is_sparing)
+output_spare(struct output *output, size_t max)
 {
-	output->is_sparing = is_sparing;
+	output->spare_max = max;
 	for (size_t i = 0; i < output->n; i++)
 		output_let_go(output, &output->pipes[i]);
 }

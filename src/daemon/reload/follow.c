@@ -67,7 +67,7 @@ count_fds(const struct limits *limits, const struct conf *conf, bool with_pipes)
 	if (conf->has_metrics)
 		n++;
 	if (!with_pipes)
-		n += OUTPUT_HELD_MAX;
+		n += OUTPUT_HELD_MIN;
 	/* The ledger may have room for more actors than the configuration has. */
 	if (n_slots > conf->n_actors)
 		n += (uint64_t)(n_slots - conf->n_actors) *
@@ -77,21 +77,28 @@ count_fds(const struct limits *limits, const struct conf *conf, bool with_pipes)
 	return n;
 }
 
-/* Descriptors that are not needed keep cgroups open, two each.  Tasks, and children that
- * are not reaped yet, need some for a moment: so many are left, or where there are few a
- * quarter.  Without clone3 a leaf that was removed by hand is seen too late, by the
- * child.
- */
-static void
-keep_leaves(const struct limits *limits, uint64_t needed)
+/* How many descriptors are not needed.  Tasks, and children that are not reaped yet, need
+ * some for a moment: so many are left, or where there are few a quarter. */
+static uint64_t
+count_rest(uint64_t needed)
 {
-	const uint64_t allowed =
-	    limits->spawner->has_clone3 ? fd_raise_limit_up_to(UINT64_MAX) : 0;
+	const uint64_t allowed = fd_raise_limit_up_to(UINT64_MAX);
 	const uint64_t rest = allowed > needed ? allowed - needed : 0;
 
-	procs_keep_leaves(limits->processes->procs,
-	                  (rest - (rest / 4 < LEFT_FDS ? rest / 4 : LEFT_FDS)) /
-	                      FDS_PER_LEAF);
+	return rest - (rest / 4 < LEFT_FDS ? rest / 4 : LEFT_FDS);
+}
+
+/* Descriptors that are not needed keep cgroups open, two each; where they are scarce most
+ * of them keep pipes, which cost more to have again.  Without clone3 a leaf that was
+ * removed by hand is seen too late, by the child. */
+static void
+share_rest(const struct limits *limits, uint64_t rest, bool is_sparing)
+{
+	procs_keep_leaves(limits->processes->procs, !limits->spawner->has_clone3 ? 0
+	                                            : is_sparing ? rest / 8 / FDS_PER_LEAF
+	                                                         : rest / FDS_PER_LEAF);
+	output_spare(limits->messages->output,
+	             is_sparing ? OUTPUT_HELD_MIN + rest - rest / 8 : SIZE_MAX);
 }
 
 void
@@ -103,12 +110,10 @@ follow_limits(const struct limits *limits, const struct conf *conf)
 
 	limits->control_file->clients_max = CONTROL_CONNS_MAX;
 	bool is_sparing = fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) < 0;
-	output_spare(limits->messages->output, is_sparing);
-	keep_leaves(limits, needed + CONTROL_CONNS_MAX);
-	if (!is_sparing)
-		return;
-	needed = count_fds(limits, conf, false);
-	if (fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) == 0)
+	if (is_sparing)
+		needed = count_fds(limits, conf, false);
+	share_rest(limits, count_rest(needed + CONTROL_CONNS_MAX), is_sparing);
+	if (!is_sparing || fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) == 0)
 		return;
 	if (fd_raise_limit(needed + CLIENTS_MIN, &err) < 0)
 		os_spawn_give_window(limits->spawner);
