@@ -152,7 +152,7 @@ def growth(box):
 @test("pipes stay with the guardian as far as there is room, those that were used last", timeout=90)
 def kept_pipes(box):
     limit = 1000
-    n = 210
+    n = 230
     s = box.supd(tree(n), before=allow(limit))
     all_run(s, n)
     held = pipes(s.guardian())
