@@ -47,8 +47,15 @@ class SessionInOrder(Supd):
 
 
 class FewDescriptors(Supd):
+    descriptors = DESCRIPTORS
+
     def argv(self):
-        return ["sh", "-c", f"ulimit -n {DESCRIPTORS}; exec \"$@\"", "sh", *super().argv()]
+        return ["sh", "-c", f"ulimit -n {self.descriptors}; exec \"$@\"", "sh", *super().argv()]
+
+
+class TwoEach(FewDescriptors):
+    """Two descriptors an actor of a thousand, as 10,000 actors have of 20,000."""
+    descriptors = 2000
 
 
 # ---- the rows ------------------------------------------------------------------------
@@ -77,6 +84,7 @@ ACTS = {"same": "`apply` of nothing changed", "one": "`apply` of one changed act
 ROWS = {
     **{f"latency {n}": Row(f"restart latency, median of {size} actors", "{:.0f} µs", 1.25, 1.35,
                            ratio=True) for n, size in SIZES.items()},
+    "latency few": Row("… of 1,000 actors with 2,000 descriptors", "{:.0f} µs", ratio=True),
     "tail": Row("restart latency of 1,000 actors, p99 / p50", "{:.2f}", 2, 2),
     "busy": Row("restart latency, median of 100, beside three busy loops", "{:.0f} µs", 2, 2,
                 ratio=True),
@@ -250,6 +258,8 @@ class Targets(Bench):
             middle = statistics.median(spent)
             self.note("latency 1000", system, middle)
             self.note("tail", system, statistics.quantiles(spent, n=100)[98] / middle)
+        for system, spent in self.beside(1000, 300, (Bare, TwoEach)):
+            self.note("latency few", system, statistics.median(spent))
         for n in (5000, MANY, 19000):
             for system in self.each(n, KINDS):
                 self.note(f"latency {n}", system,
