@@ -151,8 +151,8 @@ def growth(box):
 
 @test("pipes stay with the guardian as far as there is room, those that were used last", timeout=90)
 def kept_pipes(box):
-    limit = 1000
-    n = 230
+    limit = 2200
+    n = 830
     s = box.supd(tree(n), before=allow(limit))
     all_run(s, n)
     held = pipes(s.guardian())
@@ -177,6 +177,24 @@ def kept_pipes(box):
         os.kill(s.pid, signal.SIGCONT)
     for i in range(SPEAKERS):
         slay(s, f"s{i}")
+    equal(warnings(s), [], "warnings")
+
+
+@test("pipes make room for the sockets of an apply before these are opened", timeout=90)
+def sockets_come(box):
+    limit, n, n_new, n_sockets = 1600, 440, 60, 580
+    spec = {"command": ["sleep", "1000"], "containment": "session"}
+    old = {f"a{i}": spec for i in range(n)}
+    new = {f"k{i}": {**spec, "sockets": {f"s{j}": f"unix:{box.dir}/k{i}.{j}" for j in range(i, n_sockets, n_new)}}
+           for i in range(n_new)}
+    s = box.supd(old, before=allow(limit))
+    all_run(s, n)
+    check(pipes(s.guardian()) >= n, f"{pipes(s.guardian())} pipes in the guardian")
+    s.write({**old, **new})
+    s.ctl_ok("apply", timeout=60)
+    all_run(s, n + n_new)
+    check(pipes(s.guardian()) < 50, f"{pipes(s.guardian())} pipes in the guardian")
+    equal(s.seen("shortage"), [], "shortages")
     equal(warnings(s), [], "warnings")
 
 

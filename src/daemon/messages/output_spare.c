@@ -20,14 +20,12 @@
 int
 output_hold(struct output *output, struct output_pipe *pipe)
 {
-	int fd;
-
 	if (pipe->stream.pipe_fd >= 0)
 		return 0;
-	int r = keeper_fetch(output->messages->keeper, &pipe->stream.key, 1, &fd);
-	if (r < 0 || fd < 0)
+	int r = keeper_fetch(output->messages->keeper, &pipe->stream.key, 1,
+	                     &pipe->stream.pipe_fd);
+	if (r < 0 || pipe->stream.pipe_fd < 0)
 		return r < 0 ? r : -ENOENT;
-	pipe->stream.pipe_fd = fd;
 	pipe->is_writer = false;
 	pipe->is_kept = true;
 	return 0;
@@ -51,8 +49,9 @@ ask(struct output *output, struct output_pipe *const *pipes, size_t n)
 	}
 }
 
-/* Close ours of some that were not used for long, if the walker has them.  What the start
- * that is being prepared has got was used just now. */
+/* Close ours of some that were not used for long, if the walker has them and can be asked
+ * for that, which takes as many descriptors for a moment.  What the start that is being
+ * prepared has got was used just now. */
 static void
 close_some(struct output *output)
 {
@@ -70,12 +69,12 @@ close_some(struct output *output)
 		pipes[n++] = pipe;
 	}
 	ask(output, asked, n_asked);
-	for (size_t i = 0; i < n; i++) {
-		if (pipes[i]->is_kept)
+	for (size_t i = 0; i < n; i++)
+		if (pipes[i]->is_kept) {
 			fd_close(&pipes[i]->stream.pipe_fd);
-		pipes[i]->used = 0;
-	}
-	output->n_spare -= n;
+			pipes[i]->used = 0;
+			output->n_spare--;
+		}
 }
 
 /* It was used just now: it stays open while there is room for all, and else at least

@@ -14,6 +14,7 @@
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
 #include "daemon/reload/additions_log.h"
+#include "daemon/reload/follow.h"
 #include "daemon/reload/reload.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/keeper.h"
@@ -235,8 +236,13 @@ make_grown(struct reloader *reloader, const struct log_entry *entry,
 		return NULL;
 	if (reserve(reloader, grown->conf, above, err) == 0 &&
 	    open_sockets(reloader->sockets, grown, err) == 0) {
-		if (insert(reloader->additions, grown) == 0)
+		if (insert(reloader->additions, grown) == 0) {
+			/* Leave room for the next addition, too. */
+			if (grown->mailboxes.n > 0)
+				(void)follow_room(&reloader->limits,
+				                  reloader->actors->conf);
 			return grown;
+		}
 		err_set(err, ENOMEM, "one more actor");
 		mailboxes_close(reloader->sockets, &grown->mailboxes);
 	}

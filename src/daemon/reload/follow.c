@@ -78,14 +78,16 @@ count_fds(const struct limits *limits, const struct conf *conf, bool with_pipes)
 }
 
 /* How many descriptors are not needed.  Tasks, and children that are not reaped yet, need
- * some for a moment: so many are left, or where there are few a quarter. */
+ * some for a moment: so many are left, or a quarter of the rest where that is less and
+ * descriptors are not scarce. */
 static uint64_t
-count_rest(uint64_t needed)
+count_rest(uint64_t needed, bool is_sparing)
 {
 	const uint64_t allowed = fd_raise_limit_up_to(UINT64_MAX);
 	const uint64_t rest = allowed > needed ? allowed - needed : 0;
+	const uint64_t left = is_sparing || rest / 4 > LEFT_FDS ? LEFT_FDS : rest / 4;
 
-	return rest - (rest / 4 < LEFT_FDS ? rest / 4 : LEFT_FDS);
+	return rest > left ? rest - left : 0;
 }
 
 /* Descriptors that are not needed keep cgroups open, two each; where they are scarce most
@@ -101,19 +103,29 @@ share_rest(const struct limits *limits, uint64_t rest, bool is_sparing)
 	             is_sparing ? OUTPUT_HELD_MIN + rest - rest / 8 : SIZE_MAX);
 }
 
+uint64_t
+follow_room(const struct limits *limits, const struct conf *conf)
+{
+	uint64_t needed = count_fds(limits, conf, true);
+	struct err err;
+	bool is_sparing = fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) < 0;
+
+	if (is_sparing)
+		needed = count_fds(limits, conf, false);
+	share_rest(limits, count_rest(needed + CONTROL_CONNS_MAX, is_sparing),
+	           is_sparing);
+	return needed;
+}
+
 void
 follow_limits(const struct limits *limits, const struct conf *conf)
 {
-	uint64_t needed = count_fds(limits, conf, true);
+	uint64_t needed = follow_room(limits, conf);
 	struct rlimit limit;
 	struct err err;
 
 	limits->control_file->clients_max = CONTROL_CONNS_MAX;
-	bool is_sparing = fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) < 0;
-	if (is_sparing)
-		needed = count_fds(limits, conf, false);
-	share_rest(limits, count_rest(needed + CONTROL_CONNS_MAX), is_sparing);
-	if (!is_sparing || fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) == 0)
+	if (fd_raise_limit(needed + CONTROL_CONNS_MAX, &err) == 0)
 		return;
 	if (fd_raise_limit(needed + CLIENTS_MIN, &err) < 0)
 		os_spawn_give_window(limits->spawner);
@@ -125,9 +137,9 @@ follow_limits(const struct limits *limits, const struct conf *conf)
 		         err.text);
 	if (fd_limit(&limit) < 0 || limit.rlim_cur >= needed + CONTROL_CONNS_MAX)
 		return;
-	limits->control_file->clients_max = CLIENTS_MIN;
-	if (limit.rlim_cur > needed + CLIENTS_MIN)
-		limits->control_file->clients_max = (uint32_t)(limit.rlim_cur - needed);
+	limits->control_file->clients_max = limit.rlim_cur > needed + CLIENTS_MIN
+	                                        ? (uint32_t)(limit.rlim_cur - needed)
+	                                        : CLIENTS_MIN;
 }
 
 void

@@ -3,6 +3,8 @@
 #ifndef DAEMON_FOLLOW_H
 #define DAEMON_FOLLOW_H
 
+#include <stdint.h>
+
 struct conf;
 struct reloader;
 struct supd_options;
@@ -21,9 +23,13 @@ struct limits {
  * cannot be opened. */
 void follow_log(const struct supd_options *options, const struct conf *conf);
 
-/* Ask for enough descriptors.  Where there are fewer, pipes are left to the walker; then
- * fast spawning goes first, then clients: what supd needs itself is set aside before any
- * is let in. */
+/* Ask for enough descriptors for this configuration, which may be yet to come, and have
+ * pipes and cgroups hold no more than are left.  Where there are fewer, pipes are left to
+ * the walker.  Returns how many are needed then. */
+uint64_t follow_room(const struct limits *limits, const struct conf *conf);
+
+/* And of what is needed first fast spawning goes, then clients: what supd needs itself is
+ * set aside before any is let in. */
 void follow_limits(const struct limits *limits, const struct conf *conf);
 
 /* Another configuration than `old` is in force. */

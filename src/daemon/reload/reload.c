@@ -271,28 +271,28 @@ prepare_apply(struct reloader *reloader, struct reload *reload, struct prepared 
 int
 reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 {
-	struct retired *retired = calloc(1, sizeof(*retired));
+	CLEANUP_FREE struct retired *retired = calloc(1, sizeof(*retired));
 	struct prepared new;
 	const uint64_t id = reloader->recording->facts.conf_id;
 	int before_fd, r;
 
-	if (retired == NULL || reloader->recording->facts.shutting_down) {
-		r = retired == NULL ? ENOMEM : ESHUTDOWN;
-		free(retired);
-		return err_set(err, r, "apply the configuration");
-	}
+	if (retired == NULL || reloader->recording->facts.shutting_down)
+		return err_set(err, retired == NULL ? ENOMEM : ESHUTDOWN,
+		               "apply the configuration");
 	post_finish(reloader->post);
 	struct ledger *before = reloader->recording->ledger;
 	r = before_keep(reloader, reload, id + 1, &before_fd, err);
 	if (r == 0) {
+		/* New sockets are opened next: pipes and cgroups give way. */
+		(void)follow_room(&reloader->limits, reload->conf);
 		r = prepare_apply(reloader, reload, &new, err);
-		if (r < 0)
+		if (r < 0) {
+			(void)follow_room(&reloader->limits, reloader->actors->conf);
 			before_cancel(reloader, id + 1, before_fd);
+		}
 	}
-	if (r < 0) {
-		free(retired);
+	if (r < 0)
 		return r;
-	}
 	/* A guardian that dies from here on leaves the old state, and from the hand-over
 	 * on the new state. */
 	reload_use_ledger(reloader, new.ledger);
@@ -319,6 +319,7 @@ reload_apply(struct reloader *reloader, struct reload *reload, struct err *err)
 	/* The plan borrows from the old one: it goes with the plan at the earliest. */
 	retired->next = reloader->retired;
 	reloader->retired = retired;
+	retired = NULL;
 	/* Have a turn, so that the marked actors move. */
 	post_tick(reloader->post);
 	return 0;

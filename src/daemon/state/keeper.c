@@ -302,10 +302,8 @@ keeper_fetch(struct keeper *keeper, const uint64_t *keys, size_t n, int *ret_fds
 		r = wait_for(keeper, LINK_VAULT, clock_mono_ms() + FETCH_MS, &message,
 		             fds);
 	}
-	if (r == -EAGAIN)
-		return -EBUSY;
 	if (r <= 0)
-		return r == 0 ? -EPIPE : r;
+		return r == 0 ? -EPIPE : r == -EAGAIN ? -EBUSY : r;
 	for (size_t i = 0; i < n; i++)
 		ret_fds[i] =
 		    at < message.n && message.keys[at] == keys[i] ? fds[at++] : -1;
@@ -472,8 +470,7 @@ keeper_notify(struct keeper *keeper, const char *text)
 	int n = snprintf(message.text, sizeof(message.text), "%s", text);
 
 	ASSERT(n >= 0);
-	message.n = (uint32_t)n;
-	if (message.n >= sizeof(message.text))
-		message.n = sizeof(message.text) - 1;
+	message.n =
+	    (size_t)n < sizeof(message.text) ? (uint32_t)n : sizeof(message.text) - 1;
 	(void)tell_walker(keeper, &message);
 }

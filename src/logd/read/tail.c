@@ -54,17 +54,24 @@ is_at(const struct tail *tail, uint32_t entry, uint64_t key)
 	return __atomic_load_n(&tail->entries[entry].key, __ATOMIC_ACQUIRE) == key;
 }
 
+/* How many entries there are; 0 where they are not known. */
+static uint32_t
+count_used(const struct tail *tail)
+{
+	const uint32_t used =
+	    tail->head == NULL ? 0 : __atomic_load_n(&tail->head->used, __ATOMIC_ACQUIRE);
+
+	return used > STATE_STREAMS_MAX ? 0 : used;
+}
+
 /* The entry of a stream, or NULL.  Where it is not known, streams that were named one
  * after the other have entries beside each other: it is looked for as far from the guess
  * as the stream before was from its own, and then further away on both sides. */
 static const struct state_entry *
 find_entry(struct tail *tail, struct tail_stream *stream)
 {
-	if (tail->head == NULL)
-		return NULL;
-	uint32_t used = __atomic_load_n(&tail->head->used, __ATOMIC_ACQUIRE);
-	if (used > STATE_STREAMS_MAX)
-		return NULL;
+	const uint32_t used = count_used(tail);
+
 	for (uint32_t i = 0; i <= used; i++) {
 		const uint32_t aside = i % 2 != 0 ? i / 2 : used - i / 2;
 		const uint32_t at =
@@ -180,11 +187,9 @@ tail_blocked(struct tail *tail, struct tail_stream *stream, uint64_t *ret_lost)
 bool
 tail_is_troubled(const struct tail *tail)
 {
-	uint32_t used = 0;
+	const uint32_t used = count_used(tail);
 
-	if (tail->head != NULL)
-		used = __atomic_load_n(&tail->head->used, __ATOMIC_ACQUIRE);
-	for (uint32_t i = 0; i < used && used <= STATE_STREAMS_MAX; i++)
+	for (uint32_t i = 0; i < used; i++)
 		if (__atomic_load_n(&tail->entries[i].lost, __ATOMIC_RELAXED) != 0 ||
 		    __atomic_load_n(&tail->entries[i].blocked, __ATOMIC_RELAXED) != 0)
 			return true;
