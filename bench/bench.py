@@ -317,7 +317,8 @@ def measure_stop(system):
 
 
 def measure_idle(system, seconds):
-    time.sleep(1)
+    """After a start the walker asks once more, up to two seconds later, whether the guardian lives."""
+    time.sleep(3)
     pids = own_pids(system)
     before = sum(map(switches, pids))
     time.sleep(seconds)
