@@ -37,7 +37,7 @@ static int
 print_tail(uint64_t key)
 {
 	const int pipe_fd = fcntl(5, F_GETFD) >= 0 ? 5 : -1;
-	struct tail_stream stream = {.key = key, .pipe_fd = pipe_fd, .entry = STATE_NONE};
+	struct tail_stream stream = {.key = key, .pipe_fd = pipe_fd};
 	struct tail tail;
 	char text[4096];
 	uint64_t total;

@@ -84,7 +84,7 @@ finds_at_once(uint64_t key, uint32_t guess, uint32_t entry)
 
 START_TEST(each_stream_is_found_whatever_the_guess)
 {
-	const uint32_t guesses[] = {0, 1, STREAMS / 2, STREAMS - 1, STREAMS, STATE_NONE};
+	const uint32_t guesses[] = {0, 1, STREAMS / 2, STREAMS - 1, STREAMS, UINT32_MAX};
 
 	begin();
 	for (size_t k = 0; k < sizeof(guesses) / sizeof(guesses[0]); k++)

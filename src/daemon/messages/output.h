@@ -5,8 +5,8 @@
  * it is in the vault, as is the state of the log process.  The walker keeps both ends of
  * a pipe, so that a writer always has a reader.  The guardian has a single descriptor of
  * each pipe, for the output of processes the write end, so that a start opens nothing; it
- * never reads from a pipe.  Where descriptors are scarce it has none of the pipes for
- * output but those that were used last, and fetches others from the walker.
+ * never reads from a pipe.  Where descriptors are scarce it has as many of the pipes for
+ * output as there is room for, which were used last, and fetches others from the walker.
  */
 #ifndef DAEMON_OUTPUT_H
 #define DAEMON_OUTPUT_H

@@ -31,7 +31,8 @@ struct output_pipe {
 	/* a sum of what the log process was told of it that only a configuration
 	 * changes; 0: it does not know it */
 	uint64_t told;
-	/* when it was used last, of all uses of pipes; 0: since then it was closed */
+	/* the number of its last use among all uses of pipes; 0: it was not used, or was
+	 * closed since */
 	uint64_t used;
 	uint8_t name; /* enum feed_stream or PIPE_INPUT */
 	bool is_writer;

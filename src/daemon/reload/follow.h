@@ -28,8 +28,9 @@ void follow_log(const struct supd_options *options, const struct conf *conf);
  * the walker.  Returns how many are needed then. */
 uint64_t follow_room(const struct limits *limits, const struct conf *conf);
 
-/* And of what is needed first fast spawning goes, then clients: what supd needs itself is
- * set aside before any is let in. */
+/* The same for the configuration in force.  Where even what is needed cannot be had, fast
+ * spawning goes first, then clients: what supd needs itself is set aside before any
+ * client is let in. */
 void follow_limits(const struct limits *limits, const struct conf *conf);
 
 /* Another configuration than `old` is in force. */

@@ -28,7 +28,6 @@
 #include "base/map.h"
 
 #define STATE_STREAMS_MAX 100000
-#define STATE_NONE        UINT32_MAX
 #define STATE_RING_BYTES  2048
 
 enum batch_phase { BATCH_NONE, BATCH_WRITING, BATCH_TAKING, BATCH_DRAINING };
