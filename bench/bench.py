@@ -6,6 +6,7 @@ bench.py --bin DIRECTORY [--rounds N] [-n ACTORS] [--idle S] [--fifo]   (see REA
 """
 import argparse
 import contextlib
+import math
 import mmap
 import os
 import resource
@@ -20,6 +21,7 @@ import time
 
 SLOT = struct.Struct("=QQ")     # pid, CLOCK_MONOTONIC ns of its start
 PATIENCE_S = 60
+LOOK_S = 0.004                  # between two looks at stamps, which have their time in them
 LATENCY_N = 100
 SPIN_US = 20_000_000
 
@@ -52,15 +54,15 @@ class Results:
     def wait(self, since, what):
         """Until each slot has a start after that time; the time of the last one.
 
-        Looks at a slot until it has changed, then at the next: to look at all of them every
-        half a millisecond took a third of a processor from what is measured."""
+        Looks at a slot until it has changed, then at the next, and seldom: what is measured needs
+        both processors, and a look each half a millisecond took 15 % of one."""
         deadline = time.monotonic() + PATIENCE_S
         todo = list(range(self.n))
         while self.missing(todo, since):
             if time.monotonic() > deadline:
                 missing = sum(self[i][1] <= since for i in todo)
                 raise GaveUp(f"{what}: {missing} of {self.n} are missing")
-            time.sleep(0.0005)
+            time.sleep(LOOK_S)
         return max(ns for _, ns in SLOT.iter_unpack(self.map[:]))
 
     def missing(self, todo, since):
@@ -75,7 +77,7 @@ class Results:
         while self[i][1] <= since:
             if time.monotonic() > deadline:
                 raise GaveUp(f"restart of {i}: nothing")
-            time.sleep(0.0002)
+            time.sleep(LOOK_S)
         return self[i][1]
 
 
@@ -276,12 +278,20 @@ def restart_us(system, i):
     return (system.results.wait_one(i, begun) - begun) / 1e3
 
 
+def spread(n, samples):
+    """So many indices below n, from all over, none twice before all were there."""
+    step = int(n * 0.618) or 1
+    while math.gcd(step, n) != 1:
+        step += 1
+    return [k * step % n for k in range(samples)]
+
+
 def latencies(systems, samples):
     """The restarts of each system, µs; they take turns, so that other work meets all alike."""
     times = [[] for _ in systems]
-    for k in range(samples):
-        for system, spent in zip(systems, times):
-            spent.append(restart_us(system, k * 37 % system.n))
+    for turn in zip(*(spread(system.n, samples) for system in systems)):
+        for system, spent, i in zip(systems, times, turn):
+            spent.append(restart_us(system, i))
             time.sleep(0.005)
     return times
 
