@@ -7,13 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static size_t
-min3(size_t a, size_t b, size_t c)
-{
-	size_t ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
+#include "base/bounds.h"
 
 /*
  * How many letters must be inserted, deleted, replaced or swapped with their neighbour
@@ -38,11 +32,11 @@ suggest_distance(const char *a, const char *b)
 		for (size_t j = 1; j <= b_len; j++) {
 			size_t differs = a[i - 1] != b[j - 1];
 
-			row[j] =
-			    min3(above[j] + 1, row[j - 1] + 1, above[j - 1] + differs);
+			row[j] = SMALLER(above[j], row[j - 1]) + 1;
+			row[j] = SMALLER(row[j], above[j - 1] + differs);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-			    a[i - 2] == b[j - 1] && above2[j - 2] + 1 < row[j])
-				row[j] = above2[j - 2] + 1;
+			    a[i - 2] == b[j - 1])
+				row[j] = SMALLER(row[j], above2[j - 2] + 1);
 		}
 	}
 	return rows[a_len % 3][b_len];

@@ -4,6 +4,8 @@
 
 #include "walker/respawn.h"
 
+#include "base/bounds.h"
+
 /* DECISIONS 37. */
 #define LIFE_SHORT_MS 1000
 #define LIFE_GOOD_MS  10000
@@ -28,9 +30,9 @@ respawn_end(struct respawn *respawn, uint64_t now_ms)
 		respawn->delay_ms = 0;
 	if (life_ms >= LIFE_SHORT_MS)
 		return 0;
-	respawn->delay_ms = respawn->delay_ms == 0 ? DELAY_MIN_MS : 2 * respawn->delay_ms;
-	if (respawn->delay_ms > DELAY_MAX_MS)
-		respawn->delay_ms = DELAY_MAX_MS;
+	respawn->delay_ms = respawn->delay_ms == 0
+	                        ? DELAY_MIN_MS
+	                        : SMALLER(2 * respawn->delay_ms, DELAY_MAX_MS);
 	respawn->next_ms += respawn->delay_ms;
 	return respawn->delay_ms;
 }

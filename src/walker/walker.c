@@ -13,6 +13,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/bounds.h"
 #include "base/cleanup.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
@@ -67,14 +68,13 @@ reap(struct walker *walker)
 static bool
 rest(const struct walker *walker, int r, bool all_reaped)
 {
-	uint64_t until_ms = watchdog_deadline_ms(&walker->watchdog);
+	uint64_t until_ms =
+	    SMALLER(watchdog_deadline_ms(&walker->watchdog), guardian_trial_ms(walker));
 	struct pollfd fds[2] = {{.fd = walker->signal_fd, .events = POLLIN},
 	                        {.fd = walker->handing.link_fd, .events = POLLIN}};
 
 	if (walker->guardian == 0 && walker->respawn.next_ms < until_ms)
 		until_ms = walker->respawn.next_ms;
-	if (guardian_trial_ms(walker) < until_ms)
-		until_ms = guardian_trial_ms(walker);
 	if (r == -EAGAIN)
 		fds[1].events |= POLLOUT;
 	else if (r < 0 && r != -EPIPE)

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bounds.h"
+
 /* The first chunk has so many bytes; each further one is as large as all before it, up to
  * the second number.  Memory of large ones comes zeroed from the kernel. */
 #define CHUNK_BYTES_MIN 16384
@@ -40,9 +42,8 @@ arena_done(struct arena *arena)
 static struct arena_chunk *
 add_chunk(struct arena *arena, size_t bytes)
 {
-	size_t cap = arena->used < CHUNK_BYTES_MIN ? CHUNK_BYTES_MIN : arena->used;
+	size_t cap = SMALLER(LARGER(arena->used, CHUNK_BYTES_MIN), CHUNK_BYTES_MAX);
 
-	cap = cap > CHUNK_BYTES_MAX ? CHUNK_BYTES_MAX : cap;
 	cap = bytes > cap / 4 ? bytes : cap;
 	struct arena_chunk *chunk = calloc(1, sizeof(*chunk) + cap);
 	if (chunk == NULL)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/bounds.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "conf/read/keys.h"
@@ -35,8 +36,7 @@ grow_delay(const struct backoff_spec *backoff, uint64_t delay)
 
 	if (delay > UINT64_MAX / backoff->factor_milli)
 		return max;
-	delay = delay * backoff->factor_milli / 1000;
-	return delay < max ? delay : max;
+	return SMALLER(delay * backoff->factor_milli / 1000, max);
 }
 
 /*
@@ -61,7 +61,7 @@ span_of_failures(const struct backoff_spec *backoff, uint32_t restarts)
 		sum_ms += delay / 1000;
 		delay = next;
 	}
-	return sum_ms < DURATION_MS_MAX ? sum_ms : DURATION_MS_MAX;
+	return SMALLER(sum_ms, DURATION_MS_MAX);
 }
 
 /* "1s + 2s + 4s + 8s + 16s" */
@@ -146,9 +146,7 @@ check_products(const struct lint *lint, uint64_t *products)
 		if (actor->spec->core.kind == NODE_WORKER ||
 		    actor->spec->core.policy.intensity.unlimited)
 			continue;
-		products[i] = above * (restarts > 0 ? restarts : 1);
-		if (products[i] > SPEC_INTENSITY_MAX)
-			products[i] = SPEC_INTENSITY_MAX;
+		products[i] = SMALLER(above * LARGER(restarts, 1), SPEC_INTENSITY_MAX);
 		if (products[i] <= PRODUCT_MAX || above <= 1 || above > PRODUCT_MAX)
 			continue;
 		lint_warn(

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bounds.h"
 #include "ctl/page/page.h"
 
 static bool
@@ -76,9 +77,8 @@ void
 page_move(struct page *page, int64_t by)
 {
 	const int64_t last = (int64_t)page->n_shown - 1;
-	int64_t to = (int64_t)page->cursor + by;
+	const int64_t to = SMALLER((int64_t)page->cursor + by, last);
 
-	to = to > last ? last : to;
 	page->cursor = to > 0 ? (size_t)to : 0;
 	const struct row *row = page_chosen(page);
 	if (row != NULL)

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/assert.h"
+#include "base/bounds.h"
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/units.h"
@@ -379,10 +380,8 @@ settle_wait(struct settle *settle)
 			failed = failed || settle->entries[i].has_failed;
 		if (status != 0 || failed || !settle->pending)
 			break;
-		if (settle->in_ms > 2 * PAUSE_MS)
-			settle->in_ms = 2 * PAUSE_MS;
-		if (settle->in_ms < LOOKS_PART * took_ms)
-			settle->in_ms = LOOKS_PART * took_ms;
+		settle->in_ms =
+		    LARGER(SMALLER(settle->in_ms, 2 * PAUSE_MS), LOOKS_PART * took_ms);
 		(void)poll(NULL, 0, (int)settle->in_ms + 1);
 	}
 	return status != 0 ? status : print_failed(settle);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/bounds.h"
 #include "base/cleanup.h"
 
 #define INTERFACE_PREFIX "io.supd.Control."
@@ -133,9 +134,8 @@ next_pause(struct client *client, uint64_t left_ms)
 {
 	int pause_ms = client->pause_ms;
 
-	client->pause_ms = pause_ms == 0 ? CLIENT_PAUSE_MS : pause_ms * 2;
-	if (client->pause_ms > CLIENT_PAUSE_MS_MAX)
-		client->pause_ms = CLIENT_PAUSE_MS_MAX;
+	client->pause_ms =
+	    pause_ms == 0 ? CLIENT_PAUSE_MS : SMALLER(pause_ms * 2, CLIENT_PAUSE_MS_MAX);
 	return (uint64_t)pause_ms < left_ms ? pause_ms : (int)left_ms;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bounds.h"
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "daemon/control/control.h"
@@ -165,11 +166,8 @@ renew(struct seat *seat, bool lost_lock, bool lost_socket)
 static void
 retry(struct seat *seat)
 {
-	seat->retry_seconds *= 2;
-	if (seat->retry_seconds < RETRY_SECONDS_MIN)
-		seat->retry_seconds = RETRY_SECONDS_MIN;
-	if (seat->retry_seconds > RETRY_SECONDS_MAX)
-		seat->retry_seconds = RETRY_SECONDS_MAX;
+	seat->retry_seconds = LARGER(2 * seat->retry_seconds, RETRY_SECONDS_MIN);
+	seat->retry_seconds = SMALLER(seat->retry_seconds, RETRY_SECONDS_MAX);
 	timer_begin(seat->supd->loop, &seat->timer, seat->retry_seconds);
 }
 

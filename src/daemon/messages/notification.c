@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/bounds.h"
 #include "base/units.h"
 #include "daemon/messages/messages.h"
 #include "daemon/state/log.h"
@@ -40,11 +41,9 @@ take_status(struct recording *recording, struct actor *actor,
 
 	if (text == NULL)
 		return;
-	if (len > ACTOR_STATUS_MAX)
-		len = ACTOR_STATUS_MAX;
 	free(actor->status);
 	/* Without memory the status is unknown, nothing worse. */
-	actor->status = len == 0 ? NULL : strndup(text, len);
+	actor->status = len == 0 ? NULL : strndup(text, SMALLER(len, ACTOR_STATUS_MAX));
 	ledger_set_status(recording->ledger, actor->ref.slot,
 	                  actor->status != NULL ? actor->status : "");
 }

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/bounds.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/state/log.h"
 #include "daemon/state/post.h"
@@ -168,16 +169,12 @@ static void
 prepare(struct procs *procs)
 {
 	struct births *births = &procs->births;
-	uint32_t n = births->cap - births->first;
+	const uint32_t n = SMALLER(births->cap - births->first, births->n_waiting);
 
 	if (births->n_prepared > 0 || births->n_waiting < 2)
 		return;
-	if (n > births->n_waiting)
-		n = births->n_waiting;
-	if (n > BIRTHS_PREPARED_MAX)
-		n = BIRTHS_PREPARED_MAX;
-	births->n_prepared = n;
-	births->ways->prepare(procs, births->waiting + births->first, n);
+	births->n_prepared = SMALLER(n, BIRTHS_PREPARED_MAX);
+	births->ways->prepare(procs, births->waiting + births->first, births->n_prepared);
 }
 
 /* Start what waits, as far as there are places. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/bounds.h"
 #include "daemon/messages/messages.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs.h"
@@ -89,12 +90,9 @@ size_core(struct reloader *reloader, const struct conf *conf, uint32_t n_added,
 		core_size(reloader->engine->core, &used);
 		core_room(reloader->engine->core, &room);
 		/* Count the nodes in use, not the capacity. */
-		size.nodes = used.nodes - room.nodes + n_added;
-		if (size.nodes < used.nodes)
-			size.nodes = used.nodes;
-		size.watches += used.watches - room.watches;
-		if (size.watches < used.watches)
-			size.watches = used.watches;
+		size.nodes = LARGER(used.nodes - room.nodes + n_added, used.nodes);
+		size.watches =
+		    LARGER(used.watches - room.watches + size.watches, used.watches);
 		/* Twice: an updated node takes its new part before the old one is let go.
 		 */
 		bytes = 2 * bytes + (used.pool_bytes - room.pool_bytes) +

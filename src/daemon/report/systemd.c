@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bounds.h"
 #include "base/units.h"
 #include "daemon/report/report.h"
 #include "daemon/state/actors.h"
@@ -115,11 +116,10 @@ static void
 ask_for_time(const struct reporter *reporter, const char *first, uint64_t until_ms)
 {
 	const uint64_t now_ms = clock_mono_ms();
-	uint64_t more_ms = until_ms > now_ms ? until_ms - now_ms : 0;
+	const uint64_t more_ms =
+	    until_ms > now_ms ? SMALLER(until_ms - now_ms, STOPPING_MORE_MS) : 0;
 	char text[TEXT_MAX];
 
-	if (more_ms > STOPPING_MORE_MS)
-		more_ms = STOPPING_MORE_MS;
 	(void)snprintf(text, sizeof(text), "%sEXTEND_TIMEOUT_USEC=%llu", first,
 	               (unsigned long long)more_ms * 1000);
 	say(reporter, text);

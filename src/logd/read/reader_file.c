@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/bounds.h"
 #include "base/sum.h"
 #include "logd/read/reader.h"
 #include "logd/read/reader_owner.h"
@@ -133,7 +134,8 @@ reader_file_done(struct reader_file *file)
 static int
 make_room(struct reader_file *file)
 {
-	size_t cap = file->cap == 0 ? CHUNK : 2 * file->cap;
+	const size_t cap =
+	    file->cap == 0 ? CHUNK : SMALLER(2 * file->cap, READER_LINE_MAX);
 
 	if (file->start > 0) {
 		memmove(file->data, file->data + file->start, file->len - file->start);
@@ -142,8 +144,6 @@ make_room(struct reader_file *file)
 	}
 	if (file->len < file->cap)
 		return 0;
-	if (cap > READER_LINE_MAX)
-		cap = READER_LINE_MAX;
 	if (cap == file->cap)
 		return -EMSGSIZE;
 	char *data = realloc(file->data, cap);

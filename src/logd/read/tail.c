@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/bounds.h"
 #include "base/cleanup.h"
 #include "logd/write/batch.h"
 #include "logd/write/state.h"
@@ -246,9 +247,8 @@ tail_read(struct tail *tail, struct tail_stream *stream, char *buf, size_t size,
 	for (unsigned int i = 0; i < TRIES && entry != NULL; i++) {
 		uint32_t turns = __atomic_load_n(&entry->turns, __ATOMIC_ACQUIRE);
 		total = __atomic_load_n(&entry->total, __ATOMIC_RELAXED);
-		taken = total > begun + STATE_RING_BYTES ? STATE_RING_BYTES : 0;
-		if (taken == 0 && total > begun)
-			taken = (size_t)(total - begun);
+		taken =
+		    total > begun ? (size_t)SMALLER(total - begun, STATE_RING_BYTES) : 0;
 		if (taken > 0)
 			taken = get_ring(tail, stream->entry, total, both, taken);
 		waiting = count_waiting(stream);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/bounds.h"
 #include "logd/write/logd_private.h"
 #include "os/self/clock.h"
 
@@ -41,13 +42,11 @@ trouble_leave(struct logd *logd, struct sink *sink)
 void
 trouble_begin(struct logd *logd, struct sink *sink, int error)
 {
-	uint32_t pause_ms = sink->pause_ms * 2;
+	uint32_t pause_ms = SMALLER(sink->pause_ms * 2, PAUSE_MAX_MS);
 
 	ASSERT(error > 0);
 	if (pause_ms < PAUSE_MIN_MS || sink->error == 0)
 		pause_ms = PAUSE_MIN_MS;
-	if (pause_ms > PAUSE_MAX_MS)
-		pause_ms = PAUSE_MAX_MS;
 	if (error == EAGAIN)
 		pause_ms = PAUSE_FULL_MS;
 	sink->pause_ms = pause_ms;

@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/assert.h"
+#include "base/bounds.h"
 #include "base/cleanup.h"
 #include "os/cgroup/cgroup_tree.h"
 #include "os/self/fd.h"
@@ -462,9 +464,8 @@ cgroup_root_next(struct cgroup_root *root, uint64_t *ret_tokens, size_t max)
 {
 	struct epoll_event events[64];
 
-	if (max > 64)
-		max = 64;
-	int n = epoll_wait(root->watch_fd, events, (int)max, 0);
+	int n =
+	    epoll_wait(root->watch_fd, events, (int)SMALLER(max, ARRAY_SIZE(events)), 0);
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
 	for (int i = 0; i < n; i++)
