@@ -202,7 +202,7 @@ take_listed(int fd, proc_take_child *take, void *arg)
 			if (isdigit((unsigned char)buf[i])) {
 				pid = pid * 10 + (buf[i] - '0');
 			} else if (pid > 0) {
-				r = take(arg, pid);
+				r = take(pid, arg);
 				pid = 0;
 			}
 		}

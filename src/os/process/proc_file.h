@@ -33,7 +33,7 @@ struct proc_stat {
 };
 
 /* Take in one child; what is not 0 ends the listing, and is returned. */
-typedef int proc_take_child(void *arg, pid_t child);
+typedef int proc_take_child(pid_t child, void *arg);
 
 int proc_stat_read(pid_t pid, struct proc_stat *ret);
 int proc_stat_direct(pid_t pid, struct proc_stat *ret);

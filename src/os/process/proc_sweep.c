@@ -106,7 +106,7 @@ proc_sweep_include_left(struct proc_sweep *sweep, const pid_t *left, size_t n)
 }
 
 static int
-add_pid(void *arg, pid_t pid)
+add_pid(pid_t pid, void *arg)
 {
 	struct proc_sweep *sweep = arg;
 
@@ -131,7 +131,7 @@ add_children_by_parent(struct proc_sweep *sweep, pid_t pid)
 		pid_t other = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (other > 0 && proc_stat_read(other, &line) == 0 && line.parent == pid)
-			r = add_pid(sweep, other);
+			r = add_pid(other, sweep);
 	}
 	return r;
 }

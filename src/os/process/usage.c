@@ -53,22 +53,15 @@ add_descriptors(struct look *look, pid_t pid)
 		look->usage.descriptors += entry->d_name[0] != '.';
 }
 
-/* Append a child to those that are looked at, while there is room. */
+/* Append a process to those that are looked at, while there is room. */
 static int
-add_child(void *arg, pid_t pid)
+add_pid(pid_t pid, void *arg)
 {
 	struct look *look = arg;
 
 	if (look->n < USAGE_PROCESSES_MAX)
 		look->pids[look->n++] = pid;
 	return 0;
-}
-
-/* The same of a cgroup: it has no more. */
-static int
-add_member(pid_t pid, void *arg)
-{
-	return add_child(arg, pid);
 }
 
 /* Add each process that is found, and its descendants. */
@@ -83,7 +76,7 @@ look_at_all(struct look *look)
 		add_stat(look, &stat);
 		look->usage.processes++;
 		add_descriptors(look, look->pids[i]);
-		(void)proc_children(look->pids[i], stat.threads, add_child, look);
+		(void)proc_children(look->pids[i], stat.threads, add_pid, look);
 	}
 }
 
@@ -112,7 +105,7 @@ look_into_cgroup(struct look *look, const struct containment *c,
 	    c->is_limited && cgroup_leaf_number(root, leaf.text, "memory.current", NULL,
 	                                        &usage->memory_bytes) == 0;
 
-	(void)cgroup_leaf_each(root, leaf.text, add_member, look);
+	(void)cgroup_leaf_each(root, leaf.text, add_pid, look);
 	for (uint32_t i = 0; i < look->n; i++)
 		add_resident(look, look->pids[i], has_memory);
 	(void)cgroup_leaf_number(root, leaf.text, "cpu.stat", "usage_usec",
