@@ -101,9 +101,8 @@ path_in_mount(char *line, const char *name, char ret_path[CGROUP_PATH_MAX])
 		return false;
 	if (name != NULL)
 		rest = below(name, root);
-	if (rest == NULL)
-		return false;
-	return snprintf(ret_path, CGROUP_PATH_MAX, "%s%s", point, rest) < CGROUP_PATH_MAX;
+	return rest != NULL &&
+	       snprintf(ret_path, CGROUP_PATH_MAX, "%s%s", point, rest) < CGROUP_PATH_MAX;
 }
 
 static int

@@ -261,9 +261,7 @@ fd_watch_directory(const char *path, struct err *err)
 {
 	int fd = fd_raise(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 
-	if (fd >= 0)
-		return fd;
-	return err_set(err, errno, "watch %s", path);
+	return fd < 0 ? err_set(err, errno, "watch %s", path) : fd;
 }
 
 /*

@@ -29,10 +29,9 @@ sock_is_left(const char *path)
 {
 	struct stat st;
 
-	if (lstat(path, &st) < 0)
-		return false;
-	return (S_ISSOCK(st.st_mode) && !sock_unix_is_live(path)) ||
-	       (S_ISFIFO(st.st_mode) && !fifo_has_reader(path));
+	return lstat(path, &st) == 0 &&
+	       ((S_ISSOCK(st.st_mode) && !sock_unix_is_live(path)) ||
+	        (S_ISFIFO(st.st_mode) && !fifo_has_reader(path)));
 }
 
 /* A new fifo has this mode until it is open: another one in its place has not. */

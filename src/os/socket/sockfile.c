@@ -112,9 +112,9 @@ sockfile_adjust(int file, mode_t mode, uid_t uid, gid_t gid)
 	char self[32];
 
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
-	if (fchownat(file, "", uid, gid, AT_EMPTY_PATH) < 0 || chmod(self, mode) < 0)
-		return -errno;
-	return 0;
+	return fchownat(file, "", uid, gid, AT_EMPTY_PATH) < 0 || chmod(self, mode) < 0
+	           ? -errno
+	           : 0;
 }
 
 /*
