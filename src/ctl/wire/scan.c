@@ -112,6 +112,17 @@ take_string(struct scan *scan)
 	return (struct span){start, (size_t)(quote - start)};
 }
 
+/* Go on to what follows in an object or array with this end; false: behind the end. */
+static inline bool
+goes_on(struct scan *scan, char end)
+{
+	const char c = peek(scan);
+
+	if (c == end || c == ',')
+		scan->p++;
+	return c != end;
+}
+
 /* Enter an object; scan_member() goes through it. */
 void
 scan_object(struct scan *scan)
@@ -124,14 +135,8 @@ scan_object(struct scan *scan)
 bool
 scan_member(struct scan *scan, struct span *ret_name)
 {
-	char c = peek(scan);
-
-	if (c == '}') {
-		scan->p++;
+	if (!goes_on(scan, '}'))
 		return false;
-	}
-	if (c == ',')
-		scan->p++;
 	(void)peek(scan);
 	*ret_name = take_string(scan);
 	return expect(scan, ':');
@@ -148,15 +153,7 @@ scan_array(struct scan *scan)
 bool
 scan_element(struct scan *scan)
 {
-	char c = peek(scan);
-
-	if (c == ']') {
-		scan->p++;
-		return false;
-	}
-	if (c == ',')
-		scan->p++;
-	return peek(scan) != '\0';
+	return goes_on(scan, ']') && peek(scan) != '\0';
 }
 
 /* A string without its quotes, escapes as they are (span_decode()); none for null. */
