@@ -91,9 +91,8 @@ look(struct page *page)
 static int
 wait_and_take(struct page *page, uint64_t until_ms)
 {
-	const uint64_t now_ms = client_now_ms();
 	struct pollfd fds[] = {
-	    {.fd = now_ms >= page->pane.read_ms ? page->pane.rerun.fd : -1,
+	    {.fd = client_now_ms() >= page->pane.read_ms ? page->pane.rerun.fd : -1,
 	     .events = POLLIN},
 	    {.fd = page->act.fd, .events = POLLIN},
 	};

@@ -110,9 +110,7 @@ say_others(const struct phrase *phrase)
 static bool
 say_limits(const struct phrase *phrase)
 {
-	int64_t limit = phrase_number(phrase->event, "limit");
-
-	if (limit < 0)
+	if (phrase_number(phrase->event, "limit") < 0)
 		strbuf_adds(phrase->sb, " counted");
 	else
 		report_say(phrase->sb,

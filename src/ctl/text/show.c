@@ -28,9 +28,7 @@ collect(void *user, const struct actor_view *actor)
 void
 show_label(struct out *out, const char *label)
 {
-	size_t len = strlen(label);
-
-	for (size_t i = len; i < LABEL_WIDTH; i++)
+	for (size_t i = strlen(label); i < LABEL_WIDTH; i++)
 		strbuf_addc(&out->buf, ' ');
 	print_colour(out, COLOUR_DIM, label);
 	strbuf_adds(&out->buf, "  ");

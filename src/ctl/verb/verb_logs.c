@@ -248,9 +248,9 @@ drop_name(struct log_stream *stream, const struct reply *reply)
 static bool
 goes_on(struct log_stream *stream, const struct reply *reply)
 {
-	if (span_is(reply->error, "io.supd.Control.SlowConsumer"))
-		return stream->progress;
-	return drop_name(stream, reply);
+	return span_is(reply->error, "io.supd.Control.SlowConsumer")
+	           ? stream->progress
+	           : drop_name(stream, reply);
 }
 
 /* One call, to its end: 0 and *again, or the exit status. */

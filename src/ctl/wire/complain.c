@@ -203,10 +203,9 @@ say_start_failed(const struct ctl *ctl, const char *name, const json_t *paramete
 {
 	const char *cause = text_of(json_object_get(parameters, "cause"), "text");
 
-	if (say_rolled_back(ctl, name, cause[0] != '\0' ? cause : "failed", parameters))
-		return;
-	complain(ctl, name, "%s ('supctl explain %s' has the story)",
-	         cause[0] != '\0' ? cause : "failed", name);
+	if (!say_rolled_back(ctl, name, cause[0] != '\0' ? cause : "failed", parameters))
+		complain(ctl, name, "%s ('supctl explain %s' has the story)",
+		         cause[0] != '\0' ? cause : "failed", name);
 }
 
 static void
@@ -214,10 +213,9 @@ say_timeout(const struct ctl *ctl, const char *name, const json_t *parameters)
 {
 	const char *state = text_of(parameters, "state");
 
-	if (say_rolled_back(ctl, name, "was not ready in time", parameters))
-		return;
-	complain(ctl, name, "timed out%s%s (supd goes on)",
-	         state[0] != '\0' ? " while it is " : "", state);
+	if (!say_rolled_back(ctl, name, "was not ready in time", parameters))
+		complain(ctl, name, "timed out%s%s (supd goes on)",
+		         state[0] != '\0' ? " while it is " : "", state);
 }
 
 static void
