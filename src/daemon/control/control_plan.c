@@ -57,7 +57,7 @@ reply_taken_back(struct conn *conn, const struct trial_result *result)
 static void
 forget_trial(struct conn *conn)
 {
-	trial_forget(conn->control->uses.trial);
+	trial_await(conn->control->uses.trial, NULL, NULL);
 }
 
 static void

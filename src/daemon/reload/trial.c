@@ -168,7 +168,7 @@ finish_trial(struct trial *trial, const struct trial_result *result)
 	trial->refs = NULL;
 	trial->n = trial->next = 0;
 	trial->has_failed = false;
-	trial_forget(trial);
+	trial_await(trial, NULL, NULL);
 	if (on_end != NULL)
 		on_end(user, result);
 }
@@ -351,20 +351,12 @@ trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool ends_e
 	return r;
 }
 
-/* Have its end told. */
+/* Have its end told; NULL: no more, as the owner of the callback is gone. */
 void
 trial_await(struct trial *trial, trial_fn *on_end, void *user)
 {
 	trial->on_end = on_end;
 	trial->user = user;
-}
-
-/* Drop the callback: its owner is gone. */
-void
-trial_forget(struct trial *trial)
-{
-	trial->on_end = NULL;
-	trial->user = NULL;
 }
 
 /* Go on with one that a guardian before us has begun. */

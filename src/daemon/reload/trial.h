@@ -51,7 +51,6 @@ int trial_apply(struct trial *trial, struct reload *reload, uint64_t ms, bool en
                 struct err *err);
 void trial_on_failure(struct trial *trial, struct ref ref, const struct cause *cause);
 void trial_await(struct trial *trial, trial_fn *on_end, void *user);
-void trial_forget(struct trial *trial);
 void trial_adopt(struct trial *trial);
 void trial_on_turn(struct trial *trial);
 
