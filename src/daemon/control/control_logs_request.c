@@ -315,9 +315,8 @@ is_own_log(const struct request *request, const char *name)
 
 	if (strcmp(name, OWN_LOG) == 0)
 		return true;
-	if (strcmp(name, "supd") != 0)
-		return false;
-	return resolve_name(request->uses->reporter, name, &list, &candidates) == -ENOENT;
+	return strcmp(name, "supd") == 0 &&
+	       resolve_name(request->uses->reporter, name, &list, &candidates) == -ENOENT;
 }
 
 /* supd's own log, where it is a file; false: an error was replied. */

@@ -196,9 +196,9 @@ say_limit(struct strbuf *sb, const struct reporter *reporter, const struct facts
 {
 	struct ref ref;
 	const struct conf_actor *supervisor = supervisor_of(reporter, facts->path, &ref);
-	const char *limit = decision_reason_names[DECIDED_LIMIT];
 
-	if (supervisor == NULL || strcmp(facts->reason, limit) != 0 ||
+	if (supervisor == NULL ||
+	    strcmp(facts->reason, decision_reason_names[DECIDED_LIMIT]) != 0 ||
 	    !supervisor->spec->core.policy.limit.on)
 		return;
 	strbuf_addf(sb, "The limit of each child of %s is %u restart%s",

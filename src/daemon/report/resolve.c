@@ -51,9 +51,9 @@ append(struct ref_list *list, struct ref ref)
 
 	if (map_get(&list->slots, ref.slot, &index))
 		return 0;
-	if (map_put(&list->slots, ref.slot, (uint32_t)list->n) < 0)
-		return -ENOMEM;
-	return append_new(list, ref);
+	return map_put(&list->slots, ref.slot, (uint32_t)list->n) < 0
+	           ? -ENOMEM
+	           : append_new(list, ref);
 }
 
 static struct ref

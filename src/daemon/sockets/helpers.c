@@ -70,9 +70,7 @@ lose(struct channel *channel)
 static void
 watch_channel(struct channel *channel)
 {
-	struct ev_loop *loop = channel->helpers->sockets->loop;
-
-	io_begin(loop, &channel->io, channel->fd,
+	io_begin(channel->helpers->sockets->loop, &channel->io, channel->fd,
 	         channel->is_full ? EV_READ | EV_WRITE : EV_READ);
 }
 

@@ -103,9 +103,9 @@ find_old(const struct mailboxes *old, const struct mailbox *wanted)
 {
 	uint32_t i;
 
-	if (old == NULL || !map_get(&old->by_key, wanted->key, &i) || old->at[i].fd < 0)
-		return NULL;
-	return &old->at[i];
+	return old != NULL && map_get(&old->by_key, wanted->key, &i) && old->at[i].fd >= 0
+	           ? &old->at[i]
+	           : NULL;
 }
 
 /* True if the configuration before had this socket, and could not open it either. */

@@ -65,9 +65,7 @@ open_file(const char *path, struct err *err)
 {
 	(void)fd_mkdir_parents(path, 0755);
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0640);
-	if (fd < 0)
-		return err_set(err, errno, "log to %s", path);
-	return fd_raise(fd);
+	return fd < 0 ? err_set(err, errno, "log to %s", path) : fd_raise(fd);
 }
 
 /* Remember whether what the lines go to now is a plain file, and its size. */

@@ -58,9 +58,9 @@ proc_by_pid(const struct proctable *table, pid_t pid)
 {
 	uint32_t slot;
 
-	if (!map_get(&table->by_pid, (uint64_t)pid, &slot) || (slot & PROCS_TASK) != 0)
-		return NULL;
-	return &table->at[slot];
+	return map_get(&table->by_pid, (uint64_t)pid, &slot) && (slot & PROCS_TASK) == 0
+	           ? &table->at[slot]
+	           : NULL;
 }
 
 bool
