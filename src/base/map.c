@@ -55,9 +55,8 @@ distance(const struct map *map, size_t from, size_t to)
 static bool
 same(const struct map_entry *entry, uint32_t mark, uint64_t key, const char *name)
 {
-	if (entry->mark != mark)
-		return false;
-	return name == NULL ? entry->key == key : strcmp(entry->name, name) == 0;
+	return entry->mark == mark &&
+	       (name == NULL ? entry->key == key : strcmp(entry->name, name) == 0);
 }
 
 /* Where the key is, or the free place where it belongs. */
