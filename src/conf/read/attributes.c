@@ -119,8 +119,7 @@ read_io_priority(struct reader *reader, const struct yaml *node, void *target,
 	};
 	struct attributes *attributes = attributes_of(target);
 	const struct yaml *level = node_get(node, "level");
-	const struct yaml *name = node_get(node, "class");
-	int word = read_value(&schema_io_class, name).word;
+	int word = read_value(&schema_io_class, node_get(node, "class")).word;
 	int number = IO_LEVEL;
 
 	ASSERT(word >= 0);

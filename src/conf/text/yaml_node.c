@@ -46,10 +46,9 @@ node_key(const struct yaml *map, const char *key)
 bool
 node_is_empty(const struct yaml *node)
 {
-	if (node->type != NODE_TEXT || !node->plain)
-		return false;
-	return node->text[0] == '\0' || strcmp(node->text, "~") == 0 ||
-	       strcmp(node->text, "null") == 0;
+	return node->type == NODE_TEXT && node->plain &&
+	       (node->text[0] == '\0' || strcmp(node->text, "~") == 0 ||
+	        strcmp(node->text, "null") == 0);
 }
 
 /* True if an actor of this name was written beside an empty `children`, not indented

@@ -118,10 +118,8 @@ is_misspelt(const struct yaml *map, const char *key)
 static void
 check_kind(struct builder *builder, const struct child *child, const struct trail *trail)
 {
-	const struct yaml *command = node_get(child->map, "command");
-	const struct yaml *children = node_get(child->map, "children");
-
-	if (command != NULL || children != NULL)
+	if (node_get(child->map, "command") != NULL ||
+	    node_get(child->map, "children") != NULL)
 		return;
 	/* A template that is not there, or a typing error, was reported already. */
 	if (child->is_broken || is_misspelt(child->map, "command") ||
