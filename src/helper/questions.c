@@ -67,12 +67,11 @@ take(struct open_question *open)
 {
 	const struct probe *probe = &open->probe;
 
-	if (open->result.answer != PROBE_GOES_ON) {
+	if (open->result.answer != PROBE_GOES_ON)
 		answer(open);
-		return;
-	}
-	io_begin(open->loop, &open->io, probe->fd,
-	         probe->wants == PROBE_WANTS_READ ? EV_READ : EV_WRITE);
+	else
+		io_begin(open->loop, &open->io, probe->fd,
+		         probe->wants == PROBE_WANTS_READ ? EV_READ : EV_WRITE);
 }
 
 /* A queue that is full (EAGAIN) is not served (DECISIONS 56). */
