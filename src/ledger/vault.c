@@ -31,9 +31,8 @@ map(struct vault *vault, size_t max, struct err *err)
 	*vault = (struct vault){.mask = SIZE_MIN - 1, .max = max};
 	vault->slots = mmap(NULL, 2 * size * sizeof(*vault->slots),
 	                    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (vault->slots != MAP_FAILED)
-		return 0;
-	return err_set(err, errno, "memory for the vault");
+	return vault->slots == MAP_FAILED ? err_set(err, errno, "memory for the vault")
+	                                  : 0;
 }
 
 /*
