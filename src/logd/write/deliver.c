@@ -57,10 +57,9 @@ begin_piece(struct delivery *delivery, const struct piece *piece)
 {
 	const struct sink *sink = piece->stream->sink;
 
-	if (piece->is_begun)
-		return 0;
-	return batch_begin(&delivery->batch, sink->path, sink->device, sink->inode,
-	                   piece->base);
+	return piece->is_begun ? 0
+	                       : batch_begin(&delivery->batch, sink->path, sink->device,
+	                                     sink->inode, piece->base);
 }
 
 /*

@@ -175,9 +175,9 @@ match_tell(struct logd *logd, struct stream *stream)
 	if (feed_send(logd->feed, &message, -1) == -EAGAIN) {
 		logd->match_owed = true;
 		logd_watch_feed(logd);
-		return;
+	} else {
+		stream->match_owed = false;
 	}
-	stream->match_owed = false;
 }
 
 /* The feed takes messages again. */
