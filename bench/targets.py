@@ -264,9 +264,8 @@ class Targets(Bench):
         for n in (5000, MANY, 19000):
             size = self.options.many if n == MANY else n
             for kind in KINDS[1:]:
-                print(f"  {kind.name}: {size:,} actors", file=sys.stderr)
-                for system, spent in self.beside(size, 300, (Bare, kind),
-                                                 min(size, self.options.many)):
+                n_bare = min(size, self.options.many)
+                for system, spent in self.beside(size, 300, (Bare, kind), n_bare):
                     self.note(f"latency {n}", system, statistics.median(spent))
 
     def busy(self):
