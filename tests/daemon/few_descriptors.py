@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from containments import cgroup_root
-from harness import INSTRUMENTED, Skip, check, equal, has, main, test
+from harness import INSTRUMENTED, Skip, alive, check, equal, has, main, test
 from varlink import Varlink
 from writers import kill, shell, text_of
 
@@ -236,6 +236,31 @@ def deaf_walker(box):
         os.kill(s.pid, signal.SIGCONT)
     s.event("started", "a0", count=2)
     slay(s, "s0")
+
+
+@test("a pipe that was asked for and is not needed makes room for the next one", timeout=60)
+def foreseen_for_nothing(box):
+    ends = shell("trap 'exit 0' TERM; echo up; while :; do sleep .1; done", restart="transient")
+    limit = 600
+    n = int(0.93 * (limit - SET_ASIDE))
+    s = box.supd({"a": ends, **tree(n - 1)}, before=allow(limit))
+    all_run(s, n)
+    fds = s.descriptors()
+    for name in ("a0", "a1"):
+        # Both ends are seen at once; of the first one no last words are read.
+        ended, killed, guardian = s.actor("a")["pid"], s.actor(name)["pid"], s.guardian()
+        os.kill(guardian, signal.SIGSTOP)
+        os.kill(ended, signal.SIGTERM)
+        s.until(lambda: not alive(ended), "the end of a's process")
+        os.kill(killed, signal.SIGKILL)
+        s.until(lambda: not alive(killed), "the end of the other process")
+        os.kill(guardian, signal.SIGCONT)
+        s.until(lambda: s.actor("a")["state"] == "done", "the end of a")
+        s.until(lambda: s.actor(name)["pid"] not in (None, killed), "the next process")
+        s.ctl_ok("start", "a")
+        all_run(s, n)
+    equal(warnings(s), [], "warnings")
+    check(s.descriptors() <= fds + 8, f"descriptors: {fds}, then {s.descriptors()}")
 
 
 def listening(s):

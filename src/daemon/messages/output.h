@@ -46,6 +46,7 @@ int output_configure(struct output *output);
 int output_open(struct output *output, const struct actor *actor, bool is_task,
                 enum feed_stream name);
 void output_spare(struct output *output, size_t max);
+void output_foresee(const struct output *output, const struct actor *actor);
 void output_prepare(struct output *output, const struct actor *const *actors, size_t n);
 int output_open_input(struct output *output, const char *path, bool for_reader);
 void output_begun(const struct output *output, const struct actor *actor,

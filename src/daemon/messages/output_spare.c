@@ -31,6 +31,19 @@ output_hold(struct output *output, struct output_pipe *pipe)
 	return 0;
 }
 
+/* The process of an actor has ended, and its last words will be read: where the walker
+ * has the pipe they come from, the one for errors, it is asked for it. */
+void
+output_foresee(const struct output *output, const struct actor *actor)
+{
+	const bool out_is_err = actor->conf->process->output.out_is_err;
+	const struct output_pipe *pipe =
+	    output_find(output, actor->path, out_is_err ? FEED_OUTPUT : FEED_STDERR);
+
+	if (pipe != NULL && pipe->stream.pipe_fd < 0)
+		keeper_ask(output->messages->keeper, pipe->stream.key);
+}
+
 /* Does the walker have these pipes?  It may have had no room for what it was told to
  * keep. */
 static void

@@ -20,6 +20,7 @@
 
 #include "daemon/messages/messages.h"
 #include "daemon/messages/notify.h"
+#include "daemon/messages/output.h"
 #include "daemon/processes/processes.h"
 #include "daemon/processes/procs_private.h"
 #include "daemon/processes/tasks_private.h"
@@ -71,6 +72,8 @@ take_child(struct procs *procs, struct proc *proc, const struct reap *reap)
 	procs->zombies[procs->n_zombies++] = proc->child.pidfd;
 	proc->child.pidfd = -1;
 	ends_add(procs, proc, reap);
+	if (procs->cgroups->kept_max == 0 && actor != NULL)
+		output_foresee(procs->room->messages->output, actor);
 	if (procs->cgroups->kept_max == 0 || proc->child.containment.is_limited ||
 	    actor == NULL || actor->conf->process->identity.has_user)
 		procs_reap(procs);

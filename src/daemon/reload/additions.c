@@ -259,7 +259,7 @@ additions_prepare(struct reloader *reloader, const struct conf *conf, struct ref
 
 	if (entry == NULL)
 		return NULL;
-	int r = keeper_has_room(reloader->keeper, keeper_count(conf)) ? 0 : -EMFILE;
+	int r = keeper_has_room(reloader->keeper, follow_count(conf)) ? 0 : -EMFILE;
 	if (r == 0)
 		r = additions_log_make_room(reloader, entry->bytes);
 	struct grown *grown =

@@ -188,6 +188,21 @@ set_control_mode(struct reloader *reloader)
 		log_line(LOG_LEVEL_ERROR, "mode and group: %s", err.text);
 }
 
+uint32_t
+follow_count(const struct conf *conf)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < conf->n_actors; i++) {
+		const struct conf_process *process = conf->actors[i].process;
+
+		/* One pipe where output and errors go the same way. */
+		if (conf->actors[i].argv != NULL)
+			n += 1 + process->readiness.notify + (uint32_t)process->n_sockets;
+	}
+	return n;
+}
+
 void
 follow_conf(struct reloader *reloader, const struct conf *old)
 {

@@ -33,6 +33,10 @@ uint64_t follow_room(const struct limits *limits, const struct conf *conf);
  * client is let in. */
 void follow_limits(const struct limits *limits, const struct conf *conf);
 
+/* How many descriptors the walker keeps for the actors of this configuration, at least.
+ */
+uint32_t follow_count(const struct conf *conf);
+
 /* Another configuration than `old` is in force. */
 void follow_conf(struct reloader *reloader, const struct conf *old);
 

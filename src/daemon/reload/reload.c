@@ -130,8 +130,8 @@ reload_hand_over(struct reloader *reloader)
 static int
 find_room(struct reloader *reloader, const struct conf *conf, struct err *err)
 {
-	const uint32_t needed = keeper_count(conf),
-	               had = keeper_count(reloader->actors->conf);
+	const uint32_t needed = follow_count(conf),
+	               had = follow_count(reloader->actors->conf);
 
 	if (keeper_has_room(reloader->keeper, needed > had ? needed - had : 0))
 		return 0;
@@ -395,7 +395,7 @@ reload_boot(struct reloader *reloader, struct conf *conf, uint64_t seed,
 	if (r < 0)
 		return r;
 	r = name_system(reloader, &tables, err);
-	if (r == 0 && !keeper_has_room(reloader->keeper, keeper_count(conf)))
+	if (r == 0 && !keeper_has_room(reloader->keeper, follow_count(conf)))
 		log_line(
 		    LOG_LEVEL_ERROR,
 		    "so few descriptors may be open that not all sockets and pipes of "

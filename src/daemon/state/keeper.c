@@ -40,8 +40,9 @@ struct keeper {
 	bool is_poked;
 	uint64_t signals; /* bit n-1 */
 	bool is_asked;
-	bool is_owed;     /* it has not answered LINK_FETCH yet */
-	uint64_t beat_ms; /* the last sign of life */
+	bool is_owed;      /* it has not answered LINK_FETCH yet */
+	uint64_t foreseen; /* what keeper_ask() asked for; 0: keeper_fetch() asked */
+	uint64_t beat_ms;  /* the last sign of life */
 	bool is_gone;
 };
 
@@ -286,22 +287,50 @@ wait_for_ack(struct keeper *keeper)
 	                                                                  : 0;
 }
 
-int
-keeper_fetch(struct keeper *keeper, const uint64_t *keys, size_t n, int *ret_fds)
+/* Ask for copies of what is kept under these keys.  0 or -errno. */
+static int
+ask(struct keeper *keeper, const uint64_t *keys, size_t n)
 {
 	struct link_message message = {.kind = LINK_FETCH, .n = (uint32_t)n};
-	int fds[LINK_FDS_MAX];
-	size_t at = 0;
 
 	if (keeper->unsent == NULL || keeper->is_owed)
 		return -EBUSY;
 	memcpy(message.keys, keys, n * sizeof(*keys));
 	int r = link_try(keeper->link_fd, &message, NULL, 0);
-	if (r == 0) {
-		keeper->is_owed = true;
-		r = wait_for(keeper, LINK_VAULT, clock_mono_ms() + FETCH_MS, &message,
-		             fds);
-	}
+	keeper->is_owed = r == 0;
+	return r;
+}
+
+/* Wait for what was asked for; as wait_for(). */
+static int
+wait_for_copies(struct keeper *keeper, struct link_message *ret,
+                int ret_fds[LINK_FDS_MAX])
+{
+	keeper->foreseen = 0;
+	return wait_for(keeper, LINK_VAULT, clock_mono_ms() + FETCH_MS, ret, ret_fds);
+}
+
+void
+keeper_ask(struct keeper *keeper, uint64_t key)
+{
+	if (ask(keeper, &key, 1) == 0)
+		keeper->foreseen = key;
+}
+
+int
+keeper_fetch(struct keeper *keeper, const uint64_t *keys, size_t n, int *ret_fds)
+{
+	const bool is_foreseen = keeper->is_owed && n == 1 && keeper->foreseen == keys[0];
+	struct link_message message;
+	int fds[LINK_FDS_MAX];
+	size_t at = 0;
+
+	if (!is_foreseen && keeper->is_owed && keeper->foreseen != 0 &&
+	    wait_for_copies(keeper, &message, fds) > 0)
+		close_fds(fds, message.n);
+	int r = is_foreseen ? 0 : ask(keeper, keys, n);
+	if (r == 0)
+		r = wait_for_copies(keeper, &message, fds);
 	if (r <= 0)
 		return r == 0 ? -EPIPE : r == -EAGAIN ? -EBUSY : r;
 	for (size_t i = 0; i < n; i++)
@@ -359,21 +388,6 @@ keeper_keep_conf(struct keeper *keeper, const struct conf *conf, uint64_t id,
 		return fd;
 	keeper_keep(keeper, VAULT_KEY(VAULT_CONF, id), fd);
 	return 0;
-}
-
-uint32_t
-keeper_count(const struct conf *conf)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < conf->n_actors; i++) {
-		const struct conf_process *process = conf->actors[i].process;
-
-		/* One pipe where output and errors go the same way. */
-		if (conf->actors[i].argv != NULL)
-			n += 1 + process->readiness.notify + (uint32_t)process->n_sockets;
-	}
-	return n;
 }
 
 bool

@@ -51,10 +51,6 @@ void keeper_beat(struct keeper *keeper);
 /* The same as a callback; its argument is the keeper. */
 void keeper_beat_of(void *keeper);
 
-/* How many descriptors the walker keeps for the actors of this configuration, at least.
- */
-uint32_t keeper_count(const struct conf *conf);
-
 /* True if the walker can keep so many more, and what must be kept in any case.  To be
  * asked before anything is changed that relies on it. */
 bool keeper_has_room(struct keeper *keeper, uint32_t n);
@@ -100,6 +96,9 @@ int keeper_take(struct keeper *keeper, uint64_t key);
  * time, and is not asked again before it has; -EMFILE.
  */
 int keeper_fetch(struct keeper *keeper, const uint64_t *keys, size_t n, int *ret_fds);
+
+/* Ask for what keeper_fetch() will be called for next, so that it waits for less. */
+void keeper_ask(struct keeper *keeper, uint64_t key);
 
 /* It need not be kept any longer. */
 void keeper_release(struct keeper *keeper, uint64_t key);
