@@ -72,7 +72,7 @@ stream_table_find(const struct stream_table *table, uint64_t key)
 struct stream *
 stream_table_next(const struct stream_table *table, const struct stream *last)
 {
-	const uint32_t n = table->state->head->used;
+	const uint32_t n = table->by_entry == NULL ? 0 : table->state->head->used;
 	uint32_t entry = last == NULL ? 0 : last->source.entry + 1;
 
 	while (entry < n && table->by_entry[entry] == NULL)
