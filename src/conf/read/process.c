@@ -40,7 +40,8 @@ read_words(struct reader *reader, const struct yaml *node, const struct trail *t
 			argv[i] = *before;
 		else
 			argv[i] = arena_dup(reader->keep, word);
-		before += before != NULL && *before != NULL;
+		if (before != NULL && *before != NULL)
+			before++;
 	}
 	/* A program without a slash is looked for in PATH. */
 	if (argv[0] != NULL && argv[0][0] != '/' && strchr(argv[0], '/') != NULL)
