@@ -80,8 +80,8 @@ on_connected(void *arg, int error)
 {
 	struct open_question *open = arg;
 
-	open->result = error == 0 ? (struct probe_result){.answer = PROBE_IS_GOOD}
-	                          : probe_failed(error);
+	open->result = error != 0 ? probe_failed(error)
+	                          : (struct probe_result){.answer = PROBE_IS_GOOD};
 	answer(open);
 }
 

@@ -314,8 +314,8 @@ show_all(struct ctl *ctl, const struct shown_collection *selected,
 {
 	struct actor_view actor;
 	uint32_t shown = 0;
-	int status = 0;
 	struct scan scan;
+	int status;
 
 	scan_init(&scan, (struct span){strbuf_str(&selected->text), selected->text.len});
 	while (scan.p < scan.end && actor_read(&scan, &actor)) {

@@ -265,10 +265,10 @@ own_and_listen(int fd, const struct sock_file *file)
 	 * away, whatever others may have put there meanwhile. */
 	if (file->refuses_rights)
 		rights_refuse(fd);
-	if (has_owner)
+	if (has_owner) {
 		at = sockfile_find(fd, place_of(file), !file->is_contested);
-	if (has_owner)
 		r = at < 0 ? at : sockfile_adjust(at, file->mode, file->uid, file->gid);
+	}
 	fd_close(&at);
 	if (r == 0 && file->type != SOCK_DGRAM && listen(fd, file->backlog) < 0)
 		r = -errno;
