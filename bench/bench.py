@@ -23,6 +23,7 @@ SLOT = struct.Struct("=QQ")     # pid, CLOCK_MONOTONIC ns of its start
 PATIENCE_S = 60
 LOOK_S = 0.004                  # between two looks at stamps, which have their time in them
 LATENCY_N = 100
+SETTLED = 10                    # cgroups: the kernel frees hundreds in half a second
 SPIN_US = 20_000_000
 
 
@@ -122,9 +123,22 @@ class System:
                 pass
 
 
+def settle():
+    """Until the kernel no longer frees cgroups that were removed, which takes a processor."""
+    directory, before = cgroup_directory(), math.inf
+    while directory is not None:
+        with open(os.path.join(directory, "cgroup.stat"), encoding="ascii") as text:
+            left = int(dict(line.split() for line in text).get("nr_dying_descendants", 0))
+        if left > before - SETTLED:
+            break
+        before = left
+        time.sleep(0.5)
+
+
 @contextlib.contextmanager
 def prepared(kind, tools, directory, *size):
     """A system in a directory of its own, yet to be started; in the end nothing of it stays."""
+    settle()
     where = tempfile.mkdtemp(dir=directory)
     system = kind(tools, where, *size)
     system.prepare()
