@@ -12,7 +12,7 @@ import sys
 import time
 
 from bench import GaveUp, PATIENCE_S, Supd, SupdLean, find_tools, own_pids, raise_limits
-from bench import prepared, restart_us, scratch
+from bench import prepared, restart_us, scratch, spread
 
 
 def attach(pids, out):
@@ -47,8 +47,8 @@ def count_restarts(system, restarts):
     time.sleep(1)
     out = os.path.join(system.dir, "calls")
     tracer = attach(own_pids(system), out)
-    for k in range(restarts):
-        restart_us(system, k * 37 % system.n)
+    for i in spread(system.n, restarts):
+        restart_us(system, i)
     # What follows a restart, too.
     time.sleep(0.3)
     tracer.send_signal(signal.SIGINT)

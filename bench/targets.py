@@ -241,11 +241,11 @@ class Targets(Bench):
 
     # ---- the groups of rows --------------------------------------------------------------
 
-    def beside(self, n, samples, kinds=KINDS, n_bare=None):
+    def beside(self, n, samples, kinds=KINDS):
         """Restarts of systems that run beside each other: (system, µs of each restart)."""
         with contextlib.ExitStack() as stack:
             systems = [stack.enter_context(self.started(
-                kind, n_bare if n_bare and kind is Bare else n)) for kind in kinds]
+                kind, min(n, self.options.many) if kind is Bare else n)) for kind in kinds]
             if self.options.fifo:
                 go_first()
             yield from zip(systems, latencies(systems, samples))
@@ -264,8 +264,7 @@ class Targets(Bench):
         for n in (5000, MANY, 19000):
             size = self.options.many if n == MANY else n
             for kind in KINDS[1:]:
-                n_bare = min(size, self.options.many)
-                for system, spent in self.beside(size, 300, (Bare, kind), n_bare):
+                for system, spent in self.beside(size, 300, (Bare, kind)):
                     self.note(f"latency {n}", system, statistics.median(spent))
 
     def busy(self):
