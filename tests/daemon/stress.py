@@ -73,6 +73,15 @@ def idle(box):
     s.until(lambda: silent_for(10), "10 s without a context switch", 40)
 
 
+@test("no step of the wall clock wakes the guardian")
+def steps(box):
+    guardian, armed = box.supd({"a": {}}).guardian(), []
+    for fd in os.listdir(f"/proc/{guardian}/fdinfo"):
+        with open(f"/proc/{guardian}/fdinfo/{fd}", encoding="utf8") as info:
+            armed += [line for line in info if line.startswith("it_value")]
+    equal(armed, ["it_value: (0, 0)\n"], "libev's timerfd, disarmed")
+
+
 @test("a thousand actors stop in order within a shutdown", timeout=60)
 def mass_stop(box):
     s = box.supd(sleepers(MANY, shutdown="5s"), stop="parallel")
