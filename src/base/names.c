@@ -33,6 +33,15 @@ names_list_has(const char *words, const char *word)
 	return false;
 }
 
+/* What is behind the last slash of a path, or all of it: a part of it, borrowed. */
+const char *
+names_last(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
 /* The value of a variable in a list of "NAME=value" (NULL is empty); NULL: not there. The
  * name has `len` bytes. */
 const char *

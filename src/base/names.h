@@ -19,6 +19,7 @@
 
 int names_find(const char *const *names, size_t n, const char *name);
 bool names_list_has(const char *words, const char *word);
+const char *names_last(const char *path);
 const char *environ_find(char *const *variables, const char *name, size_t len);
 
 #endif

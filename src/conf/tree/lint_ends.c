@@ -9,15 +9,6 @@
 #include "conf/read/keys.h"
 #include "conf/tree/lint.h"
 
-/* The last part of a path. */
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 static bool
 ends_by_itself(const char *name)
 {
@@ -41,7 +32,7 @@ goes_into_background(char *const *argv)
 	while (len > 0 && strchr(" \t\n;", argv[2][len - 1]) != NULL)
 		len--;
 	return len > 0 && argv[2][len - 1] == '&' &&
-	       names_find(shells, ARRAY_SIZE(shells), base_name(argv[0])) >= 0;
+	       names_find(shells, ARRAY_SIZE(shells), names_last(argv[0])) >= 0;
 }
 
 /* Warn of every permanent actor with a program that is known to end by itself. */
@@ -62,7 +53,7 @@ lint_ends(const struct lint *lint)
 			          "the shell ends when it has started this in the "
 			          "background, and is started again, since the actor "
 			          "is permanent: write it without the `&`");
-		else if (ends_by_itself(base_name(argv[0])))
+		else if (ends_by_itself(names_last(argv[0])))
 			lint_warn(lint, actor, "command",
 			          "`%.200s` ends by itself, and is started again "
 			          "whenever it has, since the actor is permanent: "

@@ -143,8 +143,7 @@ static const struct interpreter {
 static const struct interpreter *
 find_interpreter(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash != NULL ? slash + 1 : path;
+	const char *name = names_last(path);
 	size_t len = strlen(name);
 
 	while (len > 0 && strchr("0123456789.", name[len - 1]) != NULL)
@@ -159,9 +158,7 @@ find_interpreter(const char *path)
 static bool
 is_env(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
-	return strcmp(slash != NULL ? slash + 1 : path, "env") == 0;
+	return strcmp(names_last(path), "env") == 0;
 }
 
 /* Behind the options and variables of env(1). */

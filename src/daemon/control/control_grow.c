@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/names.h"
 #include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/loading.h"
@@ -17,7 +18,6 @@
 #include "daemon/state/actors.h"
 #include "daemon/state/engine.h"
 #include "daemon/state/events.h"
-#include "daemon/state/glob.h"
 #include "daemon/state/keeper.h"
 #include "daemon/state/options.h"
 #include "daemon/state/recording.h"
@@ -51,7 +51,7 @@ static bool
 find_supervisor(struct conn *conn, const char *name, struct ref *ret)
 {
 	const struct control_uses *uses = &conn->control->uses;
-	const char *last = glob_last_name(name);
+	const char *last = names_last(name);
 	struct ref_list *list = &conn->call.list;
 
 	if (last == name) {
@@ -355,14 +355,14 @@ handle_add(struct conn *conn)
 	bool has_command = json_array_size(param_get(conn, "command")) > 0;
 	struct ref parent;
 
-	if (*glob_last_name(name) == '\0')
+	if (*names_last(name) == '\0')
 		reply_invalid_parameter(conn, "name");
 	else if ((use != NULL) == has_command)
 		reply_invalid_parameter(conn, use != NULL ? "command" : "use");
 	else if (use == NULL && json_object_size(param_get(conn, "with")) > 0)
 		reply_invalid_parameter(conn, "with");
 	else if (!grow_refuses(conn, name) && find_supervisor(conn, name, &parent))
-		add_one(conn, parent, glob_last_name(name));
+		add_one(conn, parent, names_last(name));
 }
 
 /* ---- one less --------------------------------------------------------------------- */

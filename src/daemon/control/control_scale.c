@@ -8,12 +8,12 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/names.h"
 #include "daemon/control/handlers.h"
 #include "daemon/reload/additions.h"
 #include "daemon/reload/loading.h"
 #include "daemon/state/actors.h"
 #include "daemon/state/engine.h"
-#include "daemon/state/glob.h"
 #include "daemon/state/post.h"
 
 #define SCALE_MAX WAITERS_MAX
@@ -174,7 +174,7 @@ replicas_find_base(struct conn *conn, const char *name)
 	const struct actor *actor = actors_get(uses->actors, list->at[0]);
 	path = NULL;
 	if (actor != NULL && actor->conf->base != NULL &&
-	    strcmp(glob_last_name(name), actor->conf->base) == 0)
+	    strcmp(names_last(name), actor->conf->base) == 0)
 		path = grow_path(uses, core_parent(uses->engine->core, list->at[0]),
 		                 actor->conf->base);
 	if (path != NULL && conf_has_replicas(uses->actors->conf, path))
@@ -207,7 +207,7 @@ handle_scale(struct conn *conn)
 	}
 	if (token_resumes(conn, reply_scaled, grow_reply_not_added))
 		return;
-	replicas.base = glob_last_name(replicas.path);
+	replicas.base = names_last(replicas.path);
 	CLEANUP_FREE char *above =
 	    strndup(replicas.path, (size_t)(replicas.base - replicas.path) - 1);
 	if (above != NULL)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/names.h"
 #include "daemon/loop/convert_actor.h"
 
 /* ---- lines that go on -------------------------------------------------------------- */
@@ -97,8 +98,7 @@ read_line(FILE *file, bool is_unit, struct strbuf *text)
 void
 convert_unit(FILE *file, const char *path, struct strbuf *out)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash != NULL ? slash + 1 : path;
+	const char *name = names_last(path);
 	struct converted actor;
 
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF(CONVERT_TEXT_MAX);

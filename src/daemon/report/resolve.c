@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/names.h"
 #include "base/suggest.h"
 #include "daemon/report/report.h"
 #include "daemon/state/engine.h"
@@ -89,7 +90,7 @@ is_base_of_path(const struct reporter *reporter, struct ref ref, const char *nam
 	const char *base = actor->conf->base;
 	if (name[0] != '/')
 		path = glob_below_user(path);
-	size_t parent_len = (size_t)(glob_last_name(path) - path);
+	size_t parent_len = (size_t)(names_last(path) - path);
 	return strncmp(path, name, parent_len) == 0 &&
 	       strcmp(name + parent_len, base) == 0;
 }
@@ -97,7 +98,7 @@ is_base_of_path(const struct reporter *reporter, struct ref ref, const char *nam
 static bool
 is_last_name(const struct reporter *reporter, struct ref ref, const char *name)
 {
-	return strcmp(glob_last_name(actors_path(reporter->actors, ref)), name) == 0;
+	return strcmp(names_last(actors_path(reporter->actors, ref)), name) == 0;
 }
 
 static bool
@@ -186,19 +187,18 @@ static void
 suggest_candidates(const struct reporter *reporter, const char *name,
                    struct candidates *ret)
 {
-	struct suggest suggest = {.word = glob_last_name(name)};
+	struct suggest suggest = {.word = names_last(name)};
 
 	CORE_FOREACH (ref, reporter->engine->core, first(reporter)) {
 		const char *path = actors_path(reporter->actors, ref);
 		size_t best = suggest.distance;
 
 		/* Right last name, wrong path: also worth a hint. */
-		suggest_try(&suggest, glob_last_name(path));
+		suggest_try(&suggest, names_last(path));
 		if (suggest.distance < best)
 			ret->n = 0;
 		if (suggest.best != NULL && ret->n < CANDIDATES_MAX &&
-		    suggest_distance(suggest.word, glob_last_name(path)) ==
-		        suggest.distance)
+		    suggest_distance(suggest.word, names_last(path)) == suggest.distance)
 			ret->at[ret->n++] = path;
 	}
 }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/names.h"
+
 /* True if the text has a wildcard in it: a star, '?' or '['.  No name of an actor has
  * one. */
 bool
@@ -20,15 +22,6 @@ const char *
 glob_below_user(const char *path)
 {
 	return strncmp(path, "/user/", 6) == 0 ? path + 6 : path;
-}
-
-/* What is behind the last slash. */
-const char *
-glob_last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
 }
 
 /*
@@ -148,7 +141,7 @@ glob_selects(const char *glob, const char *path)
 bool
 glob_selects_last_name(const char *glob, const char *path)
 {
-	return strchr(glob, '/') == NULL && match(glob, glob_last_name(path), true);
+	return strchr(glob, '/') == NULL && match(glob, names_last(path), true);
 }
 
 /*

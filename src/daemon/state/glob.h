@@ -10,6 +10,5 @@ bool glob_selects(const char *glob, const char *path);
 bool glob_selects_last_name(const char *glob, const char *path);
 bool glob_filters(const char *glob, const char *path);
 const char *glob_below_user(const char *path);
-const char *glob_last_name(const char *path);
 
 #endif

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/names.h"
 #include "logd/write/deliver.h"
 #include "logd/write/format.h"
 #include "logd/write/match.h"
@@ -88,20 +89,11 @@ add_number(struct strbuf *out, const char *name, uint64_t n)
 	strbuf_addc(out, '\n');
 }
 
-/* The last name of the actor's path. */
-static const char *
-identifier(const struct stream *stream)
-{
-	const char *slash = strrchr(stream->actor, '/');
-
-	return slash != NULL ? slash + 1 : stream->actor;
-}
-
 static void
 write_for_journal(struct strbuf *out, const struct stream *stream,
                   const struct letter *letter)
 {
-	const char *name = identifier(stream);
+	const char *name = names_last(stream->actor);
 	const char *source = feed_stream_names[stream->name];
 	/* As actors of the same path have one, too, below another supd. */
 	const char *socket = getenv("SUPD_SOCKET");
@@ -131,7 +123,7 @@ write_for_syslog(struct strbuf *out, const struct stream *stream,
 	(void)localtime_r(&now, &tm);
 	(void)strftime(stamp, sizeof(stamp), "%b %e %H:%M:%S", &tm);
 	strbuf_addf(out, "<%d>%s %s", FACILITY_DAEMON << 3 | letter->priority, stamp,
-	            identifier(stream));
+	            names_last(stream->actor));
 	if (stream->pid > 0)
 		strbuf_addf(out, "[%d]", (int)stream->pid);
 	strbuf_adds(out, ": ");

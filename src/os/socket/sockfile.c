@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/names.h"
 #include "os/self/fd.h"
 #include "os/socket/sock.h"
 
@@ -31,8 +32,7 @@
 static bool
 second_name(const char *path, char ret[PATH_MAX])
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash == NULL ? path : slash + 1;
+	const char *name = names_last(path);
 	int n = snprintf(ret, PATH_MAX, "%.*s.%s.supd", (int)(name - path), path, name);
 
 	return n > 0 && n < PATH_MAX;

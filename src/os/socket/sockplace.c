@@ -15,6 +15,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "os/self/drop.h"
 #include "os/self/fd.h"
 #include "os/self/fsuser.h"
@@ -169,8 +170,7 @@ follow(struct approach *approach, struct err *err)
 int
 sockplace_find(const char *path, struct sockplace *ret, struct err *err)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash == NULL ? path : slash + 1;
+	const char *name = names_last(path);
 	struct approach approach = {.at = -1};
 	int r = -ENAMETOOLONG;
 
