@@ -118,6 +118,17 @@ def test_a_block_does_without_lines_that_cannot_be_had():
         using(tree(Logs=logs), body)
 
 
+def test_lines_that_hang_are_waited_for_once():
+    both = Supd(Status=status_of([actor("/user/a"), actor("/user/b")]), Logs=lambda p, s: [Hang])
+
+    def body(s):
+        result = supctl(s, "status", "a", "b")
+        expect(result, 0)
+        check(result.out.count("(no answer in 3s: ") == 1 and result.out.count("kind") == 2, result)
+        check([c[0] for c in s.calls].count("Logs") == 1, s.calls)
+    using(both, body)
+
+
 def test_supervisors_have_no_lines_in_their_blocks():
     calls = one(tree(), "status", "/user", "-o", "text")
     check([c[0] for c in calls] == ["Status", "Status"], calls)

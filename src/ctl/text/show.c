@@ -322,7 +322,8 @@ show_all(struct ctl *ctl, const struct shown_collection *selected,
 		if (ctl->shown++ > 0)
 			strbuf_addc(&ctl->out.buf, '\n');
 		/* Each is a call more, and supd reads files for it. */
-		if (!span_is(actor.kind, "supervisor") && shown++ < SHOWN_OUTPUTS_MAX)
+		if (!span_is(actor.kind, "supervisor") && !ctl->output_hangs &&
+		    shown++ < SHOWN_OUTPUTS_MAX)
 			status = show_output(ctl, &actor, all);
 		else
 			status = show_actor(ctl, &actor, all);

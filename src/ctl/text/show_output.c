@@ -155,6 +155,7 @@ show_output(struct ctl *ctl, const struct actor_view *actor,
 	if (r == -ETIME && client_now_ms() < deadline_ms) {
 		print_line(&output, (struct span){NULL, 0},
 		           (struct span){LATE, sizeof(LATE) - 1});
+		ctl->output_hangs = true;
 		r = -ECONNRESET;
 	}
 	/* The rest is worth more than these lines. */

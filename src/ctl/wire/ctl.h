@@ -101,6 +101,7 @@ struct ctl {
 	/* of a verb that starts actors: where they are noted, or NULL */
 	struct settle *settle;
 	uint32_t shown;     /* blocks printed: an empty line goes between two */
+	bool output_hangs;  /* last lines did not come: do without those of others */
 	bool array_started; /* the JSON array that is being printed has an element */
 };
 
