@@ -76,9 +76,12 @@ def journal_output(m):
     check(m.run(m.ctl, "logs", "-g", "^sec", "-o", "json", "a").stdout.count("\n") == 1, "a pattern")
     # Each life counts as in status; another supd with an actor of the same path is another.
     m.run(m.ctl, "restart", "a", good=True)
-    lives = [line["SUPD_GENERATION"] for line in map(json.loads, m.run(
-        "journalctl", "-o", "json", "--all", "SUPD_PATH=/user/a").stdout.splitlines()) if line["MESSAGE"] == "first"]
-    check(lives == ["1", "2"], lives)
+
+    def lives():
+        lines = m.run("journalctl", "-o", "json", "--all", "SUPD_PATH=/user/a").stdout.splitlines()
+        return [line["SUPD_GENERATION"] for line in map(json.loads, lines) if line["MESSAGE"] == "first"]
+
+    until(lambda: lives() == ["1", "2"], "the first line of each life")
     m.write("other.yaml", "log: {directory: /run/other.log}\nchildren:\n  a: {output: journal, command: %s}\n" % sh(
         "echo foreign; exec sleep infinity"))
     other = f"{os.path.dirname(m.conf)}/other.yaml"
