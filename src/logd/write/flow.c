@@ -19,9 +19,10 @@ static const uint64_t pause_ns[LOOP_PAUSES] = {250000, 1000000, 4000000};
 /* No pipe is smaller. */
 #define SIZE_LEAST 4096
 
-/* A busy pipe is made so large, for as many streams as memory allows us to. */
-#define LARGE_BYTES (1024 * 1024)
-#define LARGE_MAX   64
+/* A busy pipe is made so large that its writer goes on while a piece is taken out of it;
+ * for as many streams as memory allows us to. */
+#define LARGE_BYTES (2 * BATCH_BYTES)
+#define LARGE_MAX   128
 
 /* Of a file; they do not pass while supd ends. */
 static const int lasting_errors[] = {EROFS,  EACCES, EPERM, ENOTDIR,
