@@ -10,11 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/self/bounded.h"
+#include "os/self/clock.h"
+#include "os/self/pass.h"
 #include "os/socket/sockwork.h"
 #include "tests/lib/check_main.h"
 
@@ -234,6 +237,34 @@ START_TEST(what_is_in_the_way_is_told_and_without_time_nothing_is_tried)
 }
 END_TEST
 
+static void
+answer_with_descriptor(int fd, void *data)
+{
+	ck_assert_int_eq(pass_send(fd, data, 1, &(struct pass_fds){&fd, 1}, 0), 0);
+}
+
+START_TEST(an_answer_without_a_number_for_its_descriptor_is_a_shortage)
+{
+	const struct bounded_task task = {1, answer_with_descriptor, (char[]){'x'}};
+	struct rlimit before, now;
+	int fd, received;
+	char answer;
+
+	int id = bounded_open(&bounded, &task, &fd);
+	ck_assert_int_ge(id, 0);
+	const int lowest = dup(fd);
+	ck_assert_int_eq(close(lowest), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	now = (struct rlimit){(rlim_t)lowest, before.rlim_max};
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &now), 0);
+	int r = bounded_answer(fd, clock_mono_ms() + PATIENCE_MS, &answer, 1, &received);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+	ck_assert_int_eq(r, -EMFILE);
+	ck_assert_int_eq(received, -1);
+	bounded_end(&bounded, id, &fd);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -252,6 +283,8 @@ main(void)
 	    tcase, a_look_sees_the_file_of_a_socket_and_a_connection_whether_it_is_live);
 	tcase_add_test(tcase,
 	               what_is_in_the_way_is_told_and_without_time_nothing_is_tried);
+	tcase_add_test(tcase,
+	               an_answer_without_a_number_for_its_descriptor_is_a_shortage);
 	suite_add_tcase(suite, tcase);
 	return check_run(srunner_create(suite));
 }

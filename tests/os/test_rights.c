@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -99,29 +98,6 @@ START_TEST(a_socket_that_refuses_descriptors_needs_no_second_look)
 }
 END_TEST
 
-START_TEST(a_descriptor_that_finds_no_number_is_a_shortage)
-{
-	struct rlimit before, now;
-	char data[16];
-	int got = -1;
-
-	ck_assert_int_eq(pass_send(ends[1], "c", 1, &(struct pass_fds){&ends[1], 1}, 0),
-	                 0);
-	const int lowest = dup(ends[0]);
-	ck_assert_int_eq(close(lowest), 0);
-	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
-	now = (struct rlimit){(rlim_t)lowest, before.rlim_max};
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &now), 0);
-	ck_assert_int_eq(
-	    pass_receive(ends[0], 0, data, sizeof(data), &(struct pass_fds){&got, 1}),
-	    -EMFILE);
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
-	ck_assert_int_eq(pass_send(ends[1], "c", 1, &(struct pass_fds){&ends[1], 1}, 0),
-	                 0);
-	ck_assert_int_eq(pass_receive(ends[0], 0, data, sizeof(data), NULL), -EMSGSIZE);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -133,7 +109,6 @@ main(void)
 	tcase_add_test(tcase, descriptors_with_urgent_data_are_seen);
 	tcase_add_test(tcase, the_end_is_seen_and_an_empty_queue_holds_nothing);
 	tcase_add_test(tcase, a_socket_that_refuses_descriptors_needs_no_second_look);
-	tcase_add_test(tcase, a_descriptor_that_finds_no_number_is_a_shortage);
 	suite_add_tcase(suite, tcase);
 	return check_run(srunner_create(suite));
 }

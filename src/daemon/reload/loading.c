@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -29,15 +28,14 @@
 #include "os/self/bounded.h"
 #include "os/self/clock.h"
 #include "os/self/fd.h"
-#include "os/self/pass.h"
 
 /* How long the child may wait, all in all, for files and users that may never answer; the
  * time in which it computes is not counted. */
 #define WAIT_MS      3000
 #define LOOK_MS      20
 #define REPORT_BYTES (1024 * 1024)
-/* The reports are written at once. */
-#define REPORTS_MS 1000
+/* Result and reports are written at once. */
+#define SAYS_MS 1000
 
 /* Wait until the child says something: 0; or -ETIMEDOUT. */
 static int
@@ -59,13 +57,13 @@ take_head(int fd, struct conf **ret_conf, struct err *err)
 {
 	struct load_result head;
 	CLEANUP(fd_close) int frozen = -1;
-	struct pass_fds fds = {&frozen, 1};
-	ssize_t n = pass_receive(fd, MSG_DONTWAIT, &head, sizeof(head), &fds);
+	int r =
+	    bounded_answer(fd, clock_mono_ms() + SAYS_MS, &head, sizeof(head), &frozen);
 
-	if (n != sizeof(head))
-		return n < 0 ? (int)n : -EPIPE; /* it has died */
+	if (r < 0)
+		return r; /* -EPIPE: it has died */
 	*err = head.err;
-	if (fds.n == 0)
+	if (frozen < 0)
 		return head.code;
 	*ret_conf = conf_unpack(frozen, err);
 	return *ret_conf == NULL ? -ENOMEM : 0;
@@ -79,7 +77,7 @@ take_rest(int fd, struct conf_reports *reports)
 	ssize_t n = -ENOMEM;
 
 	if (text != NULL)
-		n = bounded_take(fd, clock_mono_ms() + REPORTS_MS, text, REPORT_BYTES);
+		n = bounded_take(fd, clock_mono_ms() + SAYS_MS, text, REPORT_BYTES);
 	if (n > 0)
 		load_take_reports(text, (size_t)n, reports);
 	return n < 0 ? (int)n : 0;

@@ -306,7 +306,8 @@ wait_until(int fd, uint64_t until_ms)
 /*
  * Take the answer of `size` bytes of a child of bounded_open(), which was sent a
  * question, and the descriptor in it (-1: there is none).  0; -ETIMEDOUT: it has not
- * answered by then (clock_mono_ms()); -EPIPE: it has ended; or another -errno.
+ * answered by then (clock_mono_ms()); -EPIPE: it has ended; -EMFILE: there is no number
+ * for the descriptor; or another -errno.
  */
 int
 bounded_answer(int fd, uint64_t until_ms, void *ret_answer, size_t size, int *ret_fd)
@@ -319,7 +320,7 @@ bounded_answer(int fd, uint64_t until_ms, void *ret_answer, size_t size, int *re
 		                 &(struct pass_fds){&received, 1});
 	*ret_fd = received >= 0 ? fd_raise(received) : -1;
 	if (n < 0)
-		return (int)n;
+		return n == -EMSGSIZE ? -EMFILE : (int)n;
 	return n == (ssize_t)size ? 0 : -EPIPE;
 }
 

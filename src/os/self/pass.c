@@ -73,8 +73,8 @@ close_all(const int *fds, size_t n)
  * many came (NULL: there is room for none).  `flags` as for recvmsg(2).
  *
  * Returns its length; 0 at the end of the connection; -errno.  -EMSGSIZE: the message
- * was too long, or had more descriptors than there is room for; -EMFILE: this process may
- * have no more of them.  In both cases it is gone and its descriptors are closed.
+ * was too long, or had more descriptors than there is room for: it is gone and its
+ * descriptors are closed.
  */
 ssize_t
 pass_receive(int fd, int flags, void *ret_data, size_t size, struct pass_fds *fds)
@@ -107,9 +107,7 @@ pass_receive(int fd, int flags, void *ret_data, size_t size, struct pass_fds *fd
 	}
 	if (n_fds > fds_max || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
 		close_all(received, n_fds);
-		return (header.msg_flags & MSG_CTRUNC) != 0 && n_fds < PASS_FDS_MAX
-		           ? -EMFILE
-		           : -EMSGSIZE;
+		return -EMSGSIZE;
 	}
 	if (n_fds > 0) {
 		memcpy(fds->at, received, n_fds * sizeof(int));
