@@ -5,6 +5,7 @@ import errno
 import gzip
 import os
 import re
+import resource
 import select
 import signal
 import subprocess
@@ -35,6 +36,24 @@ def with_disk(box, size, use):
         use(disk)
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
+
+
+@logd_test("a pipe that finds no descriptor is asked for again")
+def _(logd, place):
+    logd.start()
+    pid = logd.process.pid
+    used = {int(fd) for fd in os.listdir(f"/proc/{pid}/fd")}
+    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE,
+                     (min(set(range(len(used) + 1)) - used), limits[1]))
+    asked = logd.meetings
+    stream = logd.add(f"{place}/a.log", Log())
+    stream.write(b"one\n")
+    logd.until(lambda: logd.meetings > asked + 1, "the second question")
+    equal(stream.waiting(), 4, "bytes in the pipe")
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+    logd.until(lambda: stream.waiting() == 0, "its line")
+    equal(read(f"{place}/a.log"), b"one\n", "the file")
 
 
 @logd_test("a full disk makes its writers wait, others go on, and it is told once",
