@@ -35,7 +35,7 @@ sock_connect_unix sock_unix_is_live os_reap_wait fd_lock
 proc_stat_direct proc_mark_direct proc_wchan_direct
 """.split()
 RECEIVES = """
-accept4 recvmsg recvmmsg notify_receive pass_receive link_receive bounded_ask
+accept4 recvmsg recvmmsg notify_receive pass_receive link_receive bounded_answer
 handover_receive handover_take keeper_take
 """.split()
 CLOSES = ["close", "fd_close"]
