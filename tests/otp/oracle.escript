@@ -192,14 +192,24 @@ pairs([]) -> [].
 die(Deaths) ->
     Parents = lists:usort([pid(parent(Name)) || {Name, _} <- Deaths]),
     [ok = sys:suspend(Parent) || Parent <- Parents, Parent =/= undefined],
-    [die(pid(Name), Reason) || {Name, Reason} <- Deaths],
+    [die(pid(Name), Reason, pid(parent(Name))) || {Name, Reason} <- Deaths],
     [ok = sys:resume(Parent) || Parent <- Parents, Parent =/= undefined].
 
-die(undefined, _) -> ok;
-die(Pid, Reason) ->
+die(undefined, _, _) -> ok;
+die(Pid, Reason, Parent) ->
     Monitor = monitor(process, Pid),
     Pid ! {die, Reason},
-    receive {'DOWN', Monitor, process, Pid, _} -> ok end.
+    receive {'DOWN', Monitor, process, Pid, _} -> arrive(Pid, Parent) end.
+
+%% We may be told of an end before the supervisor: wait until it has no link to the process
+%% any more, as its message is there then.
+arrive(_, undefined) -> ok;
+arrive(Pid, Parent) ->
+    {links, Links} = process_info(Parent, links),
+    case lists:member(Pid, Links) of
+        true -> erlang:yield(), arrive(Pid, Parent);
+        false -> ok
+    end.
 
 %% Every restart that a supervisor remembers was longer ago.
 age(undefined, _) -> ok;
