@@ -36,7 +36,7 @@ BUDGET = {
     "bools of a struct": 8,
     "parameters of a function": 5,
     "files of a knot": 6,
-    "statements": 36861,  # a feature of more than 300 raises it, and its commit says why; else it falls
+    "statements": 36860,  # a feature of more than 300 raises it, and its commit says why; else it falls
 }
 # Raw system calls: a number, and the arguments that registers hold.
 SYSCALLS = ["call", "os_quiet_syscall"]
